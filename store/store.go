@@ -1,0 +1,338 @@
+// Package store is the contract between the engine and the places where
+// conversations live.
+//
+// A store keeps three namespaces that are never written through each other:
+// conversations (the record of package turn: counters, phase, lease, never a
+// text), timers (conversation → when), and messages (the transcript). It
+// decides nothing; its one hard promise is [Store.Commit], a compare-and-swap
+// over all three that is all or nothing and durable when it answers.
+//
+// Every store passes the suite in store/storetest; one folder below this one
+// holds each engine. The package must never import the engine, a responder or
+// a channel.
+package store
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/onereply/onereply/turn"
+)
+
+// Key names a conversation: a bot, and what that bot answers as one.
+// Both are any non-empty UTF-8 of up to 512 bytes; stores must keep them
+// apart without a separator that could occur in either.
+type Key struct {
+	Bot          string
+	Conversation string
+}
+
+// String is for logs; it is quoted, so that two keys never look the same.
+func (k Key) String() string { return fmt.Sprintf("%q/%q", k.Bot, k.Conversation) }
+
+// Compare orders keys by bot, then conversation, bytewise.
+func (k Key) Compare(o Key) int {
+	switch {
+	case k.Bot < o.Bot:
+		return -1
+	case k.Bot > o.Bot:
+		return 1
+	case k.Conversation < o.Conversation:
+		return -1
+	case k.Conversation > o.Conversation:
+		return 1
+	}
+	return 0
+}
+
+// Op identifies one write. It is unique among all writes of all nodes, and a
+// record carries the Op of the write that made it: that is its revision. An
+// unknown outcome is settled by loading the record and comparing. The zero Op
+// stands for "there is no record".
+type Op [16]byte
+
+// String is the Op in hexadecimal.
+func (o Op) String() string { return hex.EncodeToString(o[:]) }
+
+// IsZero reports whether o stands for "there is no record".
+func (o Op) IsZero() bool { return o == Op{} }
+
+// Errors that a store returns, wrapped with what it was doing. Any other error
+// of a read means that the store is out of reach for now.
+var (
+	// ErrUnknown: nobody knows whether the write was applied (a time-out, a lost
+	// connection). Any error of Commit that wraps neither ErrUnknown nor
+	// ErrNotApplied is taken for unknown too.
+	ErrUnknown = errors.New("the outcome of the write is unknown")
+	// ErrNotApplied: the write failed and has left nothing behind.
+	ErrNotApplied = errors.New("the write was not applied")
+	// ErrNewerSchema: the record was written by a newer program. It is refused,
+	// never rewritten.
+	ErrNewerSchema = errors.New("written by a newer version of onereply: upgrade this node")
+	// ErrInUse: another process has the store open, and it takes one only.
+	ErrInUse = errors.New("the store is open in another process")
+	// ErrClosed: the store was closed.
+	ErrClosed = errors.New("the store is closed")
+)
+
+// Status is the outcome of a write that is known.
+type Status int
+
+// The outcomes.
+const (
+	OK        Status = iota // applied and durable
+	Conflict                // the record is not the expected one; nothing was written
+	Duplicate               // an id was claimed before; nothing was written
+)
+
+func (s Status) String() string {
+	switch s {
+	case OK:
+		return "ok"
+	case Conflict:
+		return "conflict"
+	case Duplicate:
+		return "duplicate"
+	}
+	return fmt.Sprintf("status(%d)", int(s))
+}
+
+// Result is what became of a [Write].
+type Result struct {
+	Status Status
+	// Duplicates are the ids of the write that were claimed before, in the
+	// order of the write. Conflict is reported before Duplicate.
+	Duplicates []string
+}
+
+// Write is one commit: all of it or none of it.
+type Write struct {
+	Key    Key
+	Expect Op          // the record that is there now; zero: there is none
+	Op     Op          // of this write; never zero
+	Record turn.Record // replaces it
+
+	// Timer is when somebody must look next; zero clears it. It is always what
+	// Record.Wake says.
+	Timer turn.Time
+
+	// Append adds entries to the transcript, with the sequences that they carry,
+	// which are greater than all before. The id of each entry of kind message is
+	// claimed; replies have ids that nobody else gives out.
+	Append []Entry
+	// Change replaces entries of the same sequence. Changes of entries that do
+	// not exist are ignored.
+	Change []Entry
+	// Settle and Mark are applied after Append and Change, in this order.
+	Settle []turn.Settle
+	Mark   []turn.Mark
+	// At is the time of the write, for List's order and for retention.
+	At turn.Time
+}
+
+// Kind of an entry.
+type Kind string
+
+// The kinds.
+const (
+	Message Kind = "message"
+	Reply   Kind = "reply"
+)
+
+// Entry is one line of the transcript.
+type Entry struct {
+	Seq    int64       `json:"seq"`
+	Kind   Kind        `json:"kind"`
+	ID     string      `json:"id"`
+	Status turn.Status `json:"status"`
+	Reason string      `json:"reason,omitempty"` // why a reply has its status
+	At     turn.Time   `json:"at"`               // when it was accepted or committed
+
+	// Version of the last input that touched a message; of a reply, the version
+	// that it answers.
+	Version int64 `json:"version"`
+	// ReplySeq is the reply that answered a message, 0 if none did.
+	ReplySeq int64 `json:"reply_seq,omitempty"`
+
+	Body
+}
+
+// Body is what only people and responders read. Stores keep it as one JSON
+// value and never look inside.
+type Body struct {
+	Text        string          `json:"text,omitempty"`
+	Sender      Sender          `json:"sender,omitzero"`
+	SentAt      turn.Time       `json:"sent_at,omitempty"`
+	Attachments []Attachment    `json:"attachments,omitempty"`
+	Metadata    json.RawMessage `json:"metadata,omitempty"`
+	EditedAt    turn.Time       `json:"edited_at,omitempty"`
+	// Was is the message before the last edit, where an attempt may be running that
+	// must still see it as it was.
+	Was    *Was     `json:"was,omitempty"`
+	Turn   int64    `json:"turn,omitempty"`
+	Parts  []string `json:"parts,omitempty"`
+	Covers []string `json:"covers,omitempty"` // ids of the messages that a reply answers, in the order of its prompt
+	Late   bool     `json:"late_input,omitempty"`
+	Author string   `json:"author,omitempty"` // of a reply: one of turn's Reply… kinds
+}
+
+// Was is an earlier state of a message.
+type Was struct {
+	Version     int64        `json:"version"`
+	Text        string       `json:"text,omitempty"`
+	Attachments []Attachment `json:"attachments,omitempty"`
+}
+
+// Sender is who wrote a message.
+type Sender struct {
+	ID   string `json:"id,omitempty"`
+	Name string `json:"name,omitempty"`
+}
+
+// Attachment is a file that comes with a message.
+type Attachment struct {
+	Kind     string `json:"kind,omitempty"`
+	URL      string `json:"url,omitempty"`
+	MIMEType string `json:"mime_type,omitempty"`
+	Pending  bool   `json:"pending,omitempty"` // announced, still being processed
+}
+
+// Snapshot is a record as it was at some moment.
+type Snapshot struct {
+	Record turn.Record
+	Op     Op // zero where there is no record
+}
+
+// Timer is a conversation and when somebody must look at it.
+type Timer struct {
+	Key Key
+	At  turn.Time
+}
+
+// EntryQuery selects entries of one conversation. Zero fields select all.
+type EntryQuery struct {
+	After    int64  // sequences greater than this
+	Before   int64  // sequences less than this, 0: no bound
+	ID       string // the message with this id (replies have no claimed id)
+	Status   turn.Status
+	Limit    int  // at most so many; 0 means 1000, which is also the bound
+	Backward bool // greatest sequence first
+}
+
+// MaxEntries bounds EntryQuery.Limit.
+const MaxEntries = 1000
+
+// ListQuery selects conversations, newest activity first (Write.At, then key).
+type ListQuery struct {
+	Bot    string     // "" means all
+	Phase  turn.Phase // as shown; "" means all
+	Cursor string     // from the page before; "" starts
+	Limit  int        // 0 means 100; bound 1000
+}
+
+// Item is one conversation of a list.
+type Item struct {
+	Key      Key
+	Snapshot Snapshot
+	Active   turn.Time // the last write
+}
+
+// Page is a part of a list. Next is "" at its end. A conversation that is
+// written to while somebody pages may be seen again or be missed by that
+// reader; others are seen once.
+type Page struct {
+	Items []Item
+	Next  string
+}
+
+// Guarantees are what a store promises beyond atomicity. The suite tests them
+// and the program prints them.
+type Guarantees struct {
+	Name       string        // for people: "sqlite", "postgres", …
+	Durable    bool          // a commit that was answered survives the loss of power
+	Exclusive  bool          // one process at a time: a lease found at opening is nobody's
+	Clock      bool          // Now is one clock for all nodes
+	Resolution time.Duration // of Now
+	Note       string        // what people must know, e.g. of persistence settings
+}
+
+// Found is one conversation of a sweep.
+type Found struct {
+	Key      Key
+	Snapshot Snapshot
+	Timer    turn.Time // 0: it has none
+}
+
+// Store keeps conversations. All methods may be called at once from many
+// goroutines, and end early when their context does.
+type Store interface {
+	// Load returns the record and the Op that wrote it. It may be stale, so it
+	// never decides anything. A conversation that does not exist gives the zero
+	// Snapshot and no error.
+	Load(ctx context.Context, key Key) (Snapshot, error)
+
+	// Commit applies a write, durably, or tells why not. It closes every race
+	// between nodes: of two writes that expect the same Op, one is applied.
+	Commit(ctx context.Context, write Write) (Result, error)
+
+	// Claim returns timers with At <= now, earliest first, at most limit, and
+	// moves each to now+hold, so that nodes do not fight over them. Whoever
+	// claims one looks at the conversation; if it dies, the timer comes back.
+	Claim(ctx context.Context, now turn.Time, limit int, hold time.Duration) ([]Timer, error)
+
+	// Due returns the timers with At <= until, earliest first, at most limit,
+	// without moving them: what a node arms ahead of time, or counts at start.
+	Due(ctx context.Context, until turn.Time, limit int) ([]Timer, error)
+
+	// Entries returns entries of one conversation.
+	Entries(ctx context.Context, key Key, query EntryQuery) ([]Entry, error)
+
+	// List returns conversations.
+	List(ctx context.Context, query ListQuery) (Page, error)
+
+	// Delete removes all that is stored of a conversation. Deleting one that
+	// does not exist is no error.
+	Delete(ctx context.Context, key Key) error
+
+	// Now is the store's clock.
+	Now(ctx context.Context) (turn.Time, error)
+
+	// Sweep walks all conversations in some fixed order, limit at a time, and
+	// gives each with its timer, so that a caller can prove that work and timers
+	// agree. It returns the cursor of the next page, "" at the end.
+	Sweep(ctx context.Context, cursor string, limit int) (found []Found, next string, err error)
+
+	// Expire removes transcripts of settled inputs and sent replies older than
+	// entriesBefore, and forgets claimed ids older than idsBefore, at most limit
+	// of them at once; it returns how many it removed. Pending inputs and replies
+	// on their way are never removed. Conversations that are idle, have no
+	// entries left and no write since idsBefore go too.
+	Expire(ctx context.Context, entriesBefore, idsBefore turn.Time, limit int) (int, error)
+
+	// Guarantees says what this store promises.
+	Guarantees() Guarantees
+
+	// Close ends all work and releases what the store holds. It may be called
+	// more than once.
+	Close() error
+}
+
+// Hinter is an optional power of a store: telling other nodes, lossily, that a
+// conversation changed. Safety never rests on it.
+type Hinter interface {
+	Hint(ctx context.Context, keys []Key) error
+	// Hints calls f for each hint from other nodes until ctx ends.
+	Hints(ctx context.Context, f func(Key)) error
+}
+
+// CheckRecord is for stores: it refuses a record of a newer schema.
+func CheckRecord(key Key, r turn.Record) error {
+	if r.Schema > turn.Schema {
+		return fmt.Errorf("conversation %v has schema %d, this program knows %d: %w", key, r.Schema, turn.Schema, ErrNewerSchema)
+	}
+	return nil
+}

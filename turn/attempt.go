@@ -1,0 +1,252 @@
+package turn
+
+import "fmt"
+
+// wake is somebody looking at the conversation. One of those who look wins the
+// compare-and-swap; the others find the lease held.
+func (s *step) wake(e Wake) {
+	switch {
+	case e.Nonce != "" && s.Lease.Nonce == e.Nonce:
+		s.proceed() // this very wake-up was applied before
+	case s.Leased(s.now) && !e.Alone:
+		s.nothing(e, Held)
+	case s.Phase == Generating:
+		s.takeOver(e)
+	case s.Phase == Sending:
+		s.wakeSending(e)
+	case s.Phase == Collecting && !s.OnHold:
+		s.wakeCollecting(e)
+	default:
+		s.nothing(e, NothingWaits)
+	}
+}
+
+// nothing ends a wake-up that came for nothing.
+func (s *step) nothing(e Wake, reason string) {
+	s.ignore(reason)
+	s.Changed = e.Moved
+}
+
+// takeOver follows a holder that let its lease run out. Its attempt was
+// counted when it began, so inputs that bring down each worker are set aside
+// in the end.
+func (s *step) takeOver(e Wake) {
+	s.Changed = true
+	s.do(Cancel{Nonce: s.Lease.Nonce, Reason: Crashed})
+	s.tell(ReplyDiscardedKind, Crashed)
+	if s.Pending == 0 {
+		s.rest()
+		return
+	}
+	if s.Attempts >= s.p.MaxAttempts {
+		s.LastError = fmt.Sprintf("%d workers were lost while they answered it", s.Attempts)
+		s.setAside()
+		return
+	}
+	start := s.WindowStart
+	s.window(start)
+	if !s.OnHold {
+		s.wakeCollecting(e)
+	}
+}
+
+// wakeCollecting takes the lease at the end of the window.
+func (s *step) wakeCollecting(e Wake) {
+	switch {
+	case s.now < s.Due:
+		s.Reason = NotDue
+		if !s.Changed {
+			s.nothing(e, NotDue)
+		}
+	case s.throttled():
+		s.Changed = true
+		s.NotBefore = s.MinuteStart.Add(minute)
+		s.schedule()
+	default:
+		s.acquire(e)
+		s.begin()
+	}
+}
+
+// acquire takes the lease.
+func (s *step) acquire(e Wake) {
+	s.Changed = true
+	s.Token++
+	s.Lease = Lease{Holder: e.Holder, Nonce: e.Nonce, Token: s.Token, Expires: s.now.Add(s.p.Lease)}
+}
+
+// proceed asks for the work that the lease was taken for.
+func (s *step) proceed() {
+	if s.Phase == Sending {
+		s.do(Send{Lease: s.Lease, Reply: *s.Reply})
+		return
+	}
+	s.do(Run{Lease: s.Lease, Turn: s.Turn, Attempt: s.Runs, Through: s.Through, AfterSeq: s.AfterSeq})
+}
+
+// begin starts an attempt over all that waits. It is counted before the work
+// starts.
+func (s *step) begin() {
+	s.Phase = Generating
+	s.Through, s.ThroughSeq = s.Version, s.Seq
+	s.Newer, s.NewerSince, s.Retouched, s.Sealed = 0, 0, false, false
+	s.Media, s.NotBefore = 0, 0
+	s.Attempts++
+	s.Runs++
+	s.countMinute()
+	s.proceed()
+	s.tell(TurnStarted, "")
+	s.Notices[len(s.Notices)-1].Due = s.Due
+}
+
+const minute = 60_000_000_000 // of time.Duration
+
+// throttled reports whether the ceiling on attempts per minute is reached. It
+// counts in fixed minutes, the first of which starts with an attempt.
+func (s *step) throttled() bool {
+	return s.p.TurnsPerMinute > 0 && s.now < s.MinuteStart.Add(minute) && s.MinuteRuns >= s.p.TurnsPerMinute
+}
+
+func (s *step) countMinute() {
+	if s.p.TurnsPerMinute == 0 {
+		return
+	}
+	if s.now >= s.MinuteStart.Add(minute) {
+		s.MinuteStart, s.MinuteRuns = s.now, 0
+	}
+	s.MinuteRuns++
+}
+
+// renew extends the lease. The holder learns of newer input with it, should
+// nothing faster have told it.
+func (s *step) renew() {
+	s.Lease.Expires = s.now.Add(s.p.Lease)
+	if s.Phase == Generating {
+		s.cancelIfSuperseded()
+	}
+}
+
+// handBack ends the attempt, or the pause between two sends, so that another
+// node goes on at once.
+func (s *step) handBack() {
+	s.Lease = Lease{}
+	if s.Phase == Sending {
+		s.Reply.RetryAt = s.now
+		return
+	}
+	s.Attempts--
+	s.tell(ReplyDiscardedKind, "handed_back")
+	s.again()
+}
+
+// again opens a window for the next attempt of the same turn: with newer input
+// a fresh one, otherwise one that is over at once.
+func (s *step) again() {
+	switch {
+	case s.Pending == 0:
+		s.rest()
+	case s.stale():
+		s.window(s.now)
+	default:
+		s.QuietUntil = min(s.QuietUntil, s.now)
+		s.window(s.now)
+	}
+}
+
+// drop ends the attempt under way at once, and its holder finds itself fenced.
+func (s *step) drop(reason string) {
+	if s.Phase != Generating {
+		return
+	}
+	s.do(Cancel{Nonce: s.Lease.Nonce, Reason: reason})
+	s.tell(ReplyDiscardedKind, reason)
+	s.Attempts--
+	s.Lease = Lease{}
+}
+
+// seal makes the attempt undiscardable, unless it is lost already.
+func (s *step) seal(e Seal) {
+	if s.Phase != Generating || e.Token != s.Lease.Token || s.superseded() || s.OnHold {
+		s.Outcome, s.Reason = Fenced, Superseded
+		return
+	}
+	s.Changed = !s.Sealed
+	s.Sealed = true
+}
+
+// generateFailed handles an attempt without a result: it is tried again after
+// a back-off, or the turn fails.
+func (s *step) generateFailed(e GenerateFailed) {
+	s.LastError = e.Text
+	s.tell(ReplyDiscardedKind, string(e.Fault))
+	failures := s.Attempts
+	switch {
+	case e.Fault == Outage:
+		s.Attempts--
+		s.Outages++
+		failures = s.Outages
+	case e.Fault == Rejected || s.Attempts >= s.p.MaxAttempts:
+		s.Outages = 0
+		if !s.stale() {
+			s.fail()
+			return
+		}
+		s.Attempts = 0 // what waits now was never tried as it is
+	default:
+		s.Outages = 0
+	}
+	s.NotBefore = s.now.Add(backoff(failures, e.After, e.Jitter))
+	s.again()
+}
+
+// fail gives the turn up. What waits stays pending: the next input, or a
+// requeue, starts again with all of it.
+func (s *step) fail() {
+	s.Lease = Lease{}
+	s.Through, s.Newer, s.NewerSince, s.Retouched = s.Version, 0, 0, false
+	s.tell(TurnFailed, s.LastError)
+	s.Phase = Failed
+	s.WindowStart, s.QuietUntil, s.NotBefore, s.Due = 0, 0, 0, 0
+	s.fallback()
+}
+
+// fallback sends the text that stands in for the failed turn's reply.
+func (s *step) fallback() {
+	if !s.p.Fallback || s.OnHold {
+		return
+	}
+	s.Seq++
+	s.AppendReply = s.Seq
+	s.Reply = &Reply{
+		Turn: s.Turn, Seq: s.Seq, Through: s.Answered, From: s.Answered, AfterSeq: s.AfterSeq,
+		Parts: 1, Kind: ReplyFallback, Since: s.now, RetryAt: s.now,
+	}
+	s.Phase = Sending
+}
+
+// setAside settles inputs that cost every worker its life, so that the next
+// ones are answered. A requeue brings them back.
+func (s *step) setAside() {
+	s.Settles = append(s.Settles, Settle{AfterSeq: s.AfterSeq, From: s.Answered, Through: s.Through, Status: InputFailed})
+	aside := &Aside{Answered: s.Answered, Through: s.Through, AfterSeq: s.AfterSeq, Pending: s.Pending - s.Newer}
+	s.Lease = Lease{}
+	s.Answered, s.Pending = s.Through, s.Newer
+	s.advance(s.ThroughSeq)
+	s.tell(TurnFailed, s.LastError)
+	if s.Pending > 0 {
+		s.rest()
+		return
+	}
+	s.Answered, s.Through, s.Aside = s.Version, s.Version, aside
+	s.Phase = Failed
+	s.clearWindow()
+	s.fallback()
+}
+
+// advance moves the mark that all pending inputs lie behind, unless one before
+// it was edited meanwhile.
+func (s *step) advance(seq int64) {
+	if !s.Retouched {
+		s.AfterSeq = max(s.AfterSeq, seq)
+	}
+}

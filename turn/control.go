@@ -1,0 +1,132 @@
+package turn
+
+// maxQueue bounds the replies of people that wait to be sent.
+const maxQueue = 100
+
+// flush ends the quiet time now.
+func (s *step) flush() {
+	switch {
+	case s.Phase == Collecting:
+		s.QuietUntil, s.NotBefore = min(s.QuietUntil, s.now), 0
+		s.MediaUntil = min(s.MediaUntil, s.now)
+		s.schedule()
+	case s.Phase == Sending && s.Lease.Nonce == "":
+		s.Reply.RetryAt = min(s.Reply.RetryAt, s.now)
+	default:
+		s.ignore(NothingWaits)
+		return
+	}
+	s.Changed = true
+}
+
+// pause hands the conversation to a human. An attempt under way is discarded,
+// a reply that nobody can have seen is withdrawn; a part that is being sent
+// right now is the last one. A sealed attempt goes on, and its reply is kept
+// until the conversation is resumed.
+func (s *step) pause(e Pause) {
+	if s.OnHold {
+		s.Changed = s.PauseReason != e.Reason
+		s.PauseReason = e.Reason
+		return
+	}
+	s.Changed = true
+	s.OnHold, s.PauseReason = true, e.Reason
+	s.tell(ConversationPaused, e.Reason)
+	switch {
+	case s.Phase == Generating && !s.Sealed:
+		s.drop(WasPaused)
+		s.window(s.now)
+	case s.Phase == Sending && s.Lease.Nonce == "" && !s.maySend() && !s.Reply.Sealed:
+		s.stop(WasPaused)
+	}
+}
+
+// resume gives the conversation back to the bot.
+func (s *step) resume(e Resume) {
+	if !s.OnHold {
+		return
+	}
+	s.Changed = true
+	s.OnHold, s.PauseReason = false, ""
+	s.tell(ConversationResumed, "")
+	if !e.Answer {
+		s.settleAll(InputClosed, 0)
+	}
+	switch {
+	case s.Phase == Sending && s.Lease.Nonce == "":
+		s.Reply.RetryAt = s.now
+	case s.Phase == Collecting:
+		s.window(s.now)
+	case s.Phase == Failed && s.Pending > 0:
+		s.QuietUntil = s.now
+		s.open(s.now)
+	}
+}
+
+// closeWaiting settles all that waits without a reply.
+func (s *step) closeWaiting() {
+	if s.Pending == 0 {
+		s.ignore(NothingWaits)
+		return
+	}
+	s.Changed = true
+	s.settleAll(InputClosed, 0)
+}
+
+// settleAll ends the attempt under way and settles every pending input. A
+// reply that is being sent goes on, and settles what it answers.
+func (s *step) settleAll(status Status, by int64) {
+	from := s.Answered
+	if s.Phase == Sending {
+		from = max(from, s.Reply.Through)
+	}
+	s.Settles = append(s.Settles, Settle{AfterSeq: s.AfterSeq, From: from, Through: s.Version, Status: status, ReplySeq: by})
+	s.drop(ByHuman)
+	s.Answered, s.AfterSeq = s.Version, s.Seq
+	s.Pending, s.Media, s.Newer, s.NewerSince, s.Retouched = 0, 0, 0, 0, false
+	s.Aside, s.LastError = nil, ""
+	if s.Phase != Sending {
+		s.rest()
+	}
+}
+
+// humanReply queues a reply that a person wrote, and settles what waits.
+func (s *step) humanReply(e HumanReply) {
+	if len(s.Queue) >= maxQueue {
+		s.ignore(QueueFull)
+		return
+	}
+	s.Changed = true
+	if s.Phase == Sending && s.Lease.Nonce == "" && !s.maySend() {
+		s.stop(ByHuman)
+	}
+	s.Turn++
+	s.Seq++
+	s.AppendReply = s.Seq
+	reply := Reply{
+		Turn: s.Turn, Seq: s.Seq, Through: s.Version, From: s.Answered, AfterSeq: s.AfterSeq, ThroughSeq: s.Seq,
+		Parts: e.Parts, Kind: ReplyHuman, Since: s.now, RetryAt: s.now,
+	}
+	s.Queue = append(s.Queue, reply)
+	s.settleAll(InputAnswered, s.Seq)
+}
+
+// requeue starts a failed turn again, with all that waits, now.
+func (s *step) requeue() {
+	if s.Phase != Failed {
+		s.ignore(NotFailed)
+		return
+	}
+	s.Changed = true
+	if a := s.Aside; a != nil {
+		s.Settles = append(s.Settles, Settle{AfterSeq: a.AfterSeq, From: a.Answered, Through: a.Through, Status: InputPending, Reopen: true})
+		s.Answered, s.AfterSeq = a.Answered, a.AfterSeq
+		s.Pending += a.Pending
+		s.Aside = nil
+	}
+	if s.WaitingSince == 0 {
+		s.WaitingSince = s.now
+	}
+	s.QuietUntil = s.now
+	s.open(s.now)
+}

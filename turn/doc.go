@@ -1,0 +1,31 @@
+// Package turn decides what happens to a conversation: when its waiting inputs
+// are answered, by whom, and whether a finished reply is still the right one.
+//
+// [Step] is a pure function of a [Record], an [Event], a time and a [Policy].
+// It has no I/O, no clock, no goroutine and no randomness but what the event
+// brings. Everything else in this module carries out what Step decides or
+// stores what it returns, so the code that is explored exhaustively by the
+// proof is the code that ships.
+//
+// Read the files in this order; they follow the life of a turn:
+//
+//	record.go    what is remembered of a conversation, and its next wake-up
+//	event.go     what can happen
+//	effects.go   what Step asks its caller to do
+//	step.go      the dispatch, and the guards that all events share
+//	window.go    inputs arrive: the debounce window
+//	attempt.go   a worker takes the lease and runs the responder
+//	commit.go    the final check: commit or discard
+//	send.go      the reply is delivered
+//	control.go   people step in: flush, pause, resume, a human's reply
+//	invariant.go what holds after every step
+//
+// Two rules hold the rest up. There is work if and only if there is a wake-up:
+// [Record.Wake] is a pure function of the record, and a store keeps its value
+// in a namespace of its own. And state is the truth while effects are hints:
+// an effect that is lost to a crash costs time, never meaning, because the
+// next wake-up finds the state that asked for it.
+//
+// The package imports the standard library only, and of that neither time.Now,
+// nor context, sync or math/rand.
+package turn

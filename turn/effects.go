@@ -1,0 +1,153 @@
+package turn
+
+// Outcome is what became of an event, for whoever brought it.
+type Outcome string
+
+// The outcomes.
+const (
+	Done      Outcome = "done"      // it was carried out
+	Queued    Outcome = "queued"    // an input: it waits for the next reply
+	OnPause   Outcome = "paused"    // an input: it is kept, and waits for a resume
+	Ignored   Outcome = "ignored"   // it changed nothing, and Reason says why
+	Fenced    Outcome = "fenced"    // it came from a lease that is no longer the live one
+	Committed Outcome = "committed" // an attempt: its reply is the conversation's
+	Discarded Outcome = "discarded" // an attempt: its reply was thrown away
+)
+
+// Reasons that go with Ignored and with notices. They are part of the API.
+const (
+	AlreadyAnswered = "already_answered" // the message was settled before
+	NothingWaits    = "nothing_waits"    // there is nothing to do it to
+	NotFailed       = "not_failed"       // only a failed turn can be tried again
+	Superseded      = "superseded"       // newer input exists
+	NotDue          = "not_due"          // a wake-up that came too early
+	Held            = "held"             // somebody else has the lease
+	WasPaused       = "paused"           // a human has the conversation
+	WasDeleted      = "deleted"          // nothing is left to answer
+	ByHuman         = "closed_by_human"  // a human answered or closed what waited
+	Withdrawn       = "withdrawn"        // certainly not delivered, and overtaken
+	UnknownOutcome  = "unknown_outcome"  // nobody knows whether it was delivered
+	Crashed         = "worker_lost"      // its holder's lease ran out
+	Throttled       = "turns_per_minute" // the ceiling was reached
+	QueueFull       = "queue_full"       // too many replies wait to be sent
+)
+
+// Status is what became of an input or a reply.
+type Status string
+
+// The statuses. The first five are of inputs, the others of replies.
+const (
+	InputPending  Status = "pending"
+	InputAnswered Status = "answered"
+	InputClosed   Status = "closed"  // settled without a reply
+	InputFailed   Status = "failed"  // set aside: see [Aside]
+	InputDeleted  Status = "deleted" // by its author; the text is gone
+
+	ReplyCommitted Status = "committed" // on its way
+	ReplySent      Status = "sent"
+	ReplyPartial   Status = "partial" // some parts were delivered, the rest was given up
+	ReplyFailed    Status = "undelivered"
+	ReplyUnknown   Status = "unknown"   // nobody knows
+	ReplyWithdrawn Status = "withdrawn" // certainly not delivered, and overtaken
+	ReplyNone      Status = "no_reply"  // the responder chose not to reply
+)
+
+// Settle marks the pending inputs with From < version <= Through, all of which
+// have a sequence greater than AfterSeq. Reopen turns failed ones back into
+// pending ones.
+type Settle struct {
+	AfterSeq, From, Through int64
+	Status                  Status
+	ReplySeq                int64 // the reply that answers them, 0 if none does
+	Reopen                  bool
+}
+
+// Mark sets the status of a reply in the transcript.
+type Mark struct {
+	Seq    int64
+	Status Status
+	Reason string
+}
+
+// Effects is what Step asks of its caller, besides storing the record.
+type Effects struct {
+	Outcome Outcome
+	Reason  string
+
+	// Changed: the record must be written, and its wake-up set, even where it
+	// equals the old one. Where it is false there is nothing to write.
+	Changed bool
+
+	// Part of the same write as the record.
+	AppendInput bool  // the message, at Record.Seq
+	AppendReply int64 // a reply, at this sequence; 0: none
+	Settles     []Settle
+	Marks       []Mark
+
+	// To be carried out once the write is durable, by the node that made it.
+	// They are hints: a crash that loses them loses time only.
+	Actions []Action
+
+	// What to tell those who watch, once the write is durable.
+	Notices []Notice
+}
+
+// Action is an effect that is carried out after the write.
+type Action interface{ action() }
+
+// Run starts the responder on the inputs that wait.
+type Run struct {
+	Lease    Lease
+	Turn     int64
+	Attempt  int // number within the turn, from 1
+	Through  int64
+	AfterSeq int64
+}
+
+// Cancel ends the attempt that runs under the nonce, wherever it runs.
+type Cancel struct {
+	Nonce  string
+	Reason string
+}
+
+// Send delivers one part of the current reply.
+type Send struct {
+	Lease Lease
+	Reply Reply
+}
+
+func (Run) action()    {}
+func (Cancel) action() {}
+func (Send) action()   {}
+
+// Kind names a notice, in the past tense, as the event stream shows it.
+type Kind string
+
+// The kinds.
+const (
+	MessageAccepted     Kind = "message.accepted"
+	TurnScheduled       Kind = "turn.scheduled"
+	TurnStarted         Kind = "turn.started"
+	ReplyDiscardedKind  Kind = "reply.discarded"
+	ReplyCommittedKind  Kind = "reply.committed"
+	ReplySentKind       Kind = "reply.sent"
+	ReplyFailedKind     Kind = "reply.failed"
+	TurnFailed          Kind = "turn.failed"
+	ConversationPaused  Kind = "conversation.paused"
+	ConversationResumed Kind = "conversation.resumed"
+)
+
+// Notice tells those who watch what happened. Fields that do not apply are
+// zero.
+type Notice struct {
+	Kind    Kind
+	Reason  string
+	Turn    int64
+	Token   int64
+	Version int64 // the conversation's, at that moment
+	Through int64 // what the attempt or the reply had seen
+	Due     Time
+	Seq     int64 // the entry in the transcript
+	Attempt int
+	Part    int
+}

@@ -1,0 +1,171 @@
+package turn
+
+import "time"
+
+// Event is something that happened: an input, a word from an operator, a
+// wake-up, or the result of work that a lease holder did. Events of holders
+// carry the nonce of the lease; where that is no longer the live one, the
+// event changes nothing.
+type Event interface{ event() }
+
+// Message is a new message. Its id was never seen before in this conversation:
+// whoever stores the record claims the id in the same write.
+type Message struct {
+	Quiet time.Duration // quiet time to wait after it; 0 means the policy's debounce
+	Media bool          // it has an attachment that is still being processed
+}
+
+// Edit is a change of a message's text or attachments.
+type Edit struct {
+	Target   int64 // version of the last input that touched the message
+	HadMedia bool  // it was waiting for an attachment
+	HasMedia bool  // it still is
+}
+
+// Delete is the deletion of a message.
+type Delete struct {
+	Target   int64 // version of the last input that touched the message
+	HadMedia bool  // it was waiting for an attachment
+}
+
+// Typing says that the person is writing. It changes no version.
+type Typing struct {
+	For time.Duration // 0 means one debounce
+}
+
+// Flush ends the quiet time, and any back-off, now.
+type Flush struct{}
+
+// Pause hands the conversation to a human: nothing is generated or sent.
+type Pause struct{ Reason string }
+
+// Resume gives it back. Answer tells whether what waits is still to be
+// answered; otherwise it is closed.
+type Resume struct{ Answer bool }
+
+// Close settles all that waits without a reply.
+type Close struct{}
+
+// HumanReply is a reply that a person wrote. It is delivered, and settles what
+// waits up to now.
+type HumanReply struct{ Parts int }
+
+// Requeue tries a failed turn again.
+type Requeue struct{}
+
+// Seal is asked for by an agent that is about to do something irreversible.
+type Seal struct{ Token int64 }
+
+// Wake is somebody looking at the conversation: its timer fired, rightly or
+// not.
+type Wake struct {
+	Holder string // who looks
+	Nonce  string // for the lease that it takes, if it takes one
+	Alone  bool   // no other process can hold a lease: take a held one over at once
+	Moved  bool   // the timer was moved by a claim: write it again, also where there is nothing to do
+}
+
+// Renew extends the lease.
+type Renew struct{ Nonce string }
+
+// HandBack gives the lease back before the work is done, so that another node
+// goes on at once. It must not be used while a send is under way.
+type HandBack struct{ Nonce string }
+
+// Interrupted says that the holder ended its attempt because of newer input.
+type Interrupted struct{ Nonce string }
+
+// Generated is an attempt's result.
+type Generated struct {
+	Nonce string
+	Parts int // 0: the responder chose not to reply
+}
+
+// Fault is the kind of a failed attempt.
+type Fault string
+
+// The faults.
+const (
+	Outage   Fault = "outage"   // nobody was there to answer: waited out, uses up no attempt
+	Mistake  Fault = "failure"  // the call failed: uses up one attempt
+	Rejected Fault = "rejected" // the call can never succeed: uses up all attempts at once
+)
+
+// GenerateFailed is an attempt that gave no result.
+type GenerateFailed struct {
+	Nonce  string
+	Fault  Fault
+	Text   string        // for people to read
+	After  time.Duration // earliest retry that the responder asked for, 0 if none
+	Jitter int           // 0 to 999, drawn evenly: spreads the back-off
+}
+
+// Sent says that the current part was delivered.
+type Sent struct {
+	Nonce string
+	Part  int // which one, from 0
+}
+
+// SendFailed says that the current part was certainly not delivered.
+type SendFailed struct {
+	Nonce   string
+	Part    int
+	ForGood bool // trying again is pointless
+	Text    string
+	After   time.Duration
+	Jitter  int
+}
+
+// SendUnknown says that nobody knows whether the current part was delivered.
+type SendUnknown struct {
+	Nonce  string
+	Part   int
+	Text   string
+	Jitter int
+}
+
+func (Message) event()        {}
+func (Edit) event()           {}
+func (Delete) event()         {}
+func (Typing) event()         {}
+func (Flush) event()          {}
+func (Pause) event()          {}
+func (Resume) event()         {}
+func (Close) event()          {}
+func (HumanReply) event()     {}
+func (Requeue) event()        {}
+func (Seal) event()           {}
+func (Wake) event()           {}
+func (Renew) event()          {}
+func (HandBack) event()       {}
+func (Interrupted) event()    {}
+func (Generated) event()      {}
+func (GenerateFailed) event() {}
+func (Sent) event()           {}
+func (SendFailed) event()     {}
+func (SendUnknown) event()    {}
+
+// Mode is what a newer input does to a running attempt.
+type Mode string
+
+// The modes.
+const (
+	Interrupt Mode = "interrupt" // ends the attempt as soon as its holder learns of the input
+	Discard   Mode = "discard"   // lets it end, then discards it
+	Finish    Mode = "finish"    // lets it end and sends it for what it saw
+)
+
+// Policy is a bot's settings, as far as they decide anything.
+type Policy struct {
+	Debounce       time.Duration // quiet time after the last input; 0 or more
+	MaxWait        time.Duration // hard cap of the window, from its start; 0 or more
+	OnNewInput     Mode          // "" means Interrupt
+	MaxDiscards    int           // discards after which a reply is sent for what it saw; 0 or more
+	Lease          time.Duration // how long a lease lasts unrenewed; more than 0
+	MediaWait      time.Duration // longest wait for a message's attachments
+	MaxAttempts    int           // failed attempts after which the turn fails; at least 1
+	ResendUnknown  bool          // send again where the outcome is unknown; otherwise leave it
+	RetryFor       time.Duration // how long certain send failures are tried again
+	Fallback       bool          // a text stands in for a failed turn
+	TurnsPerMinute int           // attempts that may start in a minute; 0: no ceiling
+}

@@ -1,0 +1,66 @@
+package turn
+
+import "fmt"
+
+// Check reports what is wrong with a record, or nil. It holds for every record
+// that [Step] returns, under any policy; stores, the explorer and the doctor
+// use it to prove that they never meet another one.
+func Check(r Record) error {
+	if !r.Exists() {
+		return nil
+	}
+	for _, rule := range rules {
+		if !rule.holds(r) {
+			return fmt.Errorf("a conversation in phase %q breaks the rule that %s", r.Phase, rule.text)
+		}
+	}
+	return nil
+}
+
+var rules = []struct {
+	text  string
+	holds func(Record) bool
+}{
+	{"answered is between 0 and the version", func(r Record) bool { return 0 <= r.Answered && r.Answered <= r.Version }},
+	{"what is newer than the attempt is part of what waits", func(r Record) bool { return 0 <= r.Newer && r.Newer <= r.Pending }},
+	{"counts are not negative", func(r Record) bool {
+		return r.Media >= 0 && r.Attempts >= 0 && r.Discards >= 0 && r.Outages >= 0 && r.Runs >= 0
+	}},
+	{"pending inputs lie behind the mark", func(r Record) bool { return 0 <= r.AfterSeq && r.AfterSeq <= r.Seq }},
+	{"an idle conversation has nothing that waits", func(r Record) bool {
+		return r.Phase != Idle || r.Pending == 0 && r.Answered == r.Version
+	}},
+	{"collecting needs something that waits", func(r Record) bool { return r.Phase != Collecting || r.Pending > 0 }},
+	{"generating needs something that waits, or a seal", func(r Record) bool {
+		return r.Phase != Generating || r.Pending > 0 || r.Sealed
+	}},
+	{"only a sealed attempt outlives a pause", func(r Record) bool { return r.Phase != Generating || !r.OnHold || r.Sealed }},
+	{"a failed turn has something that waits or was set aside", func(r Record) bool {
+		return r.Phase != Failed || r.Pending > 0 || r.Aside != nil
+	}},
+	{"an attempt runs under a lease", func(r Record) bool { return r.Phase != Generating || r.Lease.Nonce != "" }},
+	{"a lease guards an attempt or a reply", func(r Record) bool {
+		return r.Lease == Lease{} || r.Phase == Generating || r.Phase == Sending
+	}},
+	{"a lease has the last token and an expiry", func(r Record) bool {
+		return r.Lease == Lease{} || r.Lease.Nonce != "" && r.Lease.Token == r.Token && r.Lease.Expires > 0
+	}},
+	{"there is a reply if and only if it is being sent", func(r Record) bool { return (r.Reply != nil) == (r.Phase == Sending) }},
+	{"a reply has parts left to send", func(r Record) bool {
+		return r.Reply == nil || 0 <= r.Reply.Done && r.Reply.Done < r.Reply.Parts
+	}},
+	{"replies wait only behind another", func(r Record) bool { return len(r.Queue) == 0 || r.Phase == Sending }},
+	{"a window ends at a definite moment", func(r Record) bool { return r.Phase != Collecting || r.Due >= r.WindowStart && r.Due > 0 }},
+	{"there is work if and only if there is a wake-up", func(r Record) bool {
+		_, wakes := r.Wake()
+		return wakes == r.hasWork()
+	}},
+}
+
+// hasWork is what must end in something without anybody's help: inputs that
+// wait, unless their turn was given up or a human has them; a reply that may
+// go out; and whatever is under a lease.
+func (r Record) hasWork() bool {
+	waiting := r.Pending > 0 && !r.OnHold && r.Phase != Failed
+	return waiting || r.Reply != nil && r.maySend() || r.Lease.Nonce != ""
+}

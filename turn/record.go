@@ -1,0 +1,193 @@
+package turn
+
+import "time"
+
+// Schema is the version of the [Record] layout that this package writes. A
+// record with a newer one must be refused by whoever reads it.
+const Schema = 1
+
+// Time is an instant of the store's clock, in milliseconds since the Unix
+// epoch. Zero means "not set".
+type Time int64
+
+// At converts t to a Time, dropping what is finer than a millisecond.
+func At(t time.Time) Time { return Time(t.UnixMilli()) }
+
+// Add returns t moved by d, in whole milliseconds.
+func (t Time) Add(d time.Duration) Time { return t + Time(d.Milliseconds()) }
+
+// Sub returns the time from u to t.
+func (t Time) Sub(u Time) time.Duration { return time.Duration(t-u) * time.Millisecond }
+
+// Go converts t to a time.Time in UTC; the zero Time gives the zero time.Time.
+func (t Time) Go() time.Time {
+	if t == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(int64(t)).UTC()
+}
+
+// Phase is where a conversation stands between two replies.
+type Phase string
+
+// The phases. Paused is never stored: it is what [Record.Shown] reports while
+// a pause covers one of the others.
+const (
+	Idle       Phase = "idle"       // nothing waits
+	Collecting Phase = "collecting" // inputs wait for the end of the debounce window, or for the next try
+	Generating Phase = "generating" // a worker runs the responder under a lease
+	Sending    Phase = "sending"    // a committed reply is on its way
+	Failed     Phase = "failed"     // the turn was given up; the next input or a requeue starts again
+	Paused     Phase = "paused"     // shown while a human has the conversation
+)
+
+// Lease is the right to work on one conversation until it expires. Only the
+// nonce gives that right: the times tell others when to try, and safety never
+// rests on them.
+type Lease struct {
+	Holder  string `json:"holder,omitempty"`  // the node, for people to read
+	Nonce   string `json:"nonce,omitempty"`   // unique for each lease ever taken
+	Token   int64  `json:"token,omitempty"`   // grows with each lease of the conversation
+	Expires Time   `json:"expires,omitempty"` // when others may take over
+}
+
+// Reply is a committed reply that is not settled yet. Its text is in the
+// transcript, under Seq.
+type Reply struct {
+	Turn       int64  `json:"turn"`                  // the reply's id is conversation/turn
+	Seq        int64  `json:"seq"`                   // its entry in the transcript
+	Through    int64  `json:"through"`               // the version that it answers
+	From       int64  `json:"from,omitempty"`        // the version answered before it
+	AfterSeq   int64  `json:"after_seq,omitempty"`   // the inputs that it answers have a greater sequence
+	ThroughSeq int64  `json:"through_seq,omitempty"` // the last sequence in use when its prompt was read
+	Parts      int    `json:"parts"`                 // how many sends it takes, at least 1
+	Done       int    `json:"done,omitempty"`        // how many of them are certainly delivered
+	Kind       string `json:"kind,omitempty"`        // one of the Reply… constants
+	Sealed     bool   `json:"sealed,omitempty"`      // must not be withdrawn: something irreversible was done
+	Late       bool   `json:"late,omitempty"`        // committed for what it saw, although newer input existed
+	Unsure     bool   `json:"unsure,omitempty"`      // a send of the current part has an unknown outcome
+	Tries      int    `json:"tries,omitempty"`       // failed sends since the last delivered part
+	Since      Time   `json:"since,omitempty"`       // when the reply was committed
+	RetryAt    Time   `json:"retry_at,omitempty"`    // when to send again, where no lease is held
+}
+
+// What a reply is.
+const (
+	ReplyAnswer   = ""         // from the responder
+	ReplyHuman    = "human"    // from a person; it is sent also while the conversation is paused
+	ReplyFallback = "fallback" // the text that stands in for a failed turn; it answers nothing
+)
+
+// clone copies what a Record shares with its copies.
+func (r Record) clone() Record {
+	if r.Reply != nil {
+		reply := *r.Reply
+		r.Reply = &reply
+	}
+	if r.Aside != nil {
+		aside := *r.Aside
+		r.Aside = &aside
+	}
+	r.Queue = append([]Reply(nil), r.Queue...)
+	return r
+}
+
+// Aside remembers the inputs that were set aside because they brought down
+// every worker that took them, so that a requeue can bring them back.
+type Aside struct {
+	Answered int64 `json:"answered"`
+	Through  int64 `json:"through"`
+	AfterSeq int64 `json:"after_seq"`
+	Pending  int   `json:"pending"`
+}
+
+// Record is all that is remembered of a conversation except its texts. The
+// zero Record is a conversation of which nothing was ever received.
+type Record struct {
+	Schema      int    `json:"schema"`
+	Phase       Phase  `json:"phase"`
+	PauseReason string `json:"pause_reason,omitempty"`
+	OnHold      bool   `json:"on_hold,omitempty"` // paused: nothing is generated, nothing of the responder is sent
+
+	Version  int64 `json:"version"`           // inputs accepted so far
+	Answered int64 `json:"answered"`          // the version up to which inputs are settled
+	Pending  int   `json:"pending,omitempty"` // messages that the next prompt would hold
+	Turn     int64 `json:"turn,omitempty"`    // number of the current turn, or of the last one
+
+	// The debounce window.
+	WaitingSince Time `json:"waiting_since,omitempty"` // when the first pending input was accepted
+	WindowStart  Time `json:"window_start,omitempty"`  // what the hard cap counts from
+	QuietUntil   Time `json:"quiet_until,omitempty"`   // the last input + its quiet time
+	MediaUntil   Time `json:"media_until,omitempty"`   // longest wait for what Media counts
+	NotBefore    Time `json:"not_before,omitempty"`    // the end of a back-off
+	Due          Time `json:"due,omitempty"`           // when the window ends: computed from the five above
+	Media        int  `json:"media,omitempty"`         // pending messages with an attachment still being processed
+
+	// The attempt.
+	Lease      Lease  `json:"lease,omitzero"`
+	Token      int64  `json:"token,omitempty"`       // the last one given out
+	Through    int64  `json:"through,omitempty"`     // the version when the attempt, or the reply being sent, began
+	ThroughSeq int64  `json:"through_seq,omitempty"` // the last sequence then
+	Newer      int    `json:"newer,omitempty"`       // pending messages touched after Through
+	NewerSince Time   `json:"newer_since,omitempty"` // when the first of these was accepted
+	Retouched  bool   `json:"retouched,omitempty"`   // a message that the attempt holds was edited after Through
+	Sealed     bool   `json:"sealed,omitempty"`
+	Discards   int    `json:"discards,omitempty"` // of this turn
+	Runs       int    `json:"runs,omitempty"`     // attempts started in this turn
+	Attempts   int    `json:"attempts,omitempty"` // attempts of this turn that failed, or are running
+	Outages    int    `json:"outages,omitempty"`  // times in a row that the model could not be reached
+	LastError  string `json:"last_error,omitempty"`
+
+	// The ceiling on turns per minute.
+	MinuteStart Time `json:"minute_start,omitempty"`
+	MinuteRuns  int  `json:"minute_runs,omitempty"`
+
+	// The transcript, which is stored elsewhere.
+	Seq      int64 `json:"seq,omitempty"`       // the last sequence given out
+	AfterSeq int64 `json:"after_seq,omitempty"` // every pending input has a greater sequence
+
+	// What is being sent, and what people wrote meanwhile.
+	Reply *Reply  `json:"reply,omitempty"`
+	Queue []Reply `json:"queue,omitempty"`
+	Aside *Aside  `json:"aside,omitempty"`
+}
+
+// Exists reports whether anything was ever received.
+func (r Record) Exists() bool { return r.Schema != 0 }
+
+// Shown is the phase as people see it.
+func (r Record) Shown() Phase {
+	switch {
+	case r.OnHold:
+		return Paused
+	case r.Phase == "":
+		return Idle
+	}
+	return r.Phase
+}
+
+// Leased reports whether somebody holds the conversation at the time now. A
+// lease without an expiry is invalid and counts as expired.
+func (r Record) Leased(now Time) bool { return r.Lease.Nonce != "" && now < r.Lease.Expires }
+
+// Wake is the next moment at which somebody must look at the conversation:
+// the end of the window, the expiry of a lease, or the next try. It reports
+// false where there is nothing to do until somebody writes.
+func (r Record) Wake() (Time, bool) {
+	switch {
+	case r.Lease.Nonce != "":
+		return r.Lease.Expires, true
+	case r.Reply != nil && r.maySend():
+		return r.Reply.RetryAt, true
+	case r.Phase == Collecting && !r.OnHold:
+		return r.Due, true
+	}
+	return 0, false
+}
+
+// maySend reports whether the current reply goes out despite a pause: only
+// what a human wrote does.
+func (r Record) maySend() bool { return !r.OnHold || r.Reply.Kind == ReplyHuman }
+
+// stale reports whether inputs were accepted that the attempt has not seen.
+func (r Record) stale() bool { return r.Version != r.Through }

@@ -1,0 +1,197 @@
+package turn
+
+// wakeSending sends again, or takes over from a holder that was lost while it
+// sent. What that one did is unknown.
+func (s *step) wakeSending(e Wake) {
+	switch {
+	case s.Lease.Nonce != "":
+		s.Changed = true
+		s.do(Cancel{Nonce: s.Lease.Nonce, Reason: Crashed})
+		s.Lease = Lease{}
+		s.Reply.Unsure = true
+		if !s.p.ResendUnknown || !s.maySend() {
+			s.finish(ReplyUnknown, Crashed)
+			return
+		}
+	case !s.maySend():
+		s.nothing(e, WasPaused)
+		return
+	case s.now < s.Reply.RetryAt:
+		s.nothing(e, NotDue)
+		return
+	case s.mayWithdraw():
+		s.Changed = true
+		s.withdraw()
+		return
+	}
+	s.acquire(e)
+	s.proceed()
+}
+
+// sent records a delivered part, and goes on with the next.
+func (s *step) sent() {
+	s.Reply.Done++
+	s.Reply.Unsure, s.Reply.Tries = false, 0
+	switch {
+	case s.Reply.Done == s.Reply.Parts:
+		s.finish(ReplySent, "")
+	case !s.maySend():
+		s.finish(ReplyPartial, WasPaused)
+	default:
+		s.proceed()
+	}
+}
+
+// sendFailed handles a part that was certainly not delivered.
+func (s *step) sendFailed(e SendFailed) {
+	s.LastError = e.Text
+	s.Reply.Tries++
+	switch {
+	case e.ForGood:
+		s.giveUp(e.Text)
+	case !s.maySend() && !s.Reply.Sealed:
+		s.stop(WasPaused)
+	case s.mayWithdraw():
+		s.withdraw()
+	case s.now.Sub(s.Reply.Since) >= s.p.RetryFor:
+		s.giveUp(e.Text)
+	default:
+		s.Lease = Lease{}
+		s.Reply.RetryAt = s.now.Add(backoff(s.Reply.Tries, e.After, e.Jitter))
+	}
+}
+
+// sendUnknown handles a part of which nobody knows whether it was delivered.
+func (s *step) sendUnknown(e SendUnknown) {
+	s.LastError = e.Text
+	s.Reply.Tries++
+	s.Reply.Unsure = true
+	if !s.p.ResendUnknown || !s.maySend() || s.now.Sub(s.Reply.Since) >= s.p.RetryFor {
+		s.finish(ReplyUnknown, e.Text)
+		return
+	}
+	s.Lease = Lease{}
+	s.Reply.RetryAt = s.now.Add(backoff(s.Reply.Tries, 0, e.Jitter))
+}
+
+// untouched reports whether nothing of the reply can have reached anybody.
+func (r *Reply) untouched() bool { return r.Done == 0 && !r.Unsure }
+
+// mayWithdraw reports whether the reply is stale and can be taken back: nobody
+// can have seen it, and nothing irreversible stands behind it.
+func (s *step) mayWithdraw() bool {
+	r := s.Reply
+	overtaken := s.Version != r.Through
+	return r.Kind == ReplyAnswer && r.untouched() && !r.Sealed && overtaken
+}
+
+// withdraw takes the reply back. What it answered is answered afresh, unless a
+// human has settled that meanwhile.
+func (s *step) withdraw() {
+	s.Marks = append(s.Marks, Mark{Seq: s.Reply.Seq, Status: ReplyWithdrawn, Reason: Withdrawn})
+	s.tellReply(ReplyDiscardedKind, Withdrawn)
+	s.reopen()
+}
+
+// reopen goes back to collecting after a reply that reached nobody.
+func (s *step) reopen() {
+	reply := *s.Reply
+	s.Reply = nil
+	if s.Answered >= reply.Through {
+		s.settle(reply, InputClosed, 0)
+	} else if s.Pending > 0 && len(s.Queue) == 0 {
+		s.open(s.now)
+		return
+	}
+	s.rest()
+}
+
+// giveUp ends a reply that can't be delivered. What it answered stays pending,
+// in a failed turn, unless part of it was delivered.
+func (s *step) giveUp(reason string) {
+	reply := s.Reply
+	switch {
+	case reply.Unsure:
+		s.finish(ReplyUnknown, reason)
+	case reply.Done > 0:
+		s.finish(ReplyPartial, reason)
+	case reply.Kind != ReplyAnswer:
+		s.finish(ReplyFailed, reason)
+	default:
+		s.Marks = append(s.Marks, Mark{Seq: reply.Seq, Status: ReplyFailed, Reason: reason})
+		s.tellReply(ReplyFailedKind, reason)
+		if s.Version != reply.Through || s.Answered >= reply.Through {
+			s.reopen()
+			return
+		}
+		s.Reply = nil
+		s.p.Fallback = false // the same channel would refuse it too
+		s.fail()
+	}
+}
+
+// stop ends a reply of the responder because a human took over.
+func (s *step) stop(reason string) {
+	switch {
+	case s.Reply.Unsure:
+		s.finish(ReplyUnknown, reason)
+	case s.Reply.Done > 0:
+		s.finish(ReplyPartial, reason)
+	case s.Reply.Kind == ReplyFallback:
+		s.finish(ReplyFailed, reason)
+	default:
+		s.Marks = append(s.Marks, Mark{Seq: s.Reply.Seq, Status: ReplyWithdrawn, Reason: reason})
+		s.tellReply(ReplyDiscardedKind, reason)
+		s.reopen()
+	}
+}
+
+// finish settles the reply, gives the lease back, and goes on. Going idle is
+// part of this write, so an arrival in the same instant is either counted here
+// or meets an idle conversation: it can't be stranded.
+func (s *step) finish(status Status, reason string) {
+	reply := *s.Reply
+	s.Marks = append(s.Marks, Mark{Seq: reply.Seq, Status: status, Reason: reason})
+	switch status {
+	case ReplySent:
+		s.tellReply(ReplySentKind, "")
+	case ReplyNone:
+	case ReplyUnknown:
+		s.tellReply(ReplyFailedKind, UnknownOutcome)
+	default:
+		s.tellReply(ReplyFailedKind, reason)
+	}
+	s.Reply = nil
+	s.Lease = Lease{}
+	switch reply.Kind {
+	case ReplyFallback:
+		s.restAfterFallback()
+		return
+	case ReplyAnswer:
+		answered := InputAnswered
+		if status == ReplyNone {
+			answered = InputClosed
+		}
+		s.settle(reply, answered, reply.Seq)
+		s.Answered = max(s.Answered, reply.Through)
+		s.Pending = s.Newer
+		s.advance(reply.ThroughSeq)
+	}
+	s.rest()
+}
+
+func (s *step) settle(reply Reply, status Status, by int64) {
+	s.Settles = append(s.Settles, Settle{
+		AfterSeq: reply.AfterSeq, From: reply.From, Through: reply.Through, Status: status, ReplySeq: by,
+	})
+}
+
+// restAfterFallback leaves the turn failed, unless somebody wrote meanwhile.
+func (s *step) restAfterFallback() {
+	if len(s.Queue) == 0 && s.Version == s.Through && (s.Pending > 0 || s.Aside != nil) {
+		s.Phase = Failed
+		return
+	}
+	s.Aside = nil
+	s.rest()
+}

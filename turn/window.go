@@ -1,0 +1,241 @@
+package turn
+
+// message accepts a new message.
+func (s *step) message(e Message) {
+	s.Changed, s.AppendInput = true, true
+	s.Seq++
+	s.Pending++
+	if e.Media {
+		s.expectMedia()
+	}
+	quiet := e.Quiet
+	if quiet == 0 {
+		quiet = s.p.Debounce
+	}
+	s.accept(s.now.Add(quiet), true)
+}
+
+// edit accepts a change of a message that still waits for its answer. One
+// that completes an attachment does not restart the quiet time: the person
+// wrote nothing.
+func (s *step) edit(e Edit) {
+	if e.Target <= s.Answered {
+		s.ignore(AlreadyAnswered)
+		return
+	}
+	s.Changed = true
+	seen := e.Target <= s.Through
+	if e.HadMedia && !seen {
+		s.Media = max(s.Media-1, 0)
+	}
+	if e.HasMedia {
+		s.expectMedia()
+	}
+	s.Retouched = s.Retouched || seen && s.busy()
+	quiet := s.now.Add(s.p.Debounce)
+	if e.HadMedia && !e.HasMedia {
+		quiet = s.QuietUntil
+	}
+	s.accept(quiet, seen)
+}
+
+// delete accepts the deletion of a message that still waits for its answer.
+// Where nothing else waits, there is nothing left to answer.
+func (s *step) delete(e Delete) {
+	if e.Target <= s.Answered {
+		s.ignore(AlreadyAnswered)
+		return
+	}
+	s.Changed = true
+	s.Pending--
+	if e.Target > s.Through {
+		s.forget(e.HadMedia)
+	}
+	if s.Pending == 0 && !s.answering() {
+		s.count()
+		s.drop(WasDeleted)
+		s.rest()
+		return
+	}
+	s.accept(s.now.Add(s.p.Debounce), false)
+}
+
+// forget takes a message that no attempt has seen out of the counts.
+func (s *step) forget(hadMedia bool) {
+	if hadMedia {
+		s.Media = max(s.Media-1, 0)
+	}
+	if !s.busy() {
+		return
+	}
+	s.Newer--
+	if s.Newer == 0 {
+		s.NewerSince = 0
+	}
+}
+
+// answering reports whether work is under way that the deletion of all that
+// waits must not end: a sealed attempt, or a reply being sent.
+func (s *step) answering() bool {
+	return s.Phase == Sending || s.Phase == Generating && s.Sealed
+}
+
+// busy reports whether somebody works on inputs that are not settled yet.
+func (s *step) busy() bool { return s.Phase == Generating || s.Phase == Sending }
+
+func (s *step) expectMedia() {
+	s.Media++
+	s.MediaUntil = max(s.MediaUntil, s.now.Add(s.p.MediaWait))
+}
+
+// accept takes an input in. newer tells whether it makes one more message that
+// the work under way has not seen.
+func (s *step) accept(quietUntil Time, newer bool) {
+	s.count()
+	s.QuietUntil = quietUntil
+	switch {
+	case s.busy():
+		if newer {
+			s.newer()
+		}
+		s.overtake()
+	case s.Phase == Collecting:
+		s.schedule()
+	default:
+		if s.WaitingSince == 0 {
+			s.WaitingSince = s.now
+		}
+		s.Aside = nil
+		s.open(s.now)
+	}
+}
+
+// count makes it an input: the version grows.
+func (s *step) count() {
+	s.Version++
+	s.Outcome = Queued
+	if s.OnHold {
+		s.Outcome = OnPause
+	}
+	s.tell(MessageAccepted, "")
+}
+
+func (s *step) newer() {
+	s.Newer++
+	if s.Newer == 1 {
+		s.NewerSince = s.now
+	}
+}
+
+// overtake is what a newer input does to work under way.
+func (s *step) overtake() {
+	switch {
+	case s.Phase == Generating:
+		s.cancelIfSuperseded()
+	case s.Lease.Nonce == "" && s.mayWithdraw():
+		s.withdraw()
+	}
+}
+
+// cancelIfSuperseded tells the holder of an attempt that need not go on.
+func (s *step) cancelIfSuperseded() {
+	if s.superseded() && s.p.mode() == Interrupt {
+		s.do(Cancel{Nonce: s.Lease.Nonce, Reason: Superseded})
+	}
+}
+
+// superseded reports whether the attempt can't be committed any more because
+// newer input exists. The bound: a sealed attempt, and one that follows
+// MaxDiscards discards, is committed for what it saw.
+func (s *step) superseded() bool {
+	bound := s.Sealed || s.p.mode() == Finish || s.Discards >= s.p.MaxDiscards
+	return s.stale() && !bound
+}
+
+func (p Policy) mode() Mode {
+	if p.OnNewInput == "" {
+		return Interrupt
+	}
+	return p.OnNewInput
+}
+
+// typing keeps the window open while the person writes, within the hard cap.
+func (s *step) typing(e Typing) {
+	if s.Phase != Collecting {
+		s.ignore(NothingWaits)
+		return
+	}
+	d := e.For
+	if d == 0 {
+		d = s.p.Debounce
+	}
+	before := s.Due
+	s.QuietUntil = max(s.QuietUntil, s.now.Add(d))
+	s.schedule()
+	s.Changed = s.Due != before
+}
+
+// open starts the window of a new turn. start is what the hard cap counts
+// from.
+func (s *step) open(start Time) {
+	s.Turn++
+	s.Discards, s.Runs, s.Attempts, s.Outages, s.NotBefore = 0, 0, 0, 0, 0
+	s.window(start)
+}
+
+// window starts a window, within a turn or for a new one.
+func (s *step) window(start Time) {
+	s.Phase = Collecting
+	s.Lease = Lease{}
+	s.WindowStart = start
+	s.Newer, s.NewerSince, s.Retouched, s.Sealed = 0, 0, false, false
+	s.schedule()
+}
+
+// schedule computes when the window ends: a quiet time after the last input,
+// but no later than the hard cap; where an attachment is announced, no sooner
+// than that is there, but no later than its own cap; and never within a
+// back-off.
+func (s *step) schedule() {
+	due := min(s.QuietUntil, s.WindowStart.Add(s.p.MaxWait))
+	if s.Media > 0 {
+		due = max(due, min(s.MediaUntil, s.WindowStart.Add(max(s.p.MaxWait, s.p.MediaWait))))
+	}
+	s.Due = max(due, s.WindowStart, s.NotBefore)
+	if !s.OnHold {
+		s.tell(TurnScheduled, "")
+		s.Notices[len(s.Notices)-1].Due = s.Due
+	}
+}
+
+// rest ends a turn, or what is left of it, and goes to whatever comes next:
+// a reply that a person wrote, the inputs that wait, or nothing.
+func (s *step) rest() {
+	s.Lease = Lease{}
+	switch {
+	case len(s.Queue) > 0:
+		next := s.Queue[0]
+		next.RetryAt = s.now
+		s.Reply, s.Queue = &next, s.Queue[1:]
+		s.Through, s.Phase = next.Through, Sending
+	case s.Pending > 0:
+		start := s.NewerSince
+		if start == 0 {
+			start = s.now
+		}
+		s.WaitingSince = start
+		s.open(start)
+	default:
+		s.Phase = Idle
+		s.Answered = s.Version
+		s.AfterSeq = s.Seq
+		s.clearWindow()
+	}
+}
+
+// clearWindow forgets what only a window or an attempt needs.
+func (s *step) clearWindow() {
+	s.WaitingSince, s.WindowStart, s.QuietUntil, s.MediaUntil, s.NotBefore, s.Due = 0, 0, 0, 0, 0, 0
+	s.Media, s.Newer, s.NewerSince, s.Retouched, s.Sealed = 0, 0, 0, false, false
+	s.Discards, s.Runs, s.Attempts, s.Outages = 0, 0, 0, 0
+}
