@@ -73,6 +73,8 @@ var (
 	// ErrNewerSchema: the record was written by a newer program. It is refused,
 	// never rewritten.
 	ErrNewerSchema = errors.New("written by a newer version of onereply: upgrade this node")
+	// ErrCursor: the cursor of a list or a sweep was not made by this store.
+	ErrCursor = errors.New("the cursor is not one that a page before gave")
 	// ErrInUse: another process has the store open, and it takes one only.
 	ErrInUse = errors.New("the store is open in another process")
 	// ErrClosed: the store was closed.
@@ -172,12 +174,13 @@ type Body struct {
 	EditedAt    turn.Time       `json:"edited_at,omitempty"`
 	// Was is the message before the last edit, where an attempt may be running that
 	// must still see it as it was.
-	Was    *Was     `json:"was,omitempty"`
-	Turn   int64    `json:"turn,omitempty"`
-	Parts  []string `json:"parts,omitempty"`
-	Covers []string `json:"covers,omitempty"` // ids of the messages that a reply answers, in the order of its prompt
-	Late   bool     `json:"late_input,omitempty"`
-	Author string   `json:"author,omitempty"` // of a reply: one of turn's Reply… kinds
+	Was       *Was     `json:"was,omitempty"`
+	Turn      int64    `json:"turn,omitempty"`
+	Parts     []string `json:"parts,omitempty"`
+	Delivered int      `json:"delivered,omitempty"` // parts that reached the person, of a reply that was given up
+	Covers    []string `json:"covers,omitempty"`    // ids of the messages that a reply answers, in the order of its prompt
+	Late      bool     `json:"late_input,omitempty"`
+	Author    string   `json:"author,omitempty"` // of a reply: one of turn's Reply… kinds
 }
 
 // Was is an earlier state of a message.

@@ -9,7 +9,7 @@ func (s *step) wake(e Wake) {
 	case e.Nonce != "" && s.Lease.Nonce == e.Nonce:
 		s.proceed() // this very wake-up was applied before
 	case s.Leased(s.now) && !e.Alone:
-		s.nothing(e, Held)
+		s.ignore(Held) // its holder has set the timer after any claim
 	case s.Phase == Generating:
 		s.takeOver(e)
 	case s.Phase == Sending:
@@ -222,6 +222,7 @@ func (s *step) fallback() {
 		Parts: 1, Kind: ReplyFallback, Since: s.now, RetryAt: s.now,
 	}
 	s.Phase = Sending
+	s.tellReply(ReplyCommittedKind, s.Reply, ReplyFallback)
 }
 
 // setAside settles inputs that cost every worker its life, so that the next

@@ -44,7 +44,7 @@ func (s *step) commit(parts int) {
 	}
 	s.Phase = Sending
 	s.LastError = ""
-	s.tellReply(ReplyCommittedKind, "")
+	s.tellReply(ReplyCommittedKind, s.Reply, "")
 	switch {
 	case parts == 0:
 		s.finish(ReplyNone, "")
@@ -56,8 +56,9 @@ func (s *step) commit(parts int) {
 	}
 }
 
-func (s *step) tellReply(kind Kind, reason string) {
+// tellReply adds a notice about a reply.
+func (s *step) tellReply(kind Kind, r *Reply, reason string) {
 	s.tell(kind, reason)
 	n := &s.Notices[len(s.Notices)-1]
-	n.Turn, n.Seq, n.Through, n.Part = s.Reply.Turn, s.Reply.Seq, s.Reply.Through, s.Reply.Done
+	n.Turn, n.Seq, n.Through, n.Part, n.Parts = r.Turn, r.Seq, r.Through, r.Done, r.Parts
 }

@@ -108,6 +108,7 @@ func (s *step) humanReply(e HumanReply) {
 		Parts: e.Parts, Kind: ReplyHuman, Since: s.now, RetryAt: s.now,
 	}
 	s.Queue = append(s.Queue, reply)
+	s.tellReply(ReplyCommittedKind, &reply, ReplyHuman)
 	s.settleAll(InputAnswered, s.Seq)
 }
 

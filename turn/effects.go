@@ -150,4 +150,6 @@ type Notice struct {
 	Seq     int64 // the entry in the transcript
 	Attempt int
 	Part    int
+	Parts   int  // of the reply; 0: the responder chose not to reply
+	Since   Time // when the first input that waited was accepted
 }

@@ -89,7 +89,7 @@ func (s *step) mayWithdraw() bool {
 // human has settled that meanwhile.
 func (s *step) withdraw() {
 	s.Marks = append(s.Marks, Mark{Seq: s.Reply.Seq, Status: ReplyWithdrawn, Reason: Withdrawn})
-	s.tellReply(ReplyDiscardedKind, Withdrawn)
+	s.tellReply(ReplyDiscardedKind, s.Reply, Withdrawn)
 	s.reopen()
 }
 
@@ -119,7 +119,7 @@ func (s *step) giveUp(reason string) {
 		s.finish(ReplyFailed, reason)
 	default:
 		s.Marks = append(s.Marks, Mark{Seq: reply.Seq, Status: ReplyFailed, Reason: reason})
-		s.tellReply(ReplyFailedKind, reason)
+		s.tellReply(ReplyFailedKind, s.Reply, reason)
 		if s.Version != reply.Through || s.Answered >= reply.Through {
 			s.reopen()
 			return
@@ -141,7 +141,7 @@ func (s *step) stop(reason string) {
 		s.finish(ReplyFailed, reason)
 	default:
 		s.Marks = append(s.Marks, Mark{Seq: s.Reply.Seq, Status: ReplyWithdrawn, Reason: reason})
-		s.tellReply(ReplyDiscardedKind, reason)
+		s.tellReply(ReplyDiscardedKind, s.Reply, reason)
 		s.reopen()
 	}
 }
@@ -154,12 +154,12 @@ func (s *step) finish(status Status, reason string) {
 	s.Marks = append(s.Marks, Mark{Seq: reply.Seq, Status: status, Reason: reason})
 	switch status {
 	case ReplySent:
-		s.tellReply(ReplySentKind, "")
+		s.tellReply(ReplySentKind, s.Reply, "")
 	case ReplyNone:
 	case ReplyUnknown:
-		s.tellReply(ReplyFailedKind, UnknownOutcome)
+		s.tellReply(ReplyFailedKind, s.Reply, UnknownOutcome)
 	default:
-		s.tellReply(ReplyFailedKind, reason)
+		s.tellReply(ReplyFailedKind, s.Reply, reason)
 	}
 	s.Reply = nil
 	s.Lease = Lease{}

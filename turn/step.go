@@ -132,7 +132,7 @@ func (s *step) do(a Action) { s.Actions = append(s.Actions, a) }
 func (s *step) tell(kind Kind, reason string) {
 	s.Notices = append(s.Notices, Notice{
 		Kind: kind, Reason: reason, Turn: s.Turn, Token: s.Token,
-		Version: s.Version, Through: s.Through, Attempt: s.Runs,
+		Version: s.Version, Through: s.Through, Attempt: s.Runs, Since: s.WaitingSince,
 	})
 }
 

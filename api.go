@@ -1,0 +1,150 @@
+package onereply
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+// Code says what kind of mistake an [Error] is. The set is closed.
+type Code string
+
+// The codes.
+const (
+	CodeInvalid     Code = "invalid"     // the input is at fault; nothing was stored
+	CodeNotFound    Code = "not_found"   // no such bot, conversation or message
+	CodeConflict    Code = "conflict"    // the state does not allow it (a seal that comes too late)
+	CodeUnavailable Code = "unavailable" // the store is out of reach, or the node is closing: try again later
+	CodeTooMany     Code = "too_many"    // a limit of this conversation is reached: try again later
+)
+
+// Error is what the methods of [App] return, where they return one.
+type Error struct {
+	Code         Code
+	Op           string // "receive", "edit", …
+	Bot          string
+	Conversation string
+	Field        string // the part of the input that is at fault, where one is
+	Err          error
+}
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s %q/%q: %v", e.Op, e.Bot, e.Conversation, e.Err)
+}
+func (e *Error) Unwrap() error { return e.Err }
+
+// Outcome is what became of an input.
+type Outcome = turn.Outcome
+
+// The outcomes of inputs.
+const (
+	OutcomeQueued    Outcome = "queued"
+	OutcomeDuplicate Outcome = "duplicate"
+	OutcomeIgnored   Outcome = "ignored"
+	OutcomePaused    Outcome = "paused"
+)
+
+// Receipt acknowledges an input, once it is durable.
+type Receipt struct {
+	MessageID string    `json:"message_id"`
+	Version   int64     `json:"version"`
+	Duplicate bool      `json:"duplicate"`
+	DueAt     time.Time `json:"due_at,omitzero"` // when the next turn starts; zero while paused, or while one runs
+	Outcome   Outcome   `json:"outcome"`
+	Reason    string    `json:"reason,omitempty"`
+}
+
+// Change is an edit of a message.
+type Change struct {
+	Text        *string       // nil: as it was
+	Attachments *[]Attachment // nil: as they were, but none of them pending any more where Text is given
+}
+
+// State is what is known of a conversation.
+type State struct {
+	Bot            string     `json:"bot"`
+	Conversation   string     `json:"conversation"`
+	Version        int64      `json:"version"`
+	Answered       int64      `json:"answered"`
+	Phase          turn.Phase `json:"phase"`
+	Pending        int        `json:"pending"`
+	Turn           int64      `json:"turn"`
+	DueAt          *time.Time `json:"due_at"`
+	FirstPendingAt *time.Time `json:"first_pending_at"`
+	Lease          *Lease     `json:"lease"`
+	Discards       int        `json:"discards"`
+	Attempts       int        `json:"attempts"`
+	LastError      string     `json:"last_error"`
+	PauseReason    string     `json:"pause_reason,omitempty"`
+	LastActivityAt *time.Time `json:"last_activity_at,omitempty"` // in lists
+}
+
+// Lease is who works on a conversation.
+type Lease struct {
+	Holder    string    `json:"holder"`
+	Token     int64     `json:"token"`
+	ExpiresAt time.Time `json:"expires_at"`
+}
+
+// Entry is one line of a transcript, as people and programs see it.
+type Entry struct {
+	Seq         int64           `json:"seq"`
+	Kind        store.Kind      `json:"kind"`
+	ID          string          `json:"id"`
+	Text        string          `json:"text"`
+	Sender      *Person         `json:"sender,omitempty"`
+	At          time.Time       `json:"at"`
+	SentAt      *time.Time      `json:"sent_at,omitempty"`
+	Status      turn.Status     `json:"status"`
+	Reason      string          `json:"reason,omitempty"`
+	Covers      []string        `json:"covers"`
+	Version     int64           `json:"version"`
+	Turn        int64           `json:"turn,omitempty"`
+	Parts       []string        `json:"parts,omitempty"`
+	LateInput   bool            `json:"late_input,omitempty"`
+	Author      string          `json:"author,omitempty"` // of a reply: "human" or "fallback", else the responder
+	EditedAt    *time.Time      `json:"edited_at,omitempty"`
+	Attachments []Attachment    `json:"attachments,omitempty"`
+	Metadata    json.RawMessage `json:"metadata,omitempty"`
+}
+
+// Event is something that happened, for those who watch.
+type Event struct {
+	ID           string    `json:"id"` // of the event; resumes a stream
+	Type         string    `json:"type"`
+	At           time.Time `json:"at"`
+	Node         string    `json:"node"`
+	Bot          string    `json:"bot"`
+	Conversation string    `json:"conversation"`
+	Turn         int64     `json:"turn,omitempty"`
+	Token        int64     `json:"token,omitempty"`
+	Attempt      int       `json:"attempt,omitempty"`
+	Version      int64     `json:"version"`
+	Through      int64     `json:"through,omitempty"`
+	DueAt        time.Time `json:"due_at,omitzero"`
+	MessageID    string    `json:"message_id,omitempty"` // message.accepted
+	ReplyID      string    `json:"reply_id,omitempty"`   // reply.*
+	Covers       []string  `json:"covers,omitempty"`
+	Text         string    `json:"text,omitempty"` // of the message, the reply, or the delta
+	Part         int       `json:"part,omitempty"`
+	Parts        int       `json:"parts,omitempty"`
+	LateInput    bool      `json:"late_input,omitempty"`
+	Reason       string    `json:"reason,omitempty"`
+}
+
+// ListQuery selects conversations.
+type ListQuery struct {
+	Bot    string     // "" means all
+	Phase  turn.Phase // "" means all
+	Cursor string
+	Limit  int // 1 to 1000; 0 means 100
+}
+
+// List is a page of conversations, newest activity first.
+type List struct {
+	Conversations []State `json:"conversations"`
+	Next          string  `json:"next"` // "" at the end
+}

@@ -1,0 +1,143 @@
+package onereply
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/onereply/onereply/turn"
+)
+
+// None stands for "zero" in those fields of [Bot] whose zero value means the
+// default.
+const None = -1
+
+// Mode is what a newer input does to a running generation.
+type Mode = turn.Mode
+
+// The modes.
+const (
+	Interrupt = turn.Interrupt // end it at once
+	Discard   = turn.Discard   // let it end, then throw it away
+	Finish    = turn.Finish    // let it end, and send it for what it saw
+)
+
+// UnknownSend is what happens to a send whose outcome nobody knows.
+type UnknownSend string
+
+// The rules.
+const (
+	// Auto resends where the receiver recognises a repeat (see [Traits]), and
+	// holds elsewhere.
+	Auto UnknownSend = "auto"
+	// Resend sends again: the person may see the reply twice.
+	Resend UnknownSend = "resend"
+	// Hold leaves it: the person may see no reply. It is marked unknown.
+	Hold UnknownSend = "hold"
+)
+
+// Bot says who answers, who delivers, and how long to wait. The zero value of
+// each field means its default.
+type Bot struct {
+	Name      string    // required: 1 to 512 bytes of UTF-8
+	Responder Responder // required
+	Sender    Sender    // nil: replies go to the transcript and the event stream only
+
+	Debounce    time.Duration // quiet time after the last input; default 1.5s; None for 0
+	MaxWait     time.Duration // hard cap on it from the first waiting input; default 10s; None for 0
+	OnNewInput  Mode          // default Interrupt
+	MaxDiscards int           // default 2; None for 0
+	Lease       time.Duration // default 30s; at least 1s
+	History     int           // earlier transcript entries given to the responder; default 40; None for 0
+	MediaWait   time.Duration // longest wait for an attachment; default 15s; None for 0
+	UnknownSend UnknownSend   // default Auto
+
+	Timeout     time.Duration // one run of the responder, whole; default 60s
+	Attempts    int           // failed runs before the turn is marked failed; default 3
+	Fallback    string        // a text to send when the turn fails; "": none
+	RetryFor    time.Duration // how long a send that failed for certain is tried again; default 1h
+	SendTimeout time.Duration // one send; default 15s; at most half a lease
+
+	GroupWait      time.Duration // quiet time after a message that belongs to a group (an album); default 1s; None for 0
+	SplitAt        int           // a text of at least so many characters may have been cut in two by its client; 0: never
+	SplitWait      time.Duration // quiet time after such a text; default 1.5s
+	TurnsPerMinute int           // ceiling on attempts per conversation; 0: none
+	StopWords      []string      // a message that is one of these, in any case, closes what waits
+	OptOutWords    []string      // likewise, and pauses the conversation too
+}
+
+// withDefaults fills in what is not set and reports all mistakes at once.
+func (b Bot) withDefaults() (Bot, error) {
+	duration := func(d *time.Duration, fallback time.Duration) {
+		switch {
+		case *d == 0:
+			*d = fallback
+		case *d == None:
+			*d = 0
+		}
+	}
+	count := func(n *int, fallback int) {
+		switch {
+		case *n == 0:
+			*n = fallback
+		case *n == None:
+			*n = 0
+		}
+	}
+	duration(&b.Debounce, 1500*time.Millisecond)
+	duration(&b.MaxWait, 10*time.Second)
+	duration(&b.Lease, 30*time.Second)
+	duration(&b.MediaWait, 15*time.Second)
+	duration(&b.Timeout, 60*time.Second)
+	duration(&b.RetryFor, time.Hour)
+	duration(&b.SendTimeout, min(15*time.Second, b.Lease/2))
+	duration(&b.GroupWait, time.Second)
+	duration(&b.SplitWait, 1500*time.Millisecond)
+	count(&b.MaxDiscards, 2)
+	count(&b.History, 40)
+	count(&b.Attempts, 3)
+	if b.OnNewInput == "" {
+		b.OnNewInput = Interrupt
+	}
+	if b.UnknownSend == "" {
+		b.UnknownSend = Auto
+	}
+	return b, b.validate()
+}
+
+func (b Bot) validate() error {
+	var problems []error
+	reject := func(bad bool, format string, args ...any) {
+		if bad {
+			problems = append(problems, fmt.Errorf("bot %q: "+format, append([]any{b.Name}, args...)...))
+		}
+	}
+	reject(b.Name == "" || len(b.Name) > MaxNameBytes, "the name must have 1 to %d bytes", MaxNameBytes)
+	reject(b.Responder == nil, "it needs a Responder")
+	reject(b.Debounce < 0, "Debounce must not be negative, it is %v", b.Debounce)
+	reject(b.MaxWait < 0, "MaxWait must not be negative, it is %v", b.MaxWait)
+	reject(b.MaxWait < b.Debounce, "MaxWait (%v) must not be less than Debounce (%v)", b.MaxWait, b.Debounce)
+	reject(b.Lease < time.Second, "Lease must be at least 1s, it is %v", b.Lease)
+	reject(b.MediaWait < 0, "MediaWait must not be negative, it is %v", b.MediaWait)
+	reject(b.Timeout <= 0, "Timeout must be more than 0, it is %v", b.Timeout)
+	reject(b.RetryFor < 0, "RetryFor must not be negative, it is %v", b.RetryFor)
+	reject(b.SendTimeout <= 0 || b.SendTimeout > b.Lease/2, "SendTimeout must be more than 0 and at most half the lease (%v), it is %v", b.Lease/2, b.SendTimeout)
+	reject(b.MaxDiscards < 0, "MaxDiscards must not be negative, it is %d", b.MaxDiscards)
+	reject(b.History < 0 || b.History > MaxHistory, "History must be 0 to %d, it is %d", MaxHistory, b.History)
+	reject(b.Attempts < 1, "Attempts must be at least 1, it is %d", b.Attempts)
+	reject(b.GroupWait < 0 || b.SplitWait < 0, "GroupWait and SplitWait must not be negative")
+	reject(b.SplitAt < 0, "SplitAt must not be negative, it is %d", b.SplitAt)
+	reject(b.TurnsPerMinute < 0, "TurnsPerMinute must not be negative, it is %d", b.TurnsPerMinute)
+	reject(len(b.Fallback) > MaxTextBytes, "Fallback must have at most %d bytes", MaxTextBytes)
+	switch b.OnNewInput {
+	case Interrupt, Discard, Finish:
+	default:
+		reject(true, "OnNewInput must be interrupt, discard or finish, it is %q", b.OnNewInput)
+	}
+	switch b.UnknownSend {
+	case Auto, Resend, Hold:
+	default:
+		reject(true, "UnknownSend must be auto, resend or hold, it is %q", b.UnknownSend)
+	}
+	return errors.Join(problems...)
+}

@@ -1,0 +1,326 @@
+package onereply
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"time"
+
+	"github.com/onereply/onereply/internal/engine"
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+// Reasons of inputs that are ignored before they reach a conversation.
+const (
+	ReasonOwnMessage   = engine.OwnMessage
+	ReasonNotAddressed = "not_addressed"
+)
+
+// call is one call of the API, for its errors.
+type call struct {
+	op  string
+	key store.Key
+}
+
+func (c call) fail(code Code, field string, err error) error {
+	return &Error{Code: code, Op: c.op, Bot: c.key.Bot, Conversation: c.key.Conversation, Field: field, Err: err}
+}
+
+// of reads an error of the engine, the store or a context.
+func (c call) of(err error) error {
+	var known *Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &known):
+		return err
+	case errors.Is(err, engine.ErrNotFound):
+		return c.fail(CodeNotFound, "", err)
+	case errors.Is(err, engine.ErrTooMany):
+		return c.fail(CodeTooMany, "", err)
+	}
+	return c.fail(CodeUnavailable, "", err)
+}
+
+// begin checks what all calls share.
+func (a *App) begin(op, bot, conversation string) (call, error) {
+	c := call{op: op, key: store.Key{Bot: bot, Conversation: conversation}}
+	if _, ok := a.bots[bot]; !ok {
+		return c, c.fail(CodeNotFound, "bot", errors.New("no such bot is configured"))
+	}
+	if err := checkName(conversation); err != nil {
+		return c, c.fail(CodeInvalid, "conversation", err)
+	}
+	return c, nil
+}
+
+// Receive accepts a message. It returns once the message is durable, before
+// any responder runs. A repeated ID is acknowledged and changes nothing.
+func (a *App) Receive(ctx context.Context, bot, conversation string, m Message) (Receipt, error) {
+	c, err := a.begin("receive", bot, conversation)
+	if err != nil {
+		return Receipt{}, err
+	}
+	if field, err := checkMessage(m); err != nil {
+		return Receipt{}, c.fail(CodeInvalid, field, err)
+	}
+	if m.ID == "" {
+		m.ID = "m_" + rand.Text()
+	}
+	switch {
+	case m.FromMe:
+		return a.ignore(ctx, c, m.ID, ReasonOwnMessage)
+	case m.Unaddressed:
+		return a.ignore(ctx, c, m.ID, ReasonNotAddressed)
+	}
+	result, err := a.request(ctx, &engine.Request{Key: c.key, Op: engine.Receive, ID: m.ID, Group: m.Group != "", Body: bodyOf(m)})
+	return receiptOf(result), c.of(err)
+}
+
+func bodyOf(m Message) store.Body {
+	b := store.Body{Text: m.Text, Sender: m.Sender, Attachments: m.Attachments, Metadata: m.Metadata}
+	if !m.SentAt.IsZero() {
+		b.SentAt = turn.At(m.SentAt)
+	}
+	return b
+}
+
+// ignore acknowledges what is no input.
+func (a *App) ignore(ctx context.Context, c call, id, reason string) (Receipt, error) {
+	snapshot, err := a.store.Load(ctx, c.key)
+	a.do(func(turn.Time) { a.node.Counters.Ignored++ })
+	return Receipt{MessageID: id, Version: snapshot.Record.Version, Outcome: OutcomeIgnored, Reason: reason}, c.of(err)
+}
+
+func receiptOf(r engine.Result) Receipt {
+	return Receipt{
+		MessageID: r.MessageID, Version: r.Version, Duplicate: r.Duplicate,
+		DueAt: r.Due.Go(), Outcome: r.Outcome, Reason: r.Reason,
+	}
+}
+
+// Edit changes a message that waits for its answer. An answered one is left as
+// it is: the outcome is ignored.
+func (a *App) Edit(ctx context.Context, bot, conversation, id string, change Change) (Receipt, error) {
+	c, err := a.begin("edit", bot, conversation)
+	if err != nil {
+		return Receipt{}, err
+	}
+	if err := checkName(id); err != nil {
+		return Receipt{}, c.fail(CodeInvalid, "id", err)
+	}
+	if field, err := checkChange(change); err != nil {
+		return Receipt{}, c.fail(CodeInvalid, field, err)
+	}
+	result, err := a.request(ctx, &engine.Request{Key: c.key, Op: engine.Edit, ID: id, Text: change.Text, Attachments: change.Attachments})
+	return receiptOf(result), c.of(err)
+}
+
+// Retract is the deletion of a message by its author. The text is removed from
+// the store; the id stays known.
+func (a *App) Retract(ctx context.Context, bot, conversation, id string) (Receipt, error) {
+	c, err := a.begin("retract", bot, conversation)
+	if err != nil {
+		return Receipt{}, err
+	}
+	if err := checkName(id); err != nil {
+		return Receipt{}, c.fail(CodeInvalid, "id", err)
+	}
+	result, err := a.request(ctx, &engine.Request{Key: c.key, Op: engine.Retract, ID: id})
+	return receiptOf(result), c.of(err)
+}
+
+// Typing says that a person is writing: the window stays open for d, within
+// its hard cap. d of 0 means one debounce.
+func (a *App) Typing(ctx context.Context, bot, conversation string, d time.Duration) error {
+	c, err := a.begin("typing", bot, conversation)
+	if err != nil {
+		return err
+	}
+	if d < 0 || d > MaxTyping*time.Second {
+		return c.fail(CodeInvalid, "for", errors.New("it must be 0 to 10m"))
+	}
+	_, err = a.request(ctx, &engine.Request{Key: c.key, Op: engine.Typing, For: d})
+	return c.of(err)
+}
+
+// Flush ends the quiet time now.
+func (a *App) Flush(ctx context.Context, bot, conversation string) (State, error) {
+	return a.control(ctx, "flush", bot, conversation, engine.Request{Op: engine.Flush})
+}
+
+// Pause hands the conversation to a human: inputs are kept, nothing is
+// generated or sent, and a running attempt is discarded. It may be called
+// before the first message.
+func (a *App) Pause(ctx context.Context, bot, conversation, reason string) (State, error) {
+	if len(reason) > MaxNameBytes {
+		c := call{op: "pause", key: store.Key{Bot: bot, Conversation: conversation}}
+		return State{}, c.fail(CodeInvalid, "reason", errors.New("it must have at most 512 bytes"))
+	}
+	return a.control(ctx, "pause", bot, conversation, engine.Request{Op: engine.Pause, Reason: reason})
+}
+
+// Resume gives the conversation back to the bot. answerPending tells whether
+// what waits is answered now, or closed.
+func (a *App) Resume(ctx context.Context, bot, conversation string, answerPending bool) (State, error) {
+	return a.control(ctx, "resume", bot, conversation, engine.Request{Op: engine.Resume, Answer: answerPending})
+}
+
+// Requeue tries a failed turn again. It changes nothing elsewhere.
+func (a *App) Requeue(ctx context.Context, bot, conversation string) (State, error) {
+	return a.control(ctx, "requeue", bot, conversation, engine.Request{Op: engine.Requeue})
+}
+
+func (a *App) control(ctx context.Context, op, bot, conversation string, r engine.Request) (State, error) {
+	c, err := a.begin(op, bot, conversation)
+	if err != nil {
+		return State{}, err
+	}
+	r.Key = c.key
+	result, err := a.request(ctx, &r)
+	return stateOf(c.key, result.Record), c.of(err)
+}
+
+// Answer delivers what a human wrote, also while the conversation is paused,
+// and settles what waits up to now. The receipt's MessageID is the reply's id.
+func (a *App) Answer(ctx context.Context, bot, conversation, text string) (Receipt, error) {
+	c, err := a.begin("answer", bot, conversation)
+	if err != nil {
+		return Receipt{}, err
+	}
+	if err := checkText(text, false); err != nil {
+		return Receipt{}, c.fail(CodeInvalid, "text", err)
+	}
+	result, err := a.request(ctx, &engine.Request{Key: c.key, Op: engine.HumanReply, Body: store.Body{Text: text}})
+	receipt := receiptOf(result)
+	receipt.Outcome, receipt.DueAt = OutcomeQueued, time.Time{}
+	return receipt, c.of(err)
+}
+
+// Seal makes the attempt that runs under a token undiscardable by newer input.
+// An error with CodeConflict says that it was superseded or lost its lease.
+func (a *App) Seal(ctx context.Context, bot, conversation string, token int64) error {
+	c, err := a.begin("seal", bot, conversation)
+	if err != nil {
+		return err
+	}
+	result, err := a.request(ctx, &engine.Request{Key: c.key, Op: engine.Seal, Token: token})
+	if err == nil && result.Outcome == turn.Fenced {
+		return c.fail(CodeConflict, "token", errors.New("this attempt was superseded or has lost its lease; do nothing irreversible"))
+	}
+	return c.of(err)
+}
+
+// Forget removes all that is stored of a conversation.
+func (a *App) Forget(ctx context.Context, bot, conversation string) error {
+	c, err := a.begin("forget", bot, conversation)
+	if err != nil {
+		return err
+	}
+	_, err = a.request(ctx, &engine.Request{Key: c.key, Op: engine.Forget})
+	return c.of(err)
+}
+
+// State is what is known of a conversation; CodeNotFound where nothing was ever
+// received.
+func (a *App) State(ctx context.Context, bot, conversation string) (State, error) {
+	c, err := a.begin("state", bot, conversation)
+	if err != nil {
+		return State{}, err
+	}
+	snapshot, err := a.store.Load(ctx, c.key)
+	if err == nil && !snapshot.Record.Exists() {
+		return State{}, c.fail(CodeNotFound, "conversation", errors.New("nothing was ever received in it"))
+	}
+	return stateOf(c.key, snapshot.Record), c.of(err)
+}
+
+func stateOf(key store.Key, r turn.Record) State {
+	s := State{
+		Bot: key.Bot, Conversation: key.Conversation, Version: r.Version, Answered: r.Answered, Phase: r.Shown(),
+		Pending: r.Pending, Turn: r.Turn, Discards: r.Discards, Attempts: r.Attempts, LastError: r.LastError, PauseReason: r.PauseReason,
+	}
+	if r.Phase == turn.Collecting && !r.OnHold {
+		s.DueAt = timeOf(r.Due)
+	}
+	if r.Pending > 0 {
+		s.FirstPendingAt = timeOf(max(r.WaitingSince, 1))
+	}
+	if r.Lease.Nonce != "" {
+		s.Lease = &Lease{Holder: r.Lease.Holder, Token: r.Lease.Token, ExpiresAt: r.Lease.Expires.Go()}
+	}
+	return s
+}
+
+func timeOf(t turn.Time) *time.Time {
+	if t == 0 {
+		return nil
+	}
+	at := t.Go()
+	return &at
+}
+
+// Transcript returns at most limit entries with a sequence greater than after,
+// in order. limit is 1 to 1000; 0 means 100.
+func (a *App) Transcript(ctx context.Context, bot, conversation string, after int64, limit int) ([]Entry, error) {
+	c, err := a.begin("transcript", bot, conversation)
+	if err != nil {
+		return nil, err
+	}
+	if limit == 0 {
+		limit = 100
+	}
+	if limit < 0 || limit > store.MaxEntries {
+		return nil, c.fail(CodeInvalid, "limit", errors.New("it must be 1 to 1000"))
+	}
+	found, err := a.store.Entries(ctx, c.key, store.EntryQuery{After: after, Limit: limit})
+	entries := make([]Entry, len(found))
+	for i, e := range found {
+		entries[i] = entryOf(e)
+	}
+	return entries, c.of(err)
+}
+
+func entryOf(e store.Entry) Entry {
+	out := Entry{
+		Seq: e.Seq, Kind: e.Kind, ID: e.ID, Text: e.Text, At: e.At.Go(), SentAt: timeOf(e.SentAt), Status: e.Status, Reason: e.Reason,
+		Covers: e.Covers, Version: e.Version, Turn: e.Turn, Parts: e.Parts, LateInput: e.Late, Author: e.Author,
+		EditedAt: timeOf(e.EditedAt), Attachments: e.Attachments, Metadata: e.Metadata,
+	}
+	if out.Covers == nil {
+		out.Covers = []string{}
+	}
+	if e.Sender != (Person{}) {
+		sender := e.Sender
+		out.Sender = &sender
+	}
+	return out
+}
+
+// Conversations lists conversations, newest activity first.
+func (a *App) Conversations(ctx context.Context, q ListQuery) (List, error) {
+	c := call{op: "list", key: store.Key{Bot: q.Bot}}
+	if _, ok := a.bots[q.Bot]; !ok && q.Bot != "" {
+		return List{}, c.fail(CodeNotFound, "bot", errors.New("no such bot is configured"))
+	}
+	switch q.Phase {
+	case "", turn.Idle, turn.Collecting, turn.Generating, turn.Sending, turn.Paused, turn.Failed:
+	default:
+		return List{}, c.fail(CodeInvalid, "phase", errors.New("it must be idle, collecting, generating, sending, paused or failed"))
+	}
+	if q.Limit < 0 || q.Limit > 1000 {
+		return List{}, c.fail(CodeInvalid, "limit", errors.New("it must be 1 to 1000"))
+	}
+	page, err := a.store.List(ctx, store.ListQuery{Bot: q.Bot, Phase: q.Phase, Cursor: q.Cursor, Limit: q.Limit})
+	if errors.Is(err, store.ErrCursor) {
+		return List{}, c.fail(CodeInvalid, "cursor", err)
+	}
+	list := List{Conversations: []State{}, Next: page.Next}
+	for _, item := range page.Items {
+		s := stateOf(item.Key, item.Snapshot.Record)
+		s.LastActivityAt = timeOf(item.Active)
+		list.Conversations = append(list.Conversations, s)
+	}
+	return list, c.of(err)
+}

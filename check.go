@@ -1,0 +1,97 @@
+package onereply
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// checkName checks a conversation or a message id.
+func checkName(name string) error {
+	switch {
+	case name == "":
+		return errors.New("it must not be empty")
+	case len(name) > MaxNameBytes:
+		return fmt.Errorf("it has %d bytes, more than %d", len(name), MaxNameBytes)
+	case !utf8.ValidString(name):
+		return errors.New("it is not valid UTF-8")
+	case strings.ContainsRune(name, 0):
+		return errors.New("it must not contain NUL")
+	}
+	return nil
+}
+
+// checkText checks a text; blank tells whether it may be blank.
+func checkText(text string, blank bool) error {
+	switch {
+	case len(text) > MaxTextBytes:
+		return fmt.Errorf("it has %d bytes, more than %d", len(text), MaxTextBytes)
+	case !utf8.ValidString(text):
+		return errors.New("it is not valid UTF-8")
+	case !blank && strings.TrimSpace(text) == "":
+		return errors.New("it must not be blank, unless there is an attachment")
+	}
+	return nil
+}
+
+// checkMessage returns the field that is at fault.
+func checkMessage(m Message) (string, error) {
+	if m.ID != "" {
+		if err := checkName(m.ID); err != nil {
+			return "id", err
+		}
+	}
+	if err := checkText(m.Text, len(m.Attachments) > 0); err != nil {
+		return "text", err
+	}
+	if len(m.Sender.ID)+len(m.Sender.Name) > MaxSenderBytes {
+		return "sender", fmt.Errorf("id and name have more than %d bytes", MaxSenderBytes)
+	}
+	if !utf8.ValidString(m.Sender.ID) || !utf8.ValidString(m.Sender.Name) {
+		return "sender", errors.New("it is not valid UTF-8")
+	}
+	if len(m.Metadata) > MaxMetadataBytes {
+		return "metadata", fmt.Errorf("it has %d bytes, more than %d", len(m.Metadata), MaxMetadataBytes)
+	}
+	if len(m.Metadata) > 0 && !json.Valid(m.Metadata) {
+		return "metadata", errors.New("it is not JSON")
+	}
+	if y := m.SentAt.Year(); !m.SentAt.IsZero() && (y < 1970 || y > 9999) {
+		return "sent_at", errors.New("its year must be 1970 to 9999")
+	}
+	return "attachments", checkAttachments(m.Attachments)
+}
+
+func checkAttachments(attachments []Attachment) error {
+	if len(attachments) > MaxAttachments {
+		return fmt.Errorf("there are %d, more than %d", len(attachments), MaxAttachments)
+	}
+	for i, a := range attachments {
+		text := a.Kind + a.URL + a.MIMEType
+		if len(text) > MaxAttachmentBytes {
+			return fmt.Errorf("number %d has more than %d bytes", i+1, MaxAttachmentBytes)
+		}
+		if !utf8.ValidString(text) {
+			return fmt.Errorf("number %d is not valid UTF-8", i+1)
+		}
+	}
+	return nil
+}
+
+// checkChange returns the field that is at fault.
+func checkChange(c Change) (string, error) {
+	if c.Text == nil && c.Attachments == nil {
+		return "text", errors.New("text or attachments must be given")
+	}
+	if c.Attachments != nil {
+		if err := checkAttachments(*c.Attachments); err != nil {
+			return "attachments", err
+		}
+	}
+	if c.Text != nil {
+		return "text", checkText(*c.Text, c.Attachments != nil && len(*c.Attachments) > 0)
+	}
+	return "", nil
+}

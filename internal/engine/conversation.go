@@ -1,0 +1,352 @@
+package engine
+
+import (
+	"container/list"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+// conversation is what a node remembers of one conversation while something
+// happens in it. At most one read or write of it is under way at a time;
+// whatever arrives meanwhile waits in the queue and is applied together.
+type conversation struct {
+	key      store.Key
+	known    bool           // snap is the last that this node saw
+	snap     store.Snapshot //
+	queue    []*Request
+	busy     bool         // a read or a write is under way
+	batch    *batch       // what is being written
+	settles  *batch       // a write whose outcome is unknown: the read under way settles it
+	retryAt  turn.Time    // the store failed: when to try again, 0: it did not
+	fails    int          // times in a row that it failed
+	wakeAt   turn.Time    // when the timer that this node armed fires, 0: none
+	claimed  bool         // its timer was claimed
+	recovers bool         // it is read because a process that is gone may have held it
+	queued   bool         // it waits for its turn to generate
+	waking   bool         // a wake-up of this node is under way
+	slot     bool         // it holds one of the node's generations
+	run      *run         // the attempt under way here
+	send     *send        // the send under way here
+	spoken   *store.Entry // the reply being sent, where this node knows it
+	index    int          // in the heap of timers, -1: not there
+	element  *list.Element
+	usedAt   turn.Time
+}
+
+// batch is a set of requests that one write applies.
+type batch struct {
+	requests []*Request
+	record   turn.Record // as it becomes
+	write    store.Write
+	changed  bool
+	actions  []turn.Action
+	events   []Event
+	spoken   *store.Entry // the reply that it commits
+}
+
+func (n *Node) get(key store.Key) *conversation {
+	c := n.all[key]
+	if c == nil {
+		c = &conversation{key: key, index: -1}
+		n.all[key] = c
+	}
+	if c.element != nil {
+		n.idle.Remove(c.element)
+		c.element = nil
+	}
+	return c
+}
+
+func (n *Node) bot(c *conversation) Bot { return n.options.Bots[c.key.Bot] }
+
+func (n *Node) sorted() []*conversation {
+	all := make([]*conversation, 0, len(n.all))
+	for _, c := range n.all {
+		all = append(all, c)
+	}
+	slices.SortFunc(all, func(a, b *conversation) int { return a.key.Compare(b.key) })
+	return all
+}
+
+// pump goes on with a conversation: it reads what is not known, or applies
+// what waits, or lets go of it.
+func (n *Node) pump(c *conversation) {
+	for !c.busy {
+		switch {
+		case len(c.queue) == 0:
+			n.settleDown(c)
+			return
+		case c.retryAt > n.now && !c.external():
+			n.arm(c)
+			return
+		case c.queue[0].Op == Forget:
+			c.busy = true
+			n.emit(Delete{Key: c.key})
+			return
+		case !c.known || c.lookups():
+			n.load(c)
+			return
+		default:
+			n.apply(c)
+		}
+	}
+}
+
+// external reports whether somebody waits for an answer.
+func (c *conversation) external() bool {
+	return slices.ContainsFunc(c.queue, func(r *Request) bool { return r.Op != internal })
+}
+
+// next is the part of the queue that one write may apply.
+func (c *conversation) next() []*Request {
+	for i, r := range c.queue {
+		if i == maxBatch || r.Op == Forget {
+			return c.queue[:i]
+		}
+	}
+	return c.queue
+}
+
+// lookups reports whether a request needs entries that were not read yet.
+func (c *conversation) lookups() bool {
+	return slices.ContainsFunc(c.next(), func(r *Request) bool { return r.needs() && !r.looked })
+}
+
+func (r *Request) needs() bool { return r.Op == Edit || r.Op == Retract || r.Op == HumanReply }
+
+func (n *Node) load(c *conversation) {
+	read := Load{Key: c.key}
+	for _, r := range c.next() {
+		switch r.Op {
+		case Edit, Retract:
+			read.IDs = append(read.IDs, r.ID)
+		case HumanReply:
+			read.Pending = true
+		}
+	}
+	c.busy = true
+	n.emit(read)
+}
+
+// LoadResult answers a Load. Messages holds those that were found.
+type LoadResult struct {
+	Key      store.Key
+	Snapshot store.Snapshot
+	Messages []store.Entry
+	Pending  []store.Entry
+	IDs      []string // as asked for
+	Err      error
+}
+
+// Loaded takes the answer to a Load.
+func (n *Node) Loaded(now turn.Time, l LoadResult) {
+	n.now = now
+	c := n.get(l.Key)
+	c.busy = false
+	if l.Err != nil {
+		n.failed(c, l.Err)
+		return
+	}
+	c.fails, c.retryAt = 0, 0
+	c.known, c.snap = true, l.Snapshot
+	if b := c.settles; b != nil {
+		c.settles = nil
+		if l.Snapshot.Op == b.write.Op {
+			n.applied(c, b)
+			n.pump(c)
+			return
+		}
+		n.requeueBatch(c, b, l.Snapshot.Op != b.write.Expect)
+	}
+	for _, r := range c.next() {
+		r.look(l)
+	}
+	if c.recovers {
+		c.recovers = false
+		n.recover(c)
+	}
+	n.arm(c)
+	n.pump(c)
+}
+
+func (r *Request) look(l LoadResult) {
+	switch {
+	case r.Op == HumanReply:
+		r.looked, r.pending = true, l.Pending
+	case r.needs() && slices.Contains(l.IDs, r.ID):
+		r.looked, r.found = true, nil
+		for i := range l.Messages {
+			if l.Messages[i].ID == r.ID {
+				r.found = &l.Messages[i]
+			}
+		}
+	}
+}
+
+// apply puts what waits through the core, and writes what comes of it.
+func (n *Node) apply(c *conversation) {
+	requests := slices.Clone(c.next())
+	c.queue = c.queue[len(requests):]
+	b := &batch{requests: requests, record: c.snap.Record}
+	for _, r := range requests {
+		n.one(c, b, r)
+	}
+	if !b.changed {
+		n.finish(c, b)
+		return
+	}
+	b.write.Key, b.write.Expect, b.write.Op = c.key, c.snap.Op, n.options.NewOp()
+	b.write.Record, b.write.At = b.record, n.now
+	b.write.Timer, _ = b.record.Wake()
+	c.batch, c.busy = b, true
+	n.emit(Commit{Write: b.write})
+}
+
+// Committed takes the answer to a Commit.
+func (n *Node) Committed(now turn.Time, key store.Key, result store.Result, err error) {
+	n.now = now
+	c := n.get(key)
+	b := c.batch
+	c.batch, c.busy = nil, false
+	switch {
+	case errors.Is(err, store.ErrNotApplied):
+		n.requeueBatch(c, b, false)
+		n.failed(c, err)
+		return
+	case err != nil:
+		c.settles, c.known, c.busy = b, false, true
+		n.emit(Load{Key: c.key})
+		return
+	case result.Status == store.Conflict:
+		c.known = false
+		n.requeueBatch(c, b, false)
+	case result.Status == store.Duplicate:
+		for _, r := range b.requests {
+			r.again = r.again || r.Op == Receive && slices.Contains(result.Duplicates, r.ID)
+		}
+		n.requeueBatch(c, b, false)
+	default:
+		c.snap = store.Snapshot{Record: b.record, Op: b.write.Op}
+		n.applied(c, b)
+	}
+	n.pump(c)
+}
+
+// requeueBatch puts the requests of a write that was not applied, or may not
+// have been, back to where they were. What they had looked up is out of date.
+func (n *Node) requeueBatch(c *conversation, b *batch, maybe bool) {
+	for _, r := range b.requests {
+		r.looked, r.found, r.pending, r.result = false, nil, nil, Result{}
+		r.maybe = r.maybe || maybe
+		r.tries++
+	}
+	c.queue = append(slices.Clone(b.requests), c.queue...)
+}
+
+// failed handles a store that is out of reach: whoever waits is told at once,
+// this node's own events are tried again. A write whose outcome is unknown is
+// settled when the store answers again.
+func (n *Node) failed(c *conversation, err error) {
+	c.known = false
+	c.fails++
+	c.retryAt = n.now.Add(min(50*time.Millisecond<<min(c.fails, 5), time.Second))
+	refused := fmt.Errorf("%w: %w", ErrUnavailable, err)
+	if b := c.settles; b != nil {
+		c.settles = nil
+		n.requeueBatch(c, b, true)
+	}
+	kept := c.queue[:0:0]
+	for _, r := range c.queue {
+		if r.Op == internal {
+			kept = append(kept, r)
+			continue
+		}
+		n.emit(Answer{Ticket: r.Ticket, Result: Result{Err: refused}})
+	}
+	c.queue = kept
+	n.arm(c)
+	n.settleDown(c)
+}
+
+// applied follows a write that is durable.
+func (n *Node) applied(c *conversation, b *batch) {
+	c.fails, c.retryAt = 0, 0
+	if b.spoken != nil {
+		c.spoken = b.spoken
+	}
+	for _, e := range b.events {
+		n.count(e)
+		n.emit(Tell{Event: e})
+	}
+	n.finish(c, b)
+}
+
+// finish answers the requests of a batch and carries out its actions.
+func (n *Node) finish(c *conversation, b *batch) {
+	for _, r := range b.requests {
+		n.answer(c, r)
+	}
+	n.carryOut(c, b)
+	n.arm(c)
+}
+
+func (n *Node) answer(c *conversation, r *Request) {
+	if r.Op == internal {
+		return
+	}
+	r.result.Record = c.snap.Record
+	n.countInput(r)
+	n.emit(Answer{Ticket: r.Ticket, Result: r.result})
+}
+
+// Deleted takes the answer to a Delete.
+func (n *Node) Deleted(now turn.Time, key store.Key, err error) {
+	n.now = now
+	c := n.get(key)
+	c.busy = false
+	r := c.queue[0]
+	c.queue = c.queue[1:]
+	c.known = false
+	if err != nil {
+		r.result.Err = fmt.Errorf("%w: %w", ErrUnavailable, err)
+	} else {
+		n.lose(c, stopDeleted)
+		c.wakeAt, c.claimed = 0, false
+	}
+	n.emit(Answer{Ticket: r.Ticket, Result: r.result})
+	n.arm(c)
+	n.pump(c)
+}
+
+// settleDown lets go of a conversation in which nothing happens here.
+func (n *Node) settleDown(c *conversation) {
+	if c.busy || len(c.queue) > 0 || c.run != nil || c.send != nil || c.index >= 0 || c.queued || c.element != nil {
+		return
+	}
+	if !c.known {
+		delete(n.all, c.key)
+		return
+	}
+	c.usedAt = n.now
+	c.element = n.idle.PushBack(c)
+	n.evict()
+}
+
+// evict forgets conversations that were idle for long, and those that are too
+// many.
+func (n *Node) evict() {
+	for e := n.idle.Front(); e != nil; e = n.idle.Front() {
+		c := e.Value.(*conversation)
+		if n.idle.Len() <= maxIdle && n.now.Sub(c.usedAt) < idleAge {
+			return
+		}
+		n.idle.Remove(e)
+		c.element = nil
+		delete(n.all, c.key)
+	}
+}

@@ -1,0 +1,172 @@
+package engine
+
+import (
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+// Event is a notice of the core with what people want to know besides.
+type Event struct {
+	turn.Notice
+	Key       store.Key
+	At        turn.Time
+	MessageID string
+	ReplyID   string
+	Covers    []string
+	Text      string
+	Human     bool
+}
+
+// event adds to a notice what it is about.
+func (n *Node) event(c *conversation, b *batch, r *Request, notice turn.Notice) Event {
+	e := Event{Notice: notice, Key: c.key, At: n.now}
+	switch notice.Kind {
+	case turn.MessageAccepted:
+		e.MessageID = r.ID
+		e.Text = r.Body.Text
+		if r.Text != nil {
+			e.Text = *r.Text
+		}
+		e.Reason = map[Op]string{Edit: "edited", Retract: "deleted"}[r.Op]
+	case turn.ReplyCommittedKind, turn.ReplySentKind, turn.ReplyFailedKind, turn.ReplyDiscardedKind:
+		if notice.Seq == 0 {
+			break
+		}
+		e.ReplyID = ReplyID(c.key, notice.Turn)
+		if spoken := c.speaks(notice.Seq, r); spoken != nil {
+			e.Covers, e.Text = spoken.Covers, spoken.Text
+			e.Human = spoken.Author == turn.ReplyHuman
+		}
+	}
+	return e
+}
+
+// speaks is the reply with the sequence, where this node knows it.
+func (c *conversation) speaks(seq int64, r *Request) *store.Entry {
+	switch {
+	case r.entry != nil && r.entry.Seq == seq:
+		return r.entry
+	case c.spoken != nil && c.spoken.Seq == seq:
+		return c.spoken
+	}
+	return nil
+}
+
+// Counters are what a node did since it was made. Only the node that made a
+// write counts it.
+type Counters struct {
+	Accepted, Duplicates, Ignored uint64
+	Turns                         map[string]uint64
+	Discards                      uint64
+	DiscardedTokens               uint64
+	BurstSize                     Histogram // messages per reply that was sent
+	DueToStart                    Histogram // seconds from the due time to the start of the attempt
+	TimeToReply                   Histogram // seconds from the first waiting input to the sent reply
+	LeasesLost                    uint64
+	Deliveries                    map[string]uint64
+}
+
+// Histogram counts values at or below each bound.
+type Histogram struct {
+	Bounds []float64
+	Counts []uint64 // values at or below the bound of the same index
+	Count  uint64
+	Sum    float64
+}
+
+func (h *Histogram) add(value float64) {
+	for i, bound := range h.Bounds {
+		if value <= bound {
+			h.Counts[i]++
+		}
+	}
+	h.Count++
+	h.Sum += value
+}
+
+// Clone copies what is shared.
+func (c Counters) Clone() Counters {
+	c.Turns, c.Deliveries = cloneMap(c.Turns), cloneMap(c.Deliveries)
+	for _, h := range []*Histogram{&c.BurstSize, &c.DueToStart, &c.TimeToReply} {
+		h.Counts = append([]uint64(nil), h.Counts...)
+	}
+	return c
+}
+
+func cloneMap(m map[string]uint64) map[string]uint64 {
+	out := make(map[string]uint64, len(m))
+	for k, v := range m {
+		out[k] = v
+	}
+	return out
+}
+
+func newCounters() Counters {
+	histogram := func(bounds ...float64) Histogram {
+		return Histogram{Bounds: bounds, Counts: make([]uint64, len(bounds))}
+	}
+	return Counters{
+		Turns:       map[string]uint64{},
+		Deliveries:  map[string]uint64{},
+		BurstSize:   histogram(1, 2, 3, 5, 8, 13, 21, 50, 100),
+		DueToStart:  histogram(.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5, 30),
+		TimeToReply: histogram(.5, 1, 2, 3, 5, 8, 13, 20, 30, 60, 120, 300),
+	}
+}
+
+// count turns what happened into numbers.
+func (n *Node) count(e Event) {
+	c := &n.Counters
+	switch e.Kind {
+	case turn.TurnStarted:
+		c.DueToStart.add(max(0, n.now.Sub(e.Due).Seconds()))
+	case turn.ReplyDiscardedKind:
+		n.countDiscard(e)
+	case turn.ReplySentKind:
+		c.Turns["sent"]++
+		c.Deliveries["sent"]++
+		if !e.Human {
+			c.BurstSize.add(float64(len(e.Covers)))
+			c.TimeToReply.add(max(0, n.now.Sub(e.Since).Seconds()))
+		}
+	case turn.ReplyFailedKind:
+		if e.Reason == turn.UnknownOutcome {
+			c.Turns["unknown"]++
+			c.Deliveries["unknown"]++
+			return
+		}
+		c.Deliveries["failed"]++
+	case turn.TurnFailed:
+		c.Turns["failed"]++
+	case turn.ReplyCommittedKind:
+		if e.Parts == 0 {
+			c.Turns["no_reply"]++
+		}
+	}
+}
+
+func (n *Node) countDiscard(e Event) {
+	switch e.Reason {
+	case turn.Withdrawn:
+		n.Counters.Deliveries["withdrawn"]++
+	case turn.Crashed:
+		n.Counters.LeasesLost++
+	case turn.Superseded, turn.WasPaused, turn.WasDeleted, turn.ByHuman:
+		n.Counters.Discards++
+	}
+}
+
+// countInput counts what became of an input.
+func (n *Node) countInput(r *Request) {
+	if r.Op != Receive && r.Op != Edit && r.Op != Retract || r.result.Err != nil {
+		return
+	}
+	switch r.result.Outcome {
+	case Duplicate:
+		n.Counters.Duplicates++
+	case turn.Ignored:
+		n.Counters.Ignored++
+	default:
+		n.Counters.Accepted++
+	}
+}

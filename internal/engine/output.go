@@ -1,0 +1,111 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+// Output is something that a [Node] asks for. Each is carried out without
+// blocking the node, and answered by the method that its comment names.
+type Output interface{ output() }
+
+// Load reads a conversation's record and then, in this order, the messages
+// with the given ids, and those that wait. An entry may be newer than the
+// record, never older, so a write that expects the record's Op is safe.
+// Answered by Node.Loaded.
+type Load struct {
+	Key     store.Key
+	IDs     []string
+	Pending bool
+}
+
+// Commit writes. Answered by Node.Committed.
+type Commit struct{ Write store.Write }
+
+// Delete removes a conversation. Answered by Node.Deleted.
+type Delete struct{ Key store.Key }
+
+// Claim takes over due timers. Answered by Node.Claimed.
+type Claim struct {
+	Limit int
+	Hold  time.Duration
+}
+
+// Recover asks for the timers up to a moment, at the start on a store that no
+// other process has open. Answered by Node.Recovered.
+type Recover struct {
+	Until turn.Time
+	Limit int
+}
+
+// ReadPrompt reads what an attempt answers: all entries after AfterSeq, and the
+// last entries of the transcript. Answered by Node.PromptRead.
+type ReadPrompt struct {
+	Key      store.Key
+	Nonce    string
+	AfterSeq int64
+	History  int // how many of the last entries, 0: none
+}
+
+// Start runs the responder. Answered by Node.Responded, once it has returned.
+type Start struct {
+	Key     store.Key
+	Lease   turn.Lease
+	Turn    int64
+	Attempt int
+	Through int64 // the version that the prompt holds
+	Prompt  Prompt
+}
+
+// Stop ends the responder or the send that runs under the nonce. It is
+// answered like what it stops.
+type Stop struct {
+	Key    store.Key
+	Nonce  string
+	Reason string
+}
+
+// Send delivers one part of a reply, and gives up at Until. Where Entry is nil,
+// it is read first. Answered by Node.SendEnded.
+type Send struct {
+	Key   store.Key
+	Lease turn.Lease
+	Reply turn.Reply
+	Entry *store.Entry
+	Until turn.Time
+}
+
+// Answer ends a request.
+type Answer struct {
+	Ticket any
+	Result Result
+}
+
+// Tell is what watchers learn.
+type Tell struct{ Event Event }
+
+func (Load) output()       {}
+func (Commit) output()     {}
+func (Delete) output()     {}
+func (Claim) output()      {}
+func (Recover) output()    {}
+func (ReadPrompt) output() {}
+func (Start) output()      {}
+func (Stop) output()       {}
+func (Send) output()       {}
+func (Answer) output()     {}
+func (Tell) output()       {}
+
+// Result is what became of a request.
+type Result struct {
+	Outcome   turn.Outcome
+	Reason    string
+	Duplicate bool
+	MessageID string
+	Version   int64       // after the request
+	Due       turn.Time   // when the next turn starts, as far as that is known: 0 while paused, or while one runs
+	Record    turn.Record // as it is now
+	Err       error       // wraps ErrUnavailable, ErrNotFound or ErrTooMany; then nothing was stored
+}

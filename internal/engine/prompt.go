@@ -1,0 +1,117 @@
+package engine
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+// Prompt is what an attempt answers.
+type Prompt struct {
+	Messages []store.Entry // in the order in which they were sent
+	History  []store.Entry // what came before: messages, and replies that were sent
+}
+
+// newPrompt makes a prompt of the entries as they were at the version through.
+func newPrompt(entries, tail []store.Entry, through int64, history int) Prompt {
+	p := Prompt{History: newHistory(tail, history)}
+	for _, e := range entries {
+		if seen, ok := asOf(e, through); ok {
+			p.Messages = append(p.Messages, seen)
+		}
+	}
+	sortBySent(p.Messages)
+	return p
+}
+
+// asOf is a waiting message as it was at a version: what was accepted later is
+// left out, what was edited later has its earlier text.
+func asOf(e store.Entry, through int64) (store.Entry, bool) {
+	switch {
+	case e.Kind != store.Message || e.Status != turn.InputPending:
+		return e, false
+	case e.Version <= through:
+		return e, true
+	case e.Was != nil && e.Was.Version <= through:
+		e.Version, e.Text, e.Attachments = e.Was.Version, e.Was.Text, e.Was.Attachments
+		return e, true
+	}
+	return e, false
+}
+
+// sortBySent orders messages by when they were sent. Those that do not say
+// keep the place in which they were accepted; the others share the remaining
+// places by their times, equal ones as accepted.
+func sortBySent(messages []store.Entry) {
+	var places []int
+	var dated []store.Entry
+	for i, m := range messages {
+		if m.SentAt != 0 {
+			places = append(places, i)
+			dated = append(dated, m)
+		}
+	}
+	slices.SortStableFunc(dated, func(a, b store.Entry) int { return int(a.SentAt - b.SentAt) })
+	for i, place := range places {
+		messages[place] = dated[i]
+	}
+}
+
+// IDs are the ids of the messages that the prompt holds.
+func (p Prompt) IDs() []string {
+	ids := make([]string, len(p.Messages))
+	for i, m := range p.Messages {
+		ids[i] = m.ID
+	}
+	return ids
+}
+
+// newHistory is what came before, in the order of the replies: the messages
+// that a reply answered stand before it, whenever they were accepted. Only
+// what reached the person counts as said.
+func newHistory(tail []store.Entry, limit int) []store.Entry {
+	type placed struct {
+		at, rank int64
+		entry    store.Entry
+	}
+	var lines []placed
+	for _, e := range tail {
+		switch {
+		case e.Kind == store.Reply && said(&e):
+			lines = append(lines, placed{e.Seq, 1, e})
+		case e.Kind == store.Message && e.Status == turn.InputAnswered && e.ReplySeq != 0:
+			lines = append(lines, placed{e.ReplySeq, 0, e})
+		case e.Kind == store.Message && e.Status == turn.InputClosed:
+			lines = append(lines, placed{e.Seq, 0, e})
+		}
+	}
+	slices.SortStableFunc(lines, func(a, b placed) int {
+		if a.at != b.at {
+			return int(a.at - b.at)
+		}
+		return int(a.rank - b.rank)
+	})
+	for len(lines) > 0 && lines[len(lines)-1].rank == 0 {
+		lines = lines[:len(lines)-1] // nobody answered it, and what waits now stands alone
+	}
+	lines = lines[max(0, len(lines)-limit):]
+	out := make([]store.Entry, len(lines))
+	for i, l := range lines {
+		out[i] = l.entry
+	}
+	return out
+}
+
+// said reports whether a person saw the reply, and cuts it to what they saw.
+func said(e *store.Entry) bool {
+	switch {
+	case e.Status == turn.ReplySent:
+		return true
+	case e.Status == turn.ReplyPartial && e.Delivered > 0:
+		e.Text = strings.Join(e.Parts[:min(e.Delivered, len(e.Parts))], "\n")
+		return true
+	}
+	return false
+}

@@ -1,0 +1,210 @@
+package engine
+
+import (
+	"container/heap"
+
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+// timers is a heap of conversations by when they must be looked at next. Only
+// those in which this node has something to do soon are in it.
+type timers []*conversation
+
+func (t timers) Len() int           { return len(t) }
+func (t timers) Less(i, j int) bool { return t[i].alarm() < t[j].alarm() }
+func (t timers) Swap(i, j int) {
+	t[i], t[j] = t[j], t[i]
+	t[i].index, t[j].index = i, j
+}
+func (t *timers) Push(x any) {
+	c := x.(*conversation)
+	c.index = len(*t)
+	*t = append(*t, c)
+}
+func (t *timers) Pop() any {
+	old := *t
+	c := old[len(old)-1]
+	old[len(old)-1] = nil
+	*t = old[:len(old)-1]
+	c.index = -1
+	return c
+}
+
+// alarm is when this node must look at the conversation, 0: never.
+func (c *conversation) alarm() turn.Time {
+	at := c.wakeAt
+	for _, other := range []turn.Time{c.retryAt, c.leaseAlarm()} {
+		if other != 0 && (at == 0 || other < at) {
+			at = other
+		}
+	}
+	return at
+}
+
+// arm notes when the record wants to be looked at, and keeps the heap in
+// order.
+func (n *Node) arm(c *conversation) {
+	if c.known && !c.waking && !c.queued {
+		c.wakeAt = 0
+		if at, ok := c.snap.Record.Wake(); ok && !n.holds(c) && at < n.now.Add(horizon) && !n.draining {
+			c.wakeAt = max(at, 1)
+		}
+	}
+	switch at := c.alarm(); {
+	case at == 0 && c.index >= 0:
+		heap.Remove(&n.timers, c.index)
+	case at != 0 && c.index < 0:
+		heap.Push(&n.timers, c)
+	case at != 0:
+		heap.Fix(&n.timers, c.index)
+	}
+}
+
+// NextTick is when Tick must be called at the latest.
+func (n *Node) NextTick() turn.Time {
+	next := n.pollAt
+	if len(n.timers) > 0 {
+		if at := n.timers[0].alarm(); next == 0 || at < next {
+			next = at
+		}
+	}
+	return next
+}
+
+// Tick says that time passed.
+func (n *Node) Tick(now turn.Time) {
+	n.now = now
+	for len(n.timers) > 0 && n.timers[0].alarm() <= now {
+		c := n.timers[0]
+		n.tick(c)
+		n.arm(c)
+		n.pump(c)
+	}
+	n.serve()
+	n.poll()
+	n.evict()
+}
+
+func (n *Node) tick(c *conversation) {
+	if c.retryAt != 0 && c.retryAt <= n.now {
+		c.retryAt = 0
+	}
+	n.tickLease(c)
+	if c.wakeAt != 0 && c.wakeAt <= n.now {
+		c.wakeAt = 0
+		n.due(c)
+	}
+}
+
+// due is a conversation whose time has come. Generating needs a place; all
+// else goes on at once.
+func (n *Node) due(c *conversation) {
+	switch {
+	case n.draining || c.waking || c.queued || n.holds(c):
+	case c.known && c.snap.Record.Phase == turn.Sending:
+		n.wake(c)
+	default:
+		c.queued = true
+		n.ready.push(c)
+	}
+}
+
+// serve lets as many generate as may.
+func (n *Node) serve() {
+	for !n.draining {
+		c := n.ready.pop()
+		if c == nil {
+			return
+		}
+		c.queued, c.slot = false, true
+		n.wake(c)
+	}
+}
+
+// wake looks at a conversation. The nonce is made once, so that the event can
+// be applied again where the outcome of its write is unknown.
+func (n *Node) wake(c *conversation) {
+	c.waking = true
+	n.own(c, &Request{event: turn.Wake{
+		Holder: n.options.Name, Nonce: n.options.NewOp().String(), Alone: n.options.Alone, Moved: c.claimed,
+	}})
+	c.claimed = false
+}
+
+// freeSlot gives a conversation's generation to the next.
+func (n *Node) freeSlot(c *conversation) {
+	if !c.slot {
+		return
+	}
+	c.slot = false
+	n.ready.release(c.key.Bot)
+	n.serve()
+}
+
+// poll asks the store for timers that nobody acts on, as many as could be
+// served at once.
+func (n *Node) poll() {
+	if n.draining || n.pollAt == 0 || n.now < n.pollAt {
+		return
+	}
+	n.pollAt = n.now.Add(pollEvery)
+	if free := n.ready.free(); free > 0 && !n.polling {
+		n.polling = true
+		n.emit(Claim{Limit: free, Hold: claimHold})
+	}
+}
+
+// Claimed takes the answer to a Claim.
+func (n *Node) Claimed(now turn.Time, claimed []store.Timer, err error) {
+	n.now = now
+	n.polling = false
+	for _, t := range claimed {
+		n.claimed(t.Key)
+	}
+	n.serve()
+	if len(claimed) > 0 && err == nil {
+		n.pollAt = now // there may be more
+	}
+}
+
+func (n *Node) claimed(key store.Key) {
+	if _, ok := n.options.Bots[key.Bot]; !ok {
+		return // configured elsewhere, or no more
+	}
+	c := n.get(key)
+	if c.waking || c.queued || n.holds(c) || c.busy {
+		n.settleDown(c)
+		return
+	}
+	c.claimed = true
+	c.wakeAt = 0
+	n.due(c)
+	n.arm(c)
+	n.settleDown(c)
+}
+
+// Recovered takes the answer to a Recover. No other process has the store
+// open, so whoever holds a lease now is gone.
+func (n *Node) Recovered(now turn.Time, found []store.Timer, err error) {
+	n.now = now
+	for _, t := range found {
+		if _, ok := n.options.Bots[t.Key.Bot]; !ok {
+			continue
+		}
+		c := n.get(t.Key)
+		if !c.known && !c.busy && len(c.queue) == 0 {
+			c.recovers, c.busy = true, true
+			n.emit(Load{Key: t.Key})
+		}
+	}
+}
+
+// recover takes over what a process that is gone had under way, and arms the
+// timers of the rest.
+func (n *Node) recover(c *conversation) {
+	if c.snap.Record.Lease.Nonce != "" && !n.holds(c) {
+		n.due(c)
+		n.serve()
+	}
+}

@@ -1,0 +1,38 @@
+package memory
+
+import (
+	"slices"
+
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+// The copies below share nothing with the original, so that neither the caller
+// nor the store can change what the other holds. A new field that is a pointer,
+// a slice or a map needs a line here; the suite fails without it.
+
+func copyRecord(r turn.Record) turn.Record {
+	r.Reply = copyPointer(r.Reply)
+	r.Queue = slices.Clone(r.Queue)
+	r.Aside = copyPointer(r.Aside)
+	return r
+}
+
+func copyEntry(e store.Entry) store.Entry {
+	e.Attachments = slices.Clone(e.Attachments)
+	e.Metadata = slices.Clone(e.Metadata)
+	e.Parts = slices.Clone(e.Parts)
+	e.Covers = slices.Clone(e.Covers)
+	if e.Was = copyPointer(e.Was); e.Was != nil {
+		e.Was.Attachments = slices.Clone(e.Was.Attachments)
+	}
+	return e
+}
+
+func copyPointer[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	v := *p
+	return &v
+}

@@ -1,0 +1,75 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+// Expire implements [store.Store]. It counts entries, ids and conversations
+// alike.
+func (s *Store) Expire(ctx context.Context, entriesBefore, idsBefore turn.Time, limit int) (int, error) {
+	if err := s.enter(ctx); err != nil {
+		return 0, fmt.Errorf("memory: expire: %w", err)
+	}
+	defer s.mu.Unlock()
+	left := max(limit, 0)
+	for _, key := range slices.Clone(s.keysAfter(nil)) {
+		if left == 0 {
+			break
+		}
+		c := s.conversations[key]
+		left -= c.expireEntries(entriesBefore, left)
+		left -= c.expireIDs(idsBefore, left)
+		if left > 0 && c.forgotten(idsBefore) {
+			s.remove(key)
+			left--
+		}
+	}
+	return max(limit, 0) - left, nil
+}
+
+// expireEntries removes at most limit settled entries and returns how many.
+func (c *conversation) expireEntries(before turn.Time, limit int) int {
+	removed := 0
+	c.entries = slices.DeleteFunc(c.entries, func(e store.Entry) bool {
+		old := removed < limit && e.At < before && settled(e.Status)
+		if old {
+			removed++
+		}
+		return old
+	})
+	return removed
+}
+
+// settled reports whether an entry needs nothing more.
+func settled(status turn.Status) bool {
+	return status != turn.InputPending && status != turn.ReplyCommitted
+}
+
+// expireIDs forgets at most limit ids and returns how many. An id stays
+// claimed as long as its message is there.
+func (c *conversation) expireIDs(before turn.Time, limit int) int {
+	there := make(map[string]bool)
+	for _, e := range c.entries {
+		there[e.ID] = there[e.ID] || e.Kind == store.Message
+	}
+	removed := 0
+	for id, at := range c.ids {
+		if removed < limit && at < before && !there[id] {
+			delete(c.ids, id)
+			removed++
+		}
+	}
+	return removed
+}
+
+// forgotten reports whether nothing is left that anybody could miss. What the
+// record of a newer program means is not known here, so it stays.
+func (c *conversation) forgotten(before turn.Time) bool {
+	return c.record.Schema <= turn.Schema && c.record.Shown() == turn.Idle &&
+		len(c.entries) == 0 && len(c.ids) == 0 && c.active < before
+}

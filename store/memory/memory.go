@@ -1,0 +1,130 @@
+// Package memory is a store that keeps conversations in maps under one mutex.
+//
+// It is for tests and for trying things out: everything is gone when the
+// process ends. Its second job is to be the oracle, the store that is plain
+// enough to be believed, against which package storetest compares all others.
+// So it prefers the obvious to the fast wherever the two differ.
+//
+// Several engines in one process may share one Store; that is how tests play
+// several nodes. Its clock is time.Now, which is virtual in a
+// testing/synctest bubble. The package must never import the engine, a
+// responder or a channel.
+package memory
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+// Store is a [store.Store] in memory. Make one with [New]; it must not be
+// copied. All methods may be called from many goroutines at once.
+type Store struct {
+	mu            sync.Mutex
+	closed        bool
+	conversations map[store.Key]*conversation
+	timers        timers
+	order         []store.Key // all keys in order; nil when it has to be made anew
+}
+
+var _ store.Store = (*Store)(nil)
+
+// conversation is all that is stored of one, but for its timer.
+type conversation struct {
+	record  turn.Record
+	op      store.Op
+	active  turn.Time            // when it was last written
+	entries []store.Entry        // by rising sequence
+	lastSeq int64                // greatest sequence ever appended
+	ids     map[string]turn.Time // claimed message ids, and when they were claimed
+}
+
+// New returns an empty store.
+func New() *Store {
+	return &Store{
+		conversations: make(map[store.Key]*conversation),
+		timers:        newTimers(),
+	}
+}
+
+// Load implements [store.Store].
+func (s *Store) Load(ctx context.Context, key store.Key) (store.Snapshot, error) {
+	if err := s.enter(ctx); err != nil {
+		return store.Snapshot{}, fmt.Errorf("memory: load %v: %w", key, err)
+	}
+	defer s.mu.Unlock()
+	c := s.conversations[key]
+	if c == nil {
+		return store.Snapshot{}, nil
+	}
+	return c.snapshot(key)
+}
+
+// Delete implements [store.Store].
+func (s *Store) Delete(ctx context.Context, key store.Key) error {
+	if err := s.enter(ctx); err != nil {
+		return fmt.Errorf("memory: delete %v: %w", key, err)
+	}
+	defer s.mu.Unlock()
+	s.remove(key)
+	return nil
+}
+
+// Now implements [store.Store].
+func (s *Store) Now(ctx context.Context) (turn.Time, error) {
+	if err := s.enter(ctx); err != nil {
+		return 0, fmt.Errorf("memory: read the clock: %w", err)
+	}
+	defer s.mu.Unlock()
+	return turn.At(time.Now()), nil
+}
+
+// Guarantees implements [store.Store].
+func (s *Store) Guarantees() store.Guarantees {
+	return store.Guarantees{
+		Name:       "memory",
+		Clock:      true,
+		Resolution: time.Millisecond,
+		Note:       "everything is lost when the process ends",
+	}
+}
+
+// Close implements [store.Store]. What was stored is gone.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	s.conversations, s.order, s.timers = nil, nil, newTimers()
+	return nil
+}
+
+// enter locks the store for one call, unless there is a reason not to begin.
+func (s *Store) enter(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return store.ErrClosed
+	}
+	return nil
+}
+
+func (s *Store) remove(key store.Key) {
+	delete(s.conversations, key)
+	s.timers.clear(key)
+	s.order = nil
+}
+
+// snapshot returns a copy of the record, or refuses one that is too new.
+func (c *conversation) snapshot(key store.Key) (store.Snapshot, error) {
+	if err := store.CheckRecord(key, c.record); err != nil {
+		return store.Snapshot{}, fmt.Errorf("memory: %w", err)
+	}
+	return store.Snapshot{Record: copyRecord(c.record), Op: c.op}, nil
+}

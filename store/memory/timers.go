@@ -1,0 +1,119 @@
+package memory
+
+import (
+	"cmp"
+	"container/heap"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+// Claim implements [store.Store].
+func (s *Store) Claim(ctx context.Context, now turn.Time, limit int, hold time.Duration) ([]store.Timer, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, fmt.Errorf("memory: claim timers: %w", err)
+	}
+	defer s.mu.Unlock()
+	due := s.timers.take(now, limit)
+	for _, timer := range due {
+		s.timers.set(timer.Key, now.Add(hold))
+	}
+	return due, nil
+}
+
+// Due implements [store.Store].
+func (s *Store) Due(ctx context.Context, until turn.Time, limit int) ([]store.Timer, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, fmt.Errorf("memory: due timers: %w", err)
+	}
+	defer s.mu.Unlock()
+	due := s.timers.take(until, limit)
+	for _, timer := range due {
+		s.timers.set(timer.Key, timer.At)
+	}
+	return due, nil
+}
+
+// timers is the timer namespace: at most one for each conversation, found by
+// key and, through a heap, by time.
+type timers struct {
+	byKey  map[store.Key]*armed
+	byTime timerHeap
+}
+
+// armed is one timer and its place in the heap.
+type armed struct {
+	store.Timer
+	place int
+}
+
+func newTimers() timers { return timers{byKey: make(map[store.Key]*armed)} }
+
+// at returns when the timer of a conversation is due, 0 if it has none.
+func (t *timers) at(key store.Key) turn.Time {
+	if timer := t.byKey[key]; timer != nil {
+		return timer.At
+	}
+	return 0
+}
+
+// set arms the timer of a conversation, anew or for the first time; a zero
+// time clears it.
+func (t *timers) set(key store.Key, at turn.Time) {
+	t.clear(key)
+	if at == 0 {
+		return
+	}
+	timer := &armed{Timer: store.Timer{Key: key, At: at}}
+	t.byKey[key] = timer
+	heap.Push(&t.byTime, timer)
+}
+
+func (t *timers) clear(key store.Key) {
+	if timer := t.byKey[key]; timer != nil {
+		heap.Remove(&t.byTime, timer.place)
+		delete(t.byKey, key)
+	}
+}
+
+// take removes and returns what is due, earliest first, at most limit.
+func (t *timers) take(until turn.Time, limit int) []store.Timer {
+	var due []store.Timer
+	for len(due) < limit && len(t.byTime) > 0 && t.byTime[0].At <= until {
+		timer := t.byTime[0].Timer
+		t.clear(timer.Key)
+		due = append(due, timer)
+	}
+	return due
+}
+
+// timerHeap orders timers by time, then key, for container/heap.
+type timerHeap []*armed
+
+func (h timerHeap) Len() int { return len(h) }
+
+func (h timerHeap) Less(i, j int) bool {
+	return cmp.Or(cmp.Compare(h[i].At, h[j].At), h[i].Key.Compare(h[j].Key)) < 0
+}
+
+func (h timerHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].place, h[j].place = i, j
+}
+
+func (h *timerHeap) Push(x any) {
+	timer := x.(*armed)
+	timer.place = len(*h)
+	*h = append(*h, timer)
+}
+
+func (h *timerHeap) Pop() any {
+	last := len(*h) - 1
+	timer := (*h)[last]
+	(*h)[last] = nil // for the garbage collector
+	*h = (*h)[:last]
+	return timer
+}

@@ -1,0 +1,96 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+// Entries implements [store.Store].
+func (s *Store) Entries(ctx context.Context, key store.Key, query store.EntryQuery) ([]store.Entry, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, fmt.Errorf("memory: entries of %v: %w", key, err)
+	}
+	defer s.mu.Unlock()
+	c := s.conversations[key]
+	if c == nil {
+		return nil, nil
+	}
+	return c.selected(query), nil
+}
+
+func (c *conversation) selected(query store.EntryQuery) []store.Entry {
+	limit := bounded(query.Limit, store.MaxEntries, store.MaxEntries)
+	var found []store.Entry
+	for i := range c.entries {
+		e := c.entries[i]
+		if query.Backward {
+			e = c.entries[len(c.entries)-1-i]
+		}
+		if !matches(e, query) {
+			continue
+		}
+		if found = append(found, copyEntry(e)); len(found) == limit {
+			break
+		}
+	}
+	return found
+}
+
+func matches(e store.Entry, query store.EntryQuery) bool {
+	return e.Seq > query.After &&
+		(query.Before == 0 || e.Seq < query.Before) &&
+		(query.ID == "" || e.Kind == store.Message && e.ID == query.ID) &&
+		(query.Status == "" || e.Status == query.Status)
+}
+
+// add appends an entry and claims its id, if it is a message.
+func (c *conversation) add(e store.Entry, at turn.Time) {
+	c.entries = append(c.entries, copyEntry(e))
+	c.lastSeq = e.Seq
+	if e.Kind == store.Message {
+		c.ids[e.ID] = at
+	}
+}
+
+// find returns the place of a sequence, and whether an entry has it.
+func (c *conversation) find(seq int64) (int, bool) {
+	return slices.BinarySearchFunc(c.entries, seq, func(e store.Entry, seq int64) int {
+		return cmp.Compare(e.Seq, seq)
+	})
+}
+
+// settle carries out a [turn.Settle].
+func (c *conversation) settle(settle turn.Settle) {
+	from, to := turn.InputPending, settle.Status
+	if settle.Reopen {
+		from, to = turn.InputFailed, turn.InputPending
+	}
+	first, _ := c.find(settle.AfterSeq + 1)
+	for i := first; i < len(c.entries); i++ {
+		e := &c.entries[i]
+		inRange := settle.From < e.Version && e.Version <= settle.Through
+		if e.Kind == store.Message && inRange && e.Status == from {
+			e.Status, e.ReplySeq = to, settle.ReplySeq
+		}
+	}
+}
+
+// mark carries out a [turn.Mark].
+func (c *conversation) mark(mark turn.Mark) {
+	if i, found := c.find(mark.Seq); found && c.entries[i].Kind == store.Reply {
+		c.entries[i].Status, c.entries[i].Reason = mark.Status, mark.Reason
+	}
+}
+
+// bounded returns limit, or what stands for 0, but never more than most.
+func bounded(limit, zero, most int) int {
+	if limit <= 0 {
+		return zero
+	}
+	return min(limit, most)
+}

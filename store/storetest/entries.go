@@ -1,0 +1,105 @@
+package storetest
+
+import (
+	"fmt"
+
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+var entryTests = []test{
+	{"a query selects by sequence, id and status", func(s *subject) {
+		s.ok(s.write(key, none,
+			message(1, "a"),
+			withStatus(message(2, "b"), turn.InputAnswered),
+			withStatus(reply(4, "r"), turn.ReplySent), // sequences may have gaps
+			message(5, "c"),
+			reply(6, "c"), // the same id as a message
+			message(9, "d"),
+		))
+		for _, c := range []struct {
+			query store.EntryQuery
+			want  string
+		}{
+			{store.EntryQuery{}, "a b r c c d"},
+			{store.EntryQuery{After: 2}, "r c c d"},
+			{store.EntryQuery{After: 3}, "r c c d"},
+			{store.EntryQuery{After: 9}, ""},
+			{store.EntryQuery{Before: 4}, "a b"},
+			{store.EntryQuery{Before: 5}, "a b r"},
+			{store.EntryQuery{Before: 1}, ""},
+			{store.EntryQuery{After: 1, Before: 6}, "b r c"},
+			{store.EntryQuery{Limit: 2}, "a b"},
+			{store.EntryQuery{After: 1, Limit: 2}, "b r"},
+			{store.EntryQuery{Backward: true}, "d c c r b a"},
+			{store.EntryQuery{Backward: true, Limit: 2}, "d c"},
+			{store.EntryQuery{Backward: true, Before: 6, Limit: 2}, "c r"},
+			{store.EntryQuery{Backward: true, After: 2, Before: 9}, "c c r"},
+			{store.EntryQuery{Status: turn.InputPending}, "a c d"},
+			{store.EntryQuery{Status: turn.InputPending, After: 1, Limit: 1}, "c"},
+			{store.EntryQuery{Status: turn.ReplyCommitted}, "c"},
+			{store.EntryQuery{Status: turn.InputClosed}, ""},
+			{store.EntryQuery{ID: "b"}, "b"},
+			{store.EntryQuery{ID: "c"}, "c"},
+			{store.EntryQuery{ID: "r"}, ""},
+			{store.EntryQuery{ID: "nobody"}, ""},
+			{store.EntryQuery{ID: "b", Status: turn.InputPending}, ""},
+			{store.EntryQuery{ID: "b", After: 2}, ""},
+		} {
+			equal(s, fmt.Sprintf("Entries %+v", c.query), idsOf(s.entries(key, c.query)), c.want)
+		}
+		equalLists(s, "Entries by id", s.entries(key, store.EntryQuery{ID: "c"}), []store.Entry{message(5, "c")})
+	}},
+	{"the limit is bounded", func(s *subject) {
+		var entries []store.Entry
+		for i := range int64(store.MaxEntries + 5) {
+			entries = append(entries, message(i+1, fmt.Sprintf("m%d", i+1)))
+		}
+		s.ok(s.write(key, none, entries...))
+		for _, limit := range []int{0, store.MaxEntries, store.MaxEntries + 1} {
+			if got := len(s.entries(key, store.EntryQuery{Limit: limit})); got != store.MaxEntries {
+				s.Errorf("Limit %d: got %d entries, want %d", limit, got, store.MaxEntries)
+			}
+		}
+		last := s.entries(key, store.EntryQuery{Backward: true, Limit: 1})
+		equal(s, "the last entry", idsOf(last), "m1005")
+	}},
+	{"a deleted message is still found by its id", func(s *subject) {
+		op := s.ok(s.write(key, none, message(1, "a")))
+		deleted := withStatus(message(1, "a"), turn.InputDeleted)
+		deleted.Body = store.Body{}
+		write := s.write(key, op)
+		write.Change = []store.Entry{deleted}
+		s.ok(write)
+		equalLists(s, "Entries", s.entries(key, store.EntryQuery{ID: "a"}), []store.Entry{deleted})
+	}},
+	{"a change replaces the entry of its sequence only", func(s *subject) {
+		op := s.ok(s.write(key, none, message(1, "a"), message(2, "b"), reply(3, "r")))
+		changed := message(2, "b")
+		changed.Text, changed.Version, changed.EditedAt = "edited", 4, start+5
+		write := s.write(key, op)
+		write.Change = []store.Entry{changed}
+		s.ok(write)
+		equalLists(s, "Entries", s.entries(key, store.EntryQuery{}),
+			[]store.Entry{message(1, "a"), changed, reply(3, "r")})
+	}},
+	{"a change of an entry that does not exist is ignored", func(s *subject) {
+		op := s.ok(s.write(key, none, message(1, "a")))
+		write := s.write(key, op)
+		write.Change = []store.Entry{message(2, "b")}
+		op = s.ok(write)
+		equal(s, "Entries", idsOf(s.entries(key, store.EntryQuery{})), "a")
+		s.ok(s.write(key, op, message(2, "b"))) // neither its id nor its sequence was taken
+	}},
+	{"a change in one conversation leaves the others", func(s *subject) {
+		s.ok(s.write(keyOf("c2"), none, message(1, "a"), reply(2, "r")))
+		op := s.ok(s.write(key, none, message(1, "a"), reply(2, "r")))
+		write := s.write(key, op)
+		write.Change = []store.Entry{withStatus(message(1, "a"), turn.InputDeleted)}
+		write.Settle = []turn.Settle{{Through: 9, Status: turn.InputClosed}}
+		write.Mark = []turn.Mark{{Seq: 2, Status: turn.ReplySent}}
+		s.ok(write)
+		equalLists(s, "Entries", s.entries(keyOf("c2"), store.EntryQuery{}),
+			[]store.Entry{message(1, "a"), reply(2, "r")})
+	}},
+}

@@ -1,0 +1,25 @@
+package storetest
+
+import "github.com/onereply/onereply/turn"
+
+var guaranteeTests = []test{
+	{"the store has a name and a clock", func(s *subject) {
+		guarantees := s.store.Guarantees()
+		if guarantees.Name == "" || guarantees.Resolution <= 0 {
+			s.Errorf("Guarantees: %+v has no name or no resolution", guarantees)
+		}
+		before := s.now()
+		if after := s.now(); before <= 0 || after < before {
+			s.Errorf("Now: %d, then %d", before, after)
+		}
+	}},
+}
+
+func (s *subject) now() turn.Time {
+	s.Helper()
+	now, err := s.store.Now(s.Context())
+	if err != nil {
+		s.Fatalf("Now: %v", err)
+	}
+	return now
+}

@@ -1,0 +1,98 @@
+// Package storetest is the suite that every store must pass: the contract of
+// package store as tests.
+//
+// [Run] checks the promises one by one. [Differential] runs the same random
+// operations through a store and through store/memory, which is plain enough to
+// be believed, and compares every answer. A change of what the contract means
+// lands here, in the same commit, and not in the tests of one store; where the
+// comments in package store leave a case open, the suite closes it:
+//
+//   - an id that occurs twice in one write is a Duplicate, like one that was
+//     claimed by an earlier write;
+//   - Claim returns timers with the time that they had before they were moved;
+//   - conversations of the same time are listed by [store.Key.Compare];
+//   - Settle changes messages only, Mark changes replies only;
+//   - Reopen sets failed messages to pending, whatever else the Settle says;
+//   - Commit stores the schema that it is given; Load, and any page of List or
+//     Sweep that holds such a record, refuse one that is too new, and Expire
+//     leaves it;
+//   - a context that ended before the call leaves nothing behind;
+//   - an id stays claimed as long as its message is in the transcript, however
+//     old both are;
+//   - all but pending messages and committed replies is settled for Expire, and
+//     a paused conversation is not idle.
+//
+// A store's own test is short:
+//
+//	func TestContract(t *testing.T) {
+//		storetest.Run(t, storetest.Options{Open: open, Reopen: reopen})
+//	}
+//
+//	func TestDifferential(t *testing.T) {
+//		storetest.Differential(t, open, storetest.Effort{})
+//	}
+//
+// The package is for tests only. It must never import the engine, a responder
+// or a channel, nor any store but store/memory.
+package storetest
+
+import (
+	"testing"
+
+	"github.com/onereply/onereply/store"
+)
+
+// Options say how to get at the store under test.
+type Options struct {
+	// Open returns an empty store that nobody else uses. It registers with
+	// t.Cleanup whatever has to be released; the suite may close the store itself
+	// before that, and closing twice is allowed. It is called once for each test.
+	Open func(t *testing.T) store.Store
+
+	// Reopen closes s, which came from Open, as a restart would, and returns a
+	// store on the same data. It must be set if and only if the store says that it
+	// is durable.
+	Reopen func(t *testing.T, s store.Store) store.Store
+
+	// Second opens the data of s while s is open, as another process would. Nil
+	// leaves those tests out.
+	Second func(t *testing.T, s store.Store) (store.Store, error)
+}
+
+// test is one promise.
+type test struct {
+	name string
+	run  func(*subject)
+}
+
+// Run checks every promise of package store, each as a subtest with a store of
+// its own.
+func Run(t *testing.T, options Options) {
+	groups := []struct {
+		name  string
+		tests []test
+	}{
+		{"Commit", commitTests},
+		{"IDs", idTests},
+		{"Values", valueTests},
+		{"Timers", timerTests},
+		{"Entries", entryTests},
+		{"Settle", settleTests},
+		{"List", listTests},
+		{"Sweep", sweepTests},
+		{"Delete", deleteTests},
+		{"Expire", expireTests},
+		{"Names", nameTests},
+		{"Schema", schemaTests},
+		{"Concurrency", concurrencyTests},
+		{"Ending", endingTests},
+		{"Guarantees", guaranteeTests},
+	}
+	for _, group := range groups {
+		t.Run(group.name, func(t *testing.T) {
+			for _, test := range group.tests {
+				t.Run(test.name, func(t *testing.T) { test.run(newSubject(t, options)) })
+			}
+		})
+	}
+}

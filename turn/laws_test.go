@@ -1,0 +1,367 @@
+package turn_test
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/onereply/onereply/turn"
+)
+
+// stepLaws hold for each step, whatever happens and under any policy. The
+// ledger is as it was before the step.
+var stepLaws = []func(w *world, before turn.Record, event turn.Event, after turn.Record, effects turn.Effects) error{
+	// The record obeys its own rules.
+	func(_ *world, _ turn.Record, _ turn.Event, after turn.Record, _ turn.Effects) error {
+		return turn.Check(after)
+	},
+	// A step that has nothing to write has no effect but a repeated action.
+	func(_ *world, before turn.Record, _ turn.Event, after turn.Record, e turn.Effects) error {
+		bare := turn.Effects{Outcome: e.Outcome, Reason: e.Reason, Actions: e.Actions}
+		if !e.Changed && (!same(before, after) || !reflect.DeepEqual(e, bare)) {
+			return errors.New("it has effects, but nothing to write")
+		}
+		return nil
+	},
+	versionGrows,
+	strangersAreFenced,
+	tokenGrows,
+	leaseIsFree,
+	nothingStartsEarly,
+	windowKeepsItsCap,
+	discardsAreBounded,
+	attemptsAreCounted,
+	commitIsCurrent,
+	sendsAreInOrder,
+	nothingStaleIsSent,
+	againChangesNothing,
+}
+
+// versionGrows: by one with each accepted input, and with nothing else.
+func versionGrows(_ *world, before turn.Record, event turn.Event, after turn.Record, e turn.Effects) error {
+	want := before.Version
+	switch event.(type) {
+	case turn.Message, turn.Edit, turn.Delete:
+		if e.Outcome != turn.Ignored {
+			want++
+		}
+	}
+	if after.Version != want {
+		return fmt.Errorf("the version is %d, not %d", after.Version, want)
+	}
+	return nil
+}
+
+// strangersAreFenced: a result whose nonce is not the live one changes nothing.
+func strangersAreFenced(_ *world, before turn.Record, event turn.Event, _ turn.Record, e turn.Effects) error {
+	nonce, isResult := nonceOf(event)
+	if !isResult || nonce != "" && nonce == before.Lease.Nonce {
+		return nil
+	}
+	if e.Outcome != turn.Fenced || e.Changed || len(e.Actions) > 0 {
+		return fmt.Errorf("the live nonce is %q, yet it had an effect: %+v", before.Lease.Nonce, e)
+	}
+	return nil
+}
+
+// nonceOf tells results of lease holders from other events.
+func nonceOf(event turn.Event) (string, bool) {
+	switch e := event.(type) {
+	case turn.Renew:
+		return e.Nonce, true
+	case turn.HandBack:
+		return e.Nonce, true
+	case turn.Interrupted:
+		return e.Nonce, true
+	case turn.Generated:
+		return e.Nonce, true
+	case turn.GenerateFailed:
+		return e.Nonce, true
+	case turn.Sent:
+		return e.Nonce, true
+	case turn.SendFailed:
+		return e.Nonce, true
+	case turn.SendUnknown:
+		return e.Nonce, true
+	}
+	return "", false
+}
+
+// tokenGrows: by one with each new lease, and with nothing else.
+func tokenGrows(_ *world, before turn.Record, _ turn.Event, after turn.Record, _ turn.Effects) error {
+	want := before.Token
+	if after.Lease.Nonce != "" && after.Lease.Nonce != before.Lease.Nonce {
+		want++
+	}
+	if after.Token != want {
+		return fmt.Errorf("the token is %d, not %d", after.Token, want)
+	}
+	return nil
+}
+
+// leaseIsFree: nobody takes a lease from a living holder.
+func leaseIsFree(w *world, before turn.Record, event turn.Event, after turn.Record, _ turn.Effects) error {
+	look, isWake := event.(turn.Wake)
+	taken := after.Lease.Nonce != "" && after.Lease.Nonce != before.Lease.Nonce
+	if taken && (!isWake || before.Leased(w.now) && !look.Alone) {
+		return fmt.Errorf("the lease of %s was taken before it ended", before.Lease.Nonce)
+	}
+	return nil
+}
+
+// nothingStartsEarly: no attempt starts before the window is over, or under a
+// pause.
+func nothingStartsEarly(w *world, before turn.Record, _ turn.Event, after turn.Record, e turn.Effects) error {
+	for _, action := range e.Actions {
+		if _, isRun := action.(turn.Run); !isRun || !e.Changed {
+			continue
+		}
+		if w.now < after.Due || before.Phase == turn.Collecting && w.now < before.Due || after.OnHold {
+			return fmt.Errorf("an attempt started at %s, before %s or under a pause", moment(w.now), moment(after.Due))
+		}
+	}
+	return nil
+}
+
+// windowKeepsItsCap: the window ends within its caps, unless a back-off or a
+// throttle says otherwise, and nothing but a new window moves its start.
+func windowKeepsItsCap(w *world, before turn.Record, event turn.Event, after turn.Record, _ turn.Effects) error {
+	if after.Phase != turn.Collecting {
+		return nil
+	}
+	limit := w.policy.MaxWait
+	if after.Media > 0 {
+		limit = max(limit, w.policy.MediaWait)
+	}
+	if limit := max(after.WindowStart.Add(limit), after.NotBefore); after.Due > limit {
+		return fmt.Errorf("due at %s, after the cap at %s", moment(after.Due), moment(limit))
+	}
+	if _, isResume := event.(turn.Resume); before.Phase == turn.Collecting && !isResume && after.WindowStart != before.WindowStart {
+		return fmt.Errorf("the start of the window moved from %s to %s", moment(before.WindowStart), moment(after.WindowStart))
+	}
+	return nil
+}
+
+// bound reports whether the attempt is committed for what it saw.
+func (w *world) bound(r turn.Record) bool {
+	return r.Sealed || w.policy.OnNewInput == turn.Finish || r.Discards >= w.policy.MaxDiscards
+}
+
+// discardsAreBounded: only what was overtaken is discarded, and only so often;
+// and nobody is told to stop at the bound.
+func discardsAreBounded(w *world, before turn.Record, _ turn.Event, after turn.Record, e turn.Effects) error {
+	fresh := before.Version == before.Through
+	if e.Outcome == turn.Discarded && (fresh || w.bound(before) || after.Discards != before.Discards+1) {
+		return fmt.Errorf("an attempt was discarded, the bound is reached: %v, it is fresh: %v", w.bound(before), fresh)
+	}
+	if after.Discards > w.policy.MaxDiscards {
+		return fmt.Errorf("%d discards", after.Discards)
+	}
+	for _, action := range e.Actions {
+		if cancel, ok := action.(turn.Cancel); ok && cancel.Reason == turn.Superseded && w.bound(after) {
+			return errors.New("an attempt at the bound was told to stop")
+		}
+	}
+	return nil
+}
+
+// attemptsAreCounted: before the work, in the write that takes the lease, and
+// never beyond what the policy allows.
+func attemptsAreCounted(w *world, before turn.Record, _ turn.Event, after turn.Record, e turn.Effects) error {
+	if after.Phase == turn.Generating && (after.Attempts < 1 || after.Attempts > w.policy.MaxAttempts) {
+		return fmt.Errorf("attempt %d of %d runs", after.Attempts, w.policy.MaxAttempts)
+	}
+	for _, action := range e.Actions {
+		if run, ok := action.(turn.Run); ok && e.Changed && (after.Attempts != before.Attempts+1 || run.Attempt != before.Runs+1) {
+			return fmt.Errorf("an attempt started, and %d were counted after %d", after.Attempts, before.Attempts)
+		}
+	}
+	return nil
+}
+
+// commitIsCurrent: a reply is committed for exactly what its prompt held, and
+// that is all that waits, unless the bound was reached.
+func commitIsCurrent(w *world, before turn.Record, event turn.Event, _ turn.Record, e turn.Effects) error {
+	if _, ok := event.(turn.Generated); !ok || e.AppendReply == 0 {
+		return nil
+	}
+	var waiting []sight
+	for _, m := range w.ledger.waiting(before.Answered) {
+		waiting = append(waiting, sight{m.id, m.version})
+	}
+	if !reflect.DeepEqual(waiting, w.ledger.prompt) && !w.bound(before) {
+		return fmt.Errorf("the reply saw %v, but what waits is %v", w.ledger.prompt, waiting)
+	}
+	return nil
+}
+
+// sendsAreInOrder: each send is the next part, under the live lease; nothing
+// whose outcome is unknown is sent again where the policy forbids it; and under
+// a pause only people's replies go out.
+func sendsAreInOrder(w *world, before turn.Record, event turn.Event, after turn.Record, e turn.Effects) error {
+	for _, action := range e.Actions {
+		send, ok := action.(turn.Send)
+		if !ok {
+			continue
+		}
+		r := w.ledger.replies[send.Reply.Seq]
+		if r == nil { // committed by this step
+			r = &reply{}
+		}
+		next := r.delivered
+		if _, wasSent := event.(turn.Sent); wasSent && e.Changed {
+			next++
+		}
+		lost := before.Lease.Nonce != "" && before.Lease.Nonce != after.Lease.Nonce
+		doubtful := r.unknown || lost && r.underWay
+		switch {
+		case send.Reply.Done != next:
+			return fmt.Errorf("part %d is sent, the next one is %d", send.Reply.Done, next)
+		case send.Lease != after.Lease || send.Lease.Nonce == "":
+			return errors.New("a part is sent without the live lease")
+		case doubtful && !w.policy.ResendUnknown:
+			return errors.New("a part whose outcome is unknown is sent again")
+		case e.Changed && after.OnHold && send.Reply.Kind != turn.ReplyHuman:
+			return errors.New("a reply of the responder is sent under a pause")
+		}
+	}
+	return nil
+}
+
+// nothingStaleIsSent: before each new try the version is read again, and a
+// reply that was overtaken and reached nobody is not sent.
+func nothingStaleIsSent(w *world, before turn.Record, event turn.Event, _ turn.Record, e turn.Effects) error {
+	_, isWake := event.(turn.Wake)
+	if !isWake || !e.Changed || before.Reply == nil || before.Reply.Sealed || before.Reply.Kind != turn.ReplyAnswer {
+		return nil
+	}
+	r := w.ledger.replies[before.Reply.Seq]
+	if len(e.Actions) > 0 && !r.reached() && before.Version != before.Reply.Through {
+		return errors.New("a reply that was overtaken and reached nobody is sent")
+	}
+	return nil
+}
+
+// againChangesNothing: the same event of a lease holder, on the record that it
+// made, changes no more. Renewing sets the same expiry once more.
+func againChangesNothing(w *world, _ turn.Record, event turn.Event, after turn.Record, e turn.Effects) error {
+	_, isResult := nonceOf(event)
+	look, isWake := event.(turn.Wake)
+	tookLease := isWake && look.Nonce == after.Lease.Nonce
+	if !isResult && !tookLease || !e.Changed {
+		return nil
+	}
+	again, repeated := turn.Step(after, event, w.now, w.policy)
+	if !same(again, after) || repeated.AppendReply != 0 || len(repeated.Settles) > 0 {
+		return fmt.Errorf("applied again it changed the record to %+v", again)
+	}
+	if tookLease && !sameWork(e.Actions, repeated.Actions) {
+		return fmt.Errorf("applied again it asks for %+v, not for %+v", repeated.Actions, e.Actions)
+	}
+	return nil
+}
+
+// sameWork compares what is to be done, cancels of lost attempts aside.
+func sameWork(first, again []turn.Action) bool {
+	for len(first) > len(again) {
+		first = first[1:]
+	}
+	return reflect.DeepEqual(first, again)
+}
+
+// ledgerLaws hold between the record and the transcript after each step.
+var ledgerLaws = []func(*ledger, turn.Record) error{
+	pendingIsCounted,
+	newerIsCounted,
+	repliesAreOnTheirWay,
+	answersAreReplies,
+}
+
+// pendingIsCounted: the record counts what waits, its mark lies before all of
+// it, and an idle conversation has nothing left.
+func pendingIsCounted(l *ledger, r turn.Record) error {
+	waiting := l.waiting(r.Answered)
+	if len(waiting) != r.Pending {
+		return fmt.Errorf("%d messages wait, the record says %d", len(waiting), r.Pending)
+	}
+	for _, m := range waiting {
+		if m.seq <= r.AfterSeq {
+			return fmt.Errorf("%s waits at sequence %d, before the mark %d", m.id, m.seq, r.AfterSeq)
+		}
+	}
+	for _, m := range l.waiting(0) {
+		closing := r.Reply != nil && r.Reply.Kind == turn.ReplyAnswer && m.version > r.Reply.From && m.version <= r.Reply.Through
+		if m.version <= r.Answered && !closing {
+			return fmt.Errorf("%s is pending, but lies before %d and no reply is on its way for it", m.id, r.Answered)
+		}
+	}
+	return nil
+}
+
+// newerIsCounted: so are the messages that the work under way has not seen, and
+// the attachments that the next window waits for.
+func newerIsCounted(l *ledger, r turn.Record) error {
+	newer, media := 0, 0
+	for _, m := range l.waiting(r.Answered) {
+		if m.version <= r.Through {
+			continue
+		}
+		newer++
+		if m.media {
+			media++
+		}
+	}
+	busy := r.Phase == turn.Generating || r.Phase == turn.Sending
+	if busy && newer != r.Newer {
+		return fmt.Errorf("%d messages are newer than the work under way, the record says %d", newer, r.Newer)
+	}
+	if (busy || r.Phase == turn.Collecting) && media != r.Media {
+		return fmt.Errorf("%d messages wait for an attachment, the record says %d", media, r.Media)
+	}
+	return nil
+}
+
+// repliesAreOnTheirWay: the committed replies that are not settled are those
+// that the record knows.
+func repliesAreOnTheirWay(l *ledger, r turn.Record) error {
+	known := map[int64]bool{}
+	for _, reply := range append(current(r), r.Queue...) {
+		known[reply.Seq] = true
+	}
+	for seq, reply := range l.replies {
+		if (reply.status == turn.ReplyCommitted) != known[seq] {
+			return fmt.Errorf("reply %d is %s, the record says on its way: %v", seq, reply.status, known[seq])
+		}
+	}
+	return nil
+}
+
+// answersAreReplies: what counts as answered was in the prompt of a reply that
+// reached the person, as far as anybody knows, or a human saw to it.
+func answersAreReplies(l *ledger, _ turn.Record) error {
+	for _, m := range l.messages {
+		if m.status != turn.InputAnswered {
+			continue
+		}
+		r := l.replies[m.by]
+		switch {
+		case r == nil:
+			return fmt.Errorf("%s is answered by no reply", m.id)
+		case r.kind == turn.ReplyHuman:
+		case r.status != turn.ReplySent && r.status != turn.ReplyPartial && r.status != turn.ReplyUnknown:
+			return fmt.Errorf("%s is answered by reply %d, which is %s", m.id, r.seq, r.status)
+		case !r.saw(m):
+			return fmt.Errorf("%s is answered by reply %d, whose prompt held %v", m.id, r.seq, r.prompt)
+		}
+	}
+	return nil
+}
+
+func (r *reply) saw(m *message) bool {
+	for _, s := range r.prompt {
+		if s == (sight{m.id, m.version}) {
+			return true
+		}
+	}
+	return false
+}

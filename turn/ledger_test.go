@@ -1,0 +1,216 @@
+package turn_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/onereply/onereply/turn"
+)
+
+// ledger is the transcript as a store would keep it, told by nothing but the
+// effects of Step. The tests read from it what a person would see.
+type ledger struct {
+	messages []*message
+	replies  map[int64]*reply
+	prompt   []sight // what the attempt under way was shown
+	token    int64   // of the lease under which it runs
+}
+
+// message is an input, with the status that Step's effects gave it.
+type message struct {
+	id      string
+	seq     int64
+	version int64 // of the last input that touched it
+	media   bool  // an attachment is still being processed
+	status  turn.Status
+	by      int64 // the reply that answered it
+}
+
+// sight is one message as an attempt saw it.
+type sight struct {
+	id      string
+	version int64
+}
+
+// reply is a committed reply and what its channel went through.
+type reply struct {
+	seq       int64
+	kind      string
+	status    turn.Status
+	prompt    []sight
+	delivered int  // parts that are known to have arrived
+	underWay  bool // a part was handed to the channel, which has not answered
+	unknown   bool // and for one of them it never will
+}
+
+func newLedger() *ledger { return &ledger{replies: map[int64]*reply{}} }
+
+// record applies what one step asked for. touched is the target of an edit or
+// a deletion.
+func (l *ledger) record(event turn.Event, touched *message, before, after turn.Record, effects turn.Effects) error {
+	l.input(event, touched, after, effects)
+	if effects.AppendReply != 0 {
+		l.append(before, after, effects)
+	}
+	for _, settle := range effects.Settles {
+		if err := l.settle(settle); err != nil {
+			return err
+		}
+	}
+	for _, mark := range effects.Marks {
+		if err := l.mark(mark); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *ledger) input(event turn.Event, touched *message, after turn.Record, effects turn.Effects) {
+	if !effects.Changed {
+		return
+	}
+	switch e := event.(type) {
+	case turn.Message:
+		id := fmt.Sprintf("m%d", len(l.messages)+1)
+		l.messages = append(l.messages, &message{
+			id: id, seq: after.Seq, version: after.Version, media: e.Media, status: turn.InputPending,
+		})
+	case turn.Edit:
+		touched.version, touched.media = after.Version, e.HasMedia
+	case turn.Delete:
+		touched.version, touched.status = after.Version, turn.InputDeleted
+	}
+}
+
+// hear takes in what the channel answered: a result of the live lease for the
+// current part, a reply given back before it was handed to the channel, or the
+// silence of a worker that was lost.
+func (l *ledger) hear(event turn.Event, before turn.Record, effects turn.Effects) {
+	if before.Reply == nil || effects.Outcome != turn.Done || !effects.Changed {
+		return
+	}
+	r := l.replies[before.Reply.Seq]
+	switch event.(type) {
+	case turn.Sent:
+		r.delivered++
+		r.underWay = false
+	case turn.SendUnknown:
+		r.unknown, r.underWay = true, false
+	case turn.SendFailed, turn.HandBack:
+		r.underWay = false
+	case turn.Wake:
+		r.unknown = r.unknown || r.underWay
+	}
+}
+
+// begin takes in the work that a step asked for: what the attempt is shown,
+// and which reply goes to the channel.
+func (l *ledger) begin(actions []turn.Action) {
+	for _, action := range actions {
+		switch a := action.(type) {
+		case turn.Run:
+			l.prompt, l.token = l.see(a), a.Lease.Token
+		case turn.Send:
+			l.replies[a.Reply.Seq].underWay = true
+		}
+	}
+}
+
+// append adds a reply. One that the responder wrote carries its prompt.
+func (l *ledger) append(before, after turn.Record, effects turn.Effects) {
+	r := &reply{seq: effects.AppendReply, kind: turn.ReplyAnswer, status: turn.ReplyCommitted}
+	for _, candidate := range append(slices.Clone(after.Queue), current(after)...) {
+		if candidate.Seq == r.seq {
+			r.kind = candidate.Kind
+		}
+	}
+	if r.kind == turn.ReplyAnswer && l.token == before.Lease.Token {
+		r.prompt = l.prompt
+	}
+	l.replies[r.seq] = r
+}
+
+func current(r turn.Record) []turn.Reply {
+	if r.Reply == nil {
+		return nil
+	}
+	return []turn.Reply{*r.Reply}
+}
+
+// settle marks messages as effects.go says.
+func (l *ledger) settle(s turn.Settle) error {
+	from := turn.InputPending
+	if s.Reopen {
+		from = turn.InputFailed
+	}
+	for _, m := range l.messages {
+		if m.status != from || m.version <= s.From || m.version > s.Through {
+			continue
+		}
+		if m.seq <= s.AfterSeq {
+			return fmt.Errorf("%s is to be settled as %s, but the mark %d lies behind its sequence %d", m.id, s.Status, s.AfterSeq, m.seq)
+		}
+		m.status, m.by = s.Status, s.ReplySeq
+	}
+	return nil
+}
+
+func (l *ledger) mark(mark turn.Mark) error {
+	r := l.replies[mark.Seq]
+	if r == nil {
+		return fmt.Errorf("reply %d is marked %s, but was never committed", mark.Seq, mark.Status)
+	}
+	if r.status != turn.ReplyCommitted {
+		return fmt.Errorf("reply %d is marked %s, but was %s already", mark.Seq, mark.Status, r.status)
+	}
+	if mark.Status == turn.ReplyWithdrawn && r.reached() {
+		return fmt.Errorf("reply %d is withdrawn, but somebody may have seen it", mark.Seq)
+	}
+	r.status = mark.Status
+	return nil
+}
+
+// reached reports whether anybody can have seen the reply.
+func (r *reply) reached() bool { return r.delivered > 0 || r.unknown || r.underWay }
+
+// waiting returns the messages that the next prompt would hold: pending, and
+// not closed by a reply that is still on its way.
+func (l *ledger) waiting(answered int64) []*message {
+	var waiting []*message
+	for _, m := range l.messages {
+		if m.status == turn.InputPending && m.version > answered {
+			waiting = append(waiting, m)
+		}
+	}
+	return waiting
+}
+
+// see returns what an attempt that is started now is shown.
+func (l *ledger) see(run turn.Run) []sight {
+	var seen []sight
+	for _, m := range l.messages {
+		if m.status == turn.InputPending && m.seq > run.AfterSeq && m.version <= run.Through {
+			seen = append(seen, sight{m.id, m.version})
+		}
+	}
+	return seen
+}
+
+func (l *ledger) find(id string) *message {
+	for _, m := range l.messages {
+		if m.id == id {
+			return m
+		}
+	}
+	return nil
+}
+
+// names lists messages for people to read.
+func names(seen []sight) string {
+	ids := make([]string, len(seen))
+	for i, s := range seen {
+		ids[i] = s.id
+	}
+	return strings.Join(ids, " ")
+}

@@ -1,0 +1,209 @@
+package turn_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/onereply/onereply/turn"
+)
+
+// TestAnyLife plays random lives of a conversation under random policies,
+// checks every step, and then stops all faults: from wherever it got, the
+// conversation comes to rest with everything settled. More of it:
+// `go test ./turn -run TestAnyLife -rapid.checks=10000`.
+func TestAnyLife(t *testing.T) {
+	for family := range 8 {
+		t.Run(fmt.Sprint(family), func(t *testing.T) { rapid.Check(t, live) })
+	}
+}
+
+func live(t *rapid.T) {
+	w := drawWorld(t)
+	actions := w.people()
+	for name, action := range w.workers() {
+		actions[name] = action
+	}
+	t.Repeat(actions)
+	w.rest(t)
+}
+
+// must applies an event and fails the test where a law is broken.
+func (w *world) must(t *rapid.T, event turn.Event, touched *message) turn.Effects {
+	effects, err := w.apply(event, touched)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return effects
+}
+
+// people is what people do: they write, change and take back, and step in.
+func (w *world) people() map[string]func(*rapid.T) {
+	word := func(event turn.Event) func(*rapid.T) {
+		return func(t *rapid.T) { w.must(t, event, nil) }
+	}
+	message := func(t *rapid.T) {
+		quiet := time.Duration(rapid.SampledFrom([]int{0, 0, 0, 1, 60}).Draw(t, "quiet")) * time.Second
+		w.must(t, turn.Message{Quiet: quiet, Media: rapid.IntRange(0, 3).Draw(t, "media") == 3}, nil)
+	}
+	return map[string]func(*rapid.T){
+		"message":       message,
+		"message again": message,
+		"edit": func(t *rapid.T) {
+			m := w.anyMessage(t)
+			w.must(t, turn.Edit{Target: m.version, HadMedia: m.media, HasMedia: rapid.Bool().Draw(t, "media")}, m)
+		},
+		"delete": func(t *rapid.T) {
+			m := w.anyMessage(t)
+			w.must(t, turn.Delete{Target: m.version, HadMedia: m.media}, m)
+		},
+		"typing": func(t *rapid.T) {
+			w.must(t, turn.Typing{For: time.Duration(rapid.IntRange(0, 9).Draw(t, "for")) * time.Second}, nil)
+		},
+		"flush":         word(turn.Flush{}),
+		"pause":         word(turn.Pause{}),
+		"resume":        word(turn.Resume{Answer: true}),
+		"resume closed": word(turn.Resume{}),
+		"close":         word(turn.Close{}),
+		"requeue":       word(turn.Requeue{}),
+		"human": func(t *rapid.T) {
+			w.must(t, turn.HumanReply{Parts: rapid.IntRange(1, 2).Draw(t, "parts")}, nil)
+		},
+	}
+}
+
+// anyMessage is the target of an edit or a deletion: one that was not deleted.
+func (w *world) anyMessage(t *rapid.T) *message {
+	var there []*message
+	for _, m := range w.ledger.messages {
+		if m.status != turn.InputDeleted {
+			there = append(there, m)
+		}
+	}
+	if len(there) == 0 {
+		t.Skip("nothing was written")
+	}
+	return rapid.SampledFrom(there).Draw(t, "target")
+}
+
+// workers is what nodes and time do: they look, work, fail, are lost, and come
+// back too late.
+func (w *world) workers() map[string]func(*rapid.T) {
+	return map[string]func(*rapid.T){
+		"wait": func(t *rapid.T) { w.now += turn.Time(rapid.IntRange(-2000, 6000).Draw(t, "ms")) },
+		"wake": func(t *rapid.T) { w.look(t, rapid.IntRange(0, 9).Draw(t, "alone") == 9) },
+		"wake when due": func(t *rapid.T) {
+			if at, ok := w.record.Wake(); ok {
+				w.now = max(w.now, at)
+			}
+			w.look(t, false)
+		},
+		"wake a moment early": func(t *rapid.T) {
+			if at, ok := w.record.Wake(); ok {
+				w.now = max(w.now, at-1)
+			}
+			w.look(t, false)
+		},
+		"seal": func(t *rapid.T) {
+			late := rapid.Int64Range(0, 1).Draw(t, "late")
+			w.must(t, turn.Seal{Token: w.record.Token - late}, nil)
+		},
+		"work":           w.work,
+		"work some more": w.work,
+		"trouble":        w.trouble,
+	}
+}
+
+// look is a wake-up with a fresh nonce.
+func (w *world) look(t *rapid.T, alone bool) turn.Effects {
+	w.leases++
+	moved := rapid.Bool().Draw(t, "moved")
+	return w.must(t, turn.Wake{Holder: "node", Nonce: fmt.Sprint("lease ", w.leases), Alone: alone, Moved: moved}, nil)
+}
+
+// work is the next good result of whoever holds the lease, or of a stranger.
+func (w *world) work(t *rapid.T) {
+	if w.record.Phase == turn.Sending {
+		w.must(t, turn.Sent{Nonce: w.nonce(t), Part: w.part(t)}, nil)
+		return
+	}
+	w.must(t, turn.Generated{Nonce: w.nonce(t), Parts: rapid.IntRange(0, 2).Draw(t, "parts")}, nil)
+}
+
+// trouble is any other result.
+func (w *world) trouble(t *rapid.T) {
+	nonce, after := w.nonce(t), time.Duration(rapid.IntRange(0, 90).Draw(t, "after"))*time.Second
+	jitter := rapid.IntRange(0, 999).Draw(t, "jitter")
+	events := []turn.Event{
+		turn.Renew{Nonce: nonce},
+		turn.Interrupted{Nonce: nonce},
+		turn.GenerateFailed{Nonce: nonce, Fault: turn.Outage, Text: "outage", After: after, Jitter: jitter},
+		turn.GenerateFailed{Nonce: nonce, Fault: turn.Mistake, Text: "failure", After: after, Jitter: jitter},
+		turn.GenerateFailed{Nonce: nonce, Fault: turn.Rejected, Text: "rejected", Jitter: jitter},
+		turn.HandBack{Nonce: nonce},
+	}
+	if w.record.Phase == turn.Sending {
+		part := w.part(t)
+		events = []turn.Event{
+			turn.Renew{Nonce: nonce},
+			turn.SendFailed{Nonce: nonce, Part: part, Text: "busy", After: after, Jitter: jitter},
+			turn.SendFailed{Nonce: nonce, Part: part, Text: "blocked", ForGood: true},
+			turn.SendUnknown{Nonce: nonce, Part: part, Text: "time-out", Jitter: jitter},
+			turn.HandBack{Nonce: nonce},
+		}
+	}
+	w.must(t, rapid.SampledFrom(events).Draw(t, "event"), nil)
+}
+
+// nonce is mostly the live one.
+func (w *world) nonce(t *rapid.T) string {
+	if stranger := rapid.IntRange(0, 9).Draw(t, "stranger"); stranger > 7 {
+		return fmt.Sprint("lease ", w.leases-stranger+7)
+	}
+	return w.record.Lease.Nonce
+}
+
+// part is mostly the current one.
+func (w *world) part(t *rapid.T) int {
+	return w.record.Reply.Done + rapid.SampledFrom([]int{0, 0, 0, 0, 0, -1, 1}).Draw(t, "part")
+}
+
+// rest stops all faults: wake-ups come, the model and the channel work, and
+// whoever paused or failed lets it go on. Everything is settled within a few
+// steps.
+func (w *world) rest(t *rapid.T) {
+	if w.record.OnHold {
+		w.must(t, turn.Resume{Answer: true}, nil)
+	}
+	for limit := 12 + 4*len(w.record.Queue); w.record.Shown() != turn.Idle; limit-- {
+		if limit == 0 {
+			t.Fatalf("it does not come to rest: %+v", w.record)
+		}
+		at, wakes := w.record.Wake()
+		if !wakes {
+			w.must(t, turn.Requeue{}, nil)
+			continue
+		}
+		w.now = max(w.now, at)
+		w.carryOut(t, w.look(t, false))
+	}
+	for _, m := range w.ledger.messages {
+		if m.status == turn.InputPending {
+			t.Fatalf("%s was never settled", m.id)
+		}
+	}
+}
+
+// carryOut does the work that a step asked for, and what follows from it.
+func (w *world) carryOut(t *rapid.T, effects turn.Effects) {
+	for _, action := range effects.Actions {
+		switch a := action.(type) {
+		case turn.Run:
+			w.carryOut(t, w.must(t, turn.Generated{Nonce: a.Lease.Nonce, Parts: 2}, nil))
+		case turn.Send:
+			w.carryOut(t, w.must(t, turn.Sent{Nonce: a.Lease.Nonce, Part: a.Reply.Done}, nil))
+		}
+	}
+}

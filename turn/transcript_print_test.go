@@ -1,0 +1,159 @@
+package turn_test
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/onereply/onereply/turn"
+)
+
+// tellStep prints a step: its outcome, the fields that it changed, what became
+// of messages and replies, what is to be done, who is told, and when somebody
+// must look again.
+func tellStep(before, after turn.Record, effects turn.Effects, messages []string, prompt []sight) string {
+	lines := []string{outcome(effects)}
+	add := func(label string, parts []string) {
+		if len(parts) > 0 {
+			lines = append(lines, "  "+label+strings.Join(parts, ", "))
+		}
+	}
+	if effects.Changed {
+		add("record: ", []string{strings.Join(differences(before, after), " ")})
+	}
+	add("", messages)
+	add("", replies(effects))
+	for _, action := range effects.Actions {
+		add("do: ", []string{tellAction(action, prompt)})
+	}
+	add("tell: ", notices(effects.Notices))
+	if effects.Changed {
+		lines = append(lines, "  "+wake(after))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func outcome(e turn.Effects) string {
+	line := string(e.Outcome)
+	if e.Reason != "" {
+		line += ": " + e.Reason
+	}
+	if !e.Changed {
+		line += " (nothing to write)"
+	}
+	return line
+}
+
+func wake(r turn.Record) string {
+	if at, ok := r.Wake(); ok {
+		return "wake at " + moment(at)
+	}
+	return "no wake-up"
+}
+
+func replies(e turn.Effects) []string {
+	var lines []string
+	if e.AppendReply != 0 {
+		lines = append(lines, fmt.Sprintf("reply %d is written", e.AppendReply))
+	}
+	for _, mark := range e.Marks {
+		line := fmt.Sprintf("reply %d is %s", mark.Seq, mark.Status)
+		if mark.Reason != "" {
+			line += " (" + mark.Reason + ")"
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func tellAction(action turn.Action, prompt []sight) string {
+	switch a := action.(type) {
+	case turn.Run:
+		return fmt.Sprintf("run attempt %d of turn %d as %s on %s", a.Attempt, a.Turn, a.Lease.Nonce, names(prompt))
+	case turn.Cancel:
+		return fmt.Sprintf("cancel %s (%s)", a.Nonce, a.Reason)
+	case turn.Send:
+		return fmt.Sprintf("send part %d of %d of reply %d as %s", a.Reply.Done+1, a.Reply.Parts, a.Reply.Seq, a.Lease.Nonce)
+	}
+	return fmt.Sprintf("%#v", action)
+}
+
+func notices(told []turn.Notice) []string {
+	lines := make([]string, len(told))
+	for i, n := range told {
+		lines[i] = string(n.Kind)
+		if n.Reason != "" {
+			lines[i] += " (" + n.Reason + ")"
+		}
+		if n.Due != 0 {
+			lines[i] += " due " + moment(n.Due)
+		}
+	}
+	return lines
+}
+
+// differences lists the fields that changed, by their names in JSON.
+func differences(before, after turn.Record) []string {
+	var changed []string
+	was, is := reflect.ValueOf(before), reflect.ValueOf(after)
+	for i := range is.NumField() {
+		name := fieldName(is.Type().Field(i))
+		same := reflect.DeepEqual(was.Field(i).Interface(), is.Field(i).Interface())
+		if name == "schema" || name == "queue" && len(before.Queue) == len(after.Queue) || same {
+			continue
+		}
+		changed = append(changed, name+"="+value(is.Field(i)))
+	}
+	if len(changed) == 0 {
+		return []string{"as it was"}
+	}
+	return changed
+}
+
+func fieldName(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return name
+}
+
+// value prints one field; "-" is what is not set.
+func value(v reflect.Value) string {
+	switch x := v.Interface().(type) {
+	case turn.Time:
+		return moment(x)
+	case turn.Lease:
+		if x == (turn.Lease{}) {
+			return "-"
+		}
+		return fmt.Sprintf("%s until %s", x.Nonce, moment(x.Expires))
+	case string:
+		return fmt.Sprintf("%q", x)
+	case []turn.Reply:
+		return fmt.Sprintf("%d waiting", len(x))
+	}
+	if v.Kind() != reflect.Pointer {
+		return fmt.Sprint(v.Interface())
+	}
+	if v.IsNil() {
+		return "-"
+	}
+	return "{" + strings.Join(members(v.Elem()), " ") + "}"
+}
+
+// members lists the fields of a nested struct that are set.
+func members(v reflect.Value) []string {
+	var set []string
+	for i := range v.NumField() {
+		if !v.Field(i).IsZero() {
+			set = append(set, fieldName(v.Type().Field(i))+"="+value(v.Field(i)))
+		}
+	}
+	return set
+}
+
+// moment is a time relative to the start of the transcript.
+func moment(t turn.Time) string {
+	if t == 0 {
+		return "-"
+	}
+	return t.Sub(start).String()
+}

@@ -1,0 +1,161 @@
+package turn_test
+
+import (
+	"fmt"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/onereply/onereply/turn"
+)
+
+// readPolicy reads `debounce=2s max_wait=10s …`; what is absent stays.
+func readPolicy(t *testing.T, d *datadriven.TestData, p *turn.Policy) {
+	durations := map[string]*time.Duration{
+		"debounce": &p.Debounce, "max_wait": &p.MaxWait, "lease": &p.Lease,
+		"media_wait": &p.MediaWait, "retry_for": &p.RetryFor,
+	}
+	numbers := map[string]*int{
+		"max_discards": &p.MaxDiscards, "attempts": &p.MaxAttempts, "turns_per_minute": &p.TurnsPerMinute,
+	}
+	for _, arg := range d.CmdArgs {
+		switch {
+		case durations[arg.Key] != nil:
+			*durations[arg.Key] = duration(t, d, arg.Vals[0])
+		case numbers[arg.Key] != nil:
+			arg.Scan(t, 0, numbers[arg.Key])
+		case arg.Key == "on_new_input":
+			p.OnNewInput = turn.Mode(arg.Vals[0])
+		case arg.Key == "unknown_send":
+			p.ResendUnknown = arg.Vals[0] == "resend"
+		case arg.Key == "fallback":
+			p.Fallback = true
+		default:
+			t.Fatalf("%s: unknown setting %q", d.Pos, arg.Key)
+		}
+	}
+}
+
+// read makes the event that a line names. The results of a worker carry the
+// live nonce unless the line says another one.
+func (s *story) read(t *testing.T, d *datadriven.TestData, kind string) happening {
+	switch kind {
+	case "edit", "delete":
+		return s.readChange(t, d, kind)
+	case "message":
+		return happening{event: turn.Message{Quiet: optional(t, d, "quiet"), Media: d.HasArg("media")}}
+	case "wake":
+		return happening{event: s.readWake(t, d)}
+	case "renew", "hand_back", "interrupted", "generated", "failed", "sent", "send_failed", "send_unknown":
+		return happening{event: s.readResult(t, d, kind)}
+	}
+	return happening{event: s.readWord(t, d, kind)}
+}
+
+func (s *story) readChange(t *testing.T, d *datadriven.TestData, kind string) happening {
+	target := s.ledger.find(text(t, d, "id"))
+	if target == nil {
+		t.Fatalf("%s: no such message", d.Pos)
+	}
+	if kind == "delete" {
+		return happening{turn.Delete{Target: target.version, HadMedia: target.media}, target}
+	}
+	return happening{turn.Edit{Target: target.version, HadMedia: target.media, HasMedia: d.HasArg("media")}, target}
+}
+
+func (s *story) readWake(t *testing.T, d *datadriven.TestData) turn.Wake {
+	worker := text(t, d, "worker")
+	s.leases[worker]++
+	return turn.Wake{
+		Holder: worker, Nonce: fmt.Sprintf("%s/%d", worker, s.leases[worker]),
+		Alone: d.HasArg("alone"), Moved: d.HasArg("moved"),
+	}
+}
+
+func (s *story) readWord(t *testing.T, d *datadriven.TestData, kind string) turn.Event {
+	switch kind {
+	case "typing":
+		return turn.Typing{For: optional(t, d, "for")}
+	case "flush":
+		return turn.Flush{}
+	case "pause":
+		return turn.Pause{Reason: text(t, d, "reason")}
+	case "resume":
+		return turn.Resume{Answer: text(t, d, "answer") != "false"}
+	case "close":
+		return turn.Close{}
+	case "human":
+		return turn.HumanReply{Parts: number(t, d, "parts", 1)}
+	case "requeue":
+		return turn.Requeue{}
+	case "seal":
+		return turn.Seal{Token: int64(number(t, d, "token", int(s.record.Lease.Token)))}
+	}
+	t.Fatalf("%s: unknown event %q", d.Pos, kind)
+	return nil
+}
+
+func (s *story) readResult(t *testing.T, d *datadriven.TestData, kind string) turn.Event {
+	nonce := s.record.Lease.Nonce
+	if d.HasArg("nonce") {
+		nonce = text(t, d, "nonce")
+	}
+	part, reason := 0, text(t, d, "error")
+	if s.record.Reply != nil {
+		part = number(t, d, "part", s.record.Reply.Done)
+	}
+	after, jitter := optional(t, d, "after"), number(t, d, "jitter", 0)
+	switch kind {
+	case "renew":
+		return turn.Renew{Nonce: nonce}
+	case "hand_back":
+		return turn.HandBack{Nonce: nonce}
+	case "interrupted":
+		return turn.Interrupted{Nonce: nonce}
+	case "generated":
+		return turn.Generated{Nonce: nonce, Parts: number(t, d, "parts", 1)}
+	case "failed":
+		return turn.GenerateFailed{Nonce: nonce, Fault: turn.Fault(text(t, d, "fault")), Text: reason, After: after, Jitter: jitter}
+	case "sent":
+		return turn.Sent{Nonce: nonce, Part: part}
+	case "send_failed":
+		return turn.SendFailed{Nonce: nonce, Part: part, ForGood: d.HasArg("for_good"), Text: reason, After: after, Jitter: jitter}
+	}
+	return turn.SendUnknown{Nonce: nonce, Part: part, Text: reason, Jitter: jitter}
+}
+
+// text reads an argument that may be absent.
+func text(t *testing.T, d *datadriven.TestData, key string) string {
+	var value string
+	d.MaybeScanArgs(t, key, &value)
+	return value
+}
+
+func number(t *testing.T, d *datadriven.TestData, key string, otherwise int) int {
+	value := text(t, d, key)
+	if value == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(value)
+	if err != nil {
+		t.Fatalf("%s: %v", d.Pos, err)
+	}
+	return n
+}
+
+func optional(t *testing.T, d *datadriven.TestData, key string) time.Duration {
+	if value := text(t, d, key); value != "" {
+		return duration(t, d, value)
+	}
+	return 0
+}
+
+func duration(t *testing.T, d *datadriven.TestData, value string) time.Duration {
+	parsed, err := time.ParseDuration(value)
+	if err != nil {
+		t.Fatalf("%s: %v", d.Pos, err)
+	}
+	return parsed
+}

@@ -1,0 +1,160 @@
+package onereply
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/onereply/onereply/internal/engine"
+	"github.com/onereply/onereply/turn"
+)
+
+// Watch selects events.
+type Watch struct {
+	Bot          string // "" means all
+	Conversation string // "" means all
+	// After resumes after the event with this id. Of what happened since, the last
+	// 16,384 events of this node are still known; an id that is not known, such as
+	// one from before a restart, gives all of them.
+	After string
+}
+
+// Subscription is a stream of events. It must be closed.
+type Subscription struct {
+	// Events is closed when the node closes, and when its reader is more than
+	// 1024 events behind: a slow reader never slows anybody, it resumes.
+	Events <-chan Event
+
+	broker *broker
+	events chan Event
+	watch  Watch
+}
+
+const (
+	eventsKept  = 1 << 14
+	eventsAhead = 1 << 10
+)
+
+// broker hands events to those who watch. It never blocks a publisher.
+type broker struct {
+	mu     sync.Mutex
+	epoch  string
+	last   uint64  // number of the last event
+	ring   []Event // the last events, by number modulo its length
+	subs   map[*Subscription]struct{}
+	closed bool
+}
+
+func newBroker(node string) *broker {
+	return &broker{
+		epoch: strconv.FormatInt(time.Now().UnixMilli(), 36),
+		ring:  make([]Event, 0, 64),
+		subs:  map[*Subscription]struct{}{},
+	}
+}
+
+func (b *broker) publish(e Event) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.last++
+	e.ID = fmt.Sprintf("%s-%d", b.epoch, b.last)
+	if len(b.ring) < eventsKept {
+		b.ring = append(b.ring, e)
+	} else {
+		b.ring[(b.last-1)%eventsKept] = e
+	}
+	for s := range b.subs {
+		b.offer(s, e)
+	}
+}
+
+// offer gives an event to a watcher, or cuts off one that is too slow.
+func (b *broker) offer(s *Subscription, e Event) {
+	if s.watch.Bot != "" && s.watch.Bot != e.Bot || s.watch.Conversation != "" && s.watch.Conversation != e.Conversation {
+		return
+	}
+	select {
+	case s.events <- e:
+	default:
+		delete(b.subs, s)
+		close(s.events)
+	}
+}
+
+// since is the events after the one with the id.
+func (b *broker) since(id string) []Event {
+	if id == "" {
+		return nil
+	}
+	oldest := b.last - uint64(len(b.ring))
+	from := oldest
+	epoch, number, _ := strings.Cut(id, "-")
+	if n, err := strconv.ParseUint(number, 10, 64); err == nil && epoch == b.epoch && n <= b.last {
+		from = max(from, n)
+	}
+	var events []Event
+	for n := from; n < b.last; n++ {
+		events = append(events, b.ring[n%eventsKept])
+	}
+	return events
+}
+
+// Subscribe starts to watch.
+func (a *App) Subscribe(w Watch) *Subscription {
+	b := a.watch
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	missed := b.since(w.After)
+	s := &Subscription{broker: b, watch: w, events: make(chan Event, eventsAhead+len(missed))}
+	s.Events = s.events
+	if b.closed {
+		close(s.events)
+		return s
+	}
+	b.subs[s] = struct{}{}
+	for _, e := range missed {
+		b.offer(s, e)
+	}
+	return s
+}
+
+// Close ends the subscription. It may be called more than once.
+func (s *Subscription) Close() {
+	s.broker.mu.Lock()
+	defer s.broker.mu.Unlock()
+	if _, ok := s.broker.subs[s]; ok {
+		delete(s.broker.subs, s)
+		close(s.events)
+	}
+}
+
+func (b *broker) close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	for s := range b.subs {
+		delete(b.subs, s)
+		close(s.events)
+	}
+}
+
+// tell publishes and logs what happened.
+func (a *App) tell(e engine.Event) {
+	a.watch.publish(Event{
+		Type: string(e.Kind), At: e.At.Go(), Node: a.options.Node, Bot: e.Key.Bot, Conversation: e.Key.Conversation,
+		Turn: e.Turn, Token: e.Token, Attempt: e.Attempt, Version: e.Version, Through: e.Through, DueAt: e.Due.Go(),
+		MessageID: e.MessageID, ReplyID: e.ReplyID, Covers: e.Covers, Text: e.Text, Part: e.Part, Parts: e.Parts, Reason: e.Reason,
+		LateInput: e.Kind == turn.ReplyCommittedKind && e.Through != 0 && e.Version > e.Through && !e.Human,
+	})
+	log := a.log.With("conversation", e.Key, "turn", e.Turn, "token", e.Token)
+	switch e.Kind {
+	case turn.TurnFailed, turn.ReplyFailedKind:
+		log.Warn(string(e.Kind), "reason", e.Reason)
+	case turn.ReplyDiscardedKind:
+		log.Info(string(e.Kind), "reason", e.Reason, "saw", e.Through, "newest", e.Version)
+	default:
+		log.Debug(string(e.Kind), "version", e.Version)
+	}
+}
