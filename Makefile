@@ -1,0 +1,44 @@
+# make test    all checks and tests; installs what they need where it may
+# make build   the binary, in bin/
+# make prove   the longer proofs
+# make fuzz    every fuzz target for a while (FUZZTIME=30s)
+# make bench   the Go benchmarks
+
+SHELL := /bin/bash
+export CGO_ENABLED ?= 1
+FUZZTIME ?= 30s
+LINT := go tool -C tools staticcheck
+
+.PHONY: test build setup check unit browser prove fuzz bench kills
+
+test: setup check unit browser
+	@scripts/report
+
+setup:
+	@scripts/setup
+
+build:
+	CGO_ENABLED=0 go build -trimpath -o bin/onereply ./cmd/onereply
+
+# What needs no server and no browser: formatting, vet, lint, generated files,
+# and that the binary builds without cgo, also for other systems.
+check:
+	@scripts/check
+
+unit:
+	@scripts/unit
+
+browser:
+	@scripts/browser
+
+prove:
+	go test -count=1 -timeout 60m ./simulate/... -explore=large
+
+kills:
+	go test -count=1 -timeout 60m ./e2e/... -kills=2000
+
+fuzz:
+	@scripts/fuzz $(FUZZTIME)
+
+bench:
+	go test -run '^$$' -bench . -benchmem ./...
