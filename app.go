@@ -52,6 +52,10 @@ var errClosed = errors.New("this node is closing; send it to another, or again l
 // Open starts a node on a store. It reports every mistake in the bots at once.
 // The store stays the caller's: close it after the App.
 func Open(ctx context.Context, s store.Store, o Options, bots ...Bot) (*App, error) {
+	return open(ctx, s, o, turn.Step, bots)
+}
+
+func open(ctx context.Context, s store.Store, o Options, step engine.Step, bots []Bot) (*App, error) {
 	configured, names, err := configure(bots)
 	if err != nil {
 		return nil, err
@@ -69,7 +73,7 @@ func Open(ctx context.Context, s store.Store, o Options, bots ...Bot) (*App, err
 	a.ctx, a.stop = context.WithCancelCause(context.Background())
 	a.node = engine.New(engine.Options{
 		Name: o.Node, Bots: engineBots(configured), MaxGenerations: o.MaxGenerations,
-		Alone: s.Guarantees().Exclusive, NewOp: newOps(), Random: random,
+		Alone: s.Guarantees().Exclusive, NewOp: newOps(), Random: random, Step: step,
 	})
 	a.node.Start(clock.now())
 	a.work.Go(a.loop)

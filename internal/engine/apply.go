@@ -64,7 +64,7 @@ func (r *Request) plain() turn.Event {
 
 // step applies one event, and collects what goes with it.
 func (n *Node) step(c *conversation, b *batch, r *Request, event turn.Event) turn.Effects {
-	record, effects := turn.Step(b.record, event, n.now, n.bot(c).Policy)
+	record, effects := n.options.Step(b.record, event, n.now, n.bot(c).Policy)
 	r.result.Outcome, r.result.Reason = effects.Outcome, effects.Reason
 	b.actions = append(b.actions, effects.Actions...)
 	if !effects.Changed {

@@ -51,8 +51,12 @@ type Options struct {
 	MaxGenerations int
 	Alone          bool            // no other process has the store open
 	NewOp          func() store.Op // unique among all nodes
+	Step           Step            // nil: turn.Step; the proof puts faults in here
 	Random         func() uint64   // for jitter
 }
+
+// Step is the signature of turn.Step.
+type Step func(turn.Record, turn.Event, turn.Time, turn.Policy) (turn.Record, turn.Effects)
 
 // Node is one node's decisions. It is not safe for concurrent use.
 type Node struct {
@@ -75,6 +79,9 @@ func New(o Options) *Node {
 	names := make([]string, 0, len(o.Bots))
 	for name := range o.Bots {
 		names = append(names, name)
+	}
+	if o.Step == nil {
+		o.Step = turn.Step
 	}
 	return &Node{
 		options:  o,

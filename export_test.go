@@ -1,0 +1,14 @@
+package onereply
+
+import (
+	"context"
+
+	"github.com/onereply/onereply/internal/engine"
+	"github.com/onereply/onereply/store"
+)
+
+// OpenBroken opens a node with another core, so that tests can show that they
+// would notice.
+func OpenBroken(ctx context.Context, s store.Store, o Options, step engine.Step, bots ...Bot) (*App, error) {
+	return open(ctx, s, o, step, bots)
+}
