@@ -1,0 +1,146 @@
+// Package webhook delivers replies to somebody's own program, as requests
+// that are signed by the Standard Webhooks specification.
+//
+// Its one job is to post a committed reply once and to say what became of it:
+// delivered, certainly not delivered, refused for good, or unknown. It never
+// retries: whether the reply is still current is checked before each try,
+// which it can't do. It must never import a store, a responder, the engine or
+// another channel.
+//
+// A receiver tells a repeat by the webhook-id header: it is the same for every
+// try to deliver the same thing. [Verify] checks a request's signature.
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/onereply/onereply"
+	"github.com/onereply/onereply/internal/split"
+	"github.com/onereply/onereply/internal/standardwebhooks"
+	"github.com/onereply/onereply/internal/upstream"
+)
+
+// Sender is a [onereply.Sender] and a [onereply.Describer]. It may be used by
+// many goroutines at once.
+type Sender struct {
+	config   Config
+	secrets  standardwebhooks.Secrets
+	endpoint *upstream.Endpoint
+}
+
+// New makes a sender, or reports all mistakes of the configuration.
+func New(c Config) (*Sender, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	secrets, err := standardwebhooks.ParseSecrets(c.Secret)
+	if err != nil {
+		return nil, err
+	}
+	endpoint, err := upstream.New(upstream.Options{URL: c.URL, Headers: c.Headers, Client: c.HTTPClient})
+	if err != nil {
+		return nil, err
+	}
+	return &Sender{config: c, secrets: secrets, endpoint: endpoint}, nil
+}
+
+// Traits says that receivers recognise repeats, and how replies are cut.
+func (s *Sender) Traits() onereply.Traits {
+	traits := onereply.Traits{RecognisesRepeats: true, Whole: !s.config.Separate}
+	if s.config.Limit > 0 {
+		traits.Split = func(text string) []string { return split.Text(text, s.config.Limit) }
+	}
+	return traits
+}
+
+// Send posts one part, or a whole reply, once.
+func (s *Sender) Send(ctx context.Context, d *onereply.Delivery) error {
+	body, err := json.Marshal(payloadOf(d))
+	if err != nil {
+		return onereply.Refused(err)
+	}
+	header := http.Header{}
+	s.secrets.Sign(header, idOf(d), time.Now(), body)
+	answer, err := s.endpoint.Post(ctx, header, body)
+	if err != nil {
+		return outcomeOfLoss(err)
+	}
+	defer answer.Close()
+	return outcomeOf(answer)
+}
+
+// idOf is the same for each try. What a header can't carry is percent-encoded.
+func idOf(d *onereply.Delivery) string {
+	id := d.ID
+	if d.Part >= 0 {
+		id += "/" + strconv.Itoa(d.Part+1)
+	}
+	return standardwebhooks.EncodeID(id)
+}
+
+// payload is the body of a request.
+type payload struct {
+	Type      string `json:"type"`
+	Timestamp string `json:"timestamp"`
+	Data      data   `json:"data"`
+}
+
+type data struct {
+	ID           string   `json:"id"`
+	Bot          string   `json:"bot"`
+	Conversation string   `json:"conversation"`
+	Turn         int64    `json:"turn"`
+	Text         string   `json:"text"`
+	Parts        []string `json:"parts"`
+	Covers       []string `json:"covers"`
+	Version      int64    `json:"version"`
+	LateInput    bool     `json:"late_input"`
+	Human        bool     `json:"human,omitempty"`
+	Part         int      `json:"part,omitempty"` // from 1, where parts go separately
+	Of           int      `json:"of,omitempty"`
+}
+
+const millisecondsUTC = "2006-01-02T15:04:05.000Z07:00"
+
+// payloadOf is the same for each try, down to the byte.
+func payloadOf(d *onereply.Delivery) payload {
+	data := data{
+		ID: d.ID, Bot: d.Bot, Conversation: d.Conversation, Turn: d.Turn,
+		Text: d.Text, Parts: d.Parts, Covers: d.Covers, Version: d.Version,
+		LateInput: d.LateInput, Human: d.Human,
+	}
+	if d.Part >= 0 {
+		data.Part, data.Of = d.Part+1, max(len(d.Parts), 1)
+		data.Parts = []string{d.Text} // whoever shows all parts shows this one once
+	}
+	if len(data.Parts) == 0 {
+		data.Parts = []string{d.Text}
+	}
+	if data.Covers == nil {
+		data.Covers = []string{}
+	}
+	return payload{Type: "reply", Timestamp: d.CommittedAt.UTC().Format(millisecondsUTC), Data: data}
+}
+
+// Verify checks, for a receiver, that a request was signed with one of the
+// secrets (whsec_ and base64, separated by spaces), and that it is at most
+// tolerance old or early; 0 means the usual 5 minutes. Signatures are compared
+// in constant time. The body must be the bytes that were received.
+func Verify(secret string, header http.Header, body []byte, tolerance time.Duration) error {
+	secrets, err := standardwebhooks.ParseSecrets(secret)
+	if err != nil {
+		return err
+	}
+	if tolerance == 0 {
+		tolerance = standardwebhooks.Tolerance
+	}
+	if err := secrets.Verify(header, body, time.Now(), tolerance); err != nil {
+		return fmt.Errorf("verify webhook: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,134 @@
+// Package split cuts a text into parts that fit a channel. Its one job is to
+// cut where it hurts least; it must never import anything of this module.
+package split
+
+import (
+	"strings"
+	"unicode"
+)
+
+// Text cuts text into parts of at most limit characters (code points), in
+// order. No part is blank, and joining them loses only white space at the
+// cuts. A text that fits is its own only part; a blank one has none, and a
+// limit below 1 cuts nothing.
+//
+// It prefers the end of a paragraph, then of a line, then of a sentence, as
+// long as the part gets at least half full; then the end of any word. Only a
+// word beyond the limit is cut within, and what is one character to its reader
+// (an emoji of several code points, a letter and its accents) only where it
+// alone is beyond the limit.
+func Text(text string, limit int) []string {
+	var parts []string
+	rest := []rune(text)
+	for limit > 0 && len(rest) > limit {
+		at := cut(rest, limit)
+		parts = appendUnlessBlank(parts, strings.TrimRightFunc(string(rest[:at]), unicode.IsSpace))
+		rest = trimLeft(rest[at:])
+	}
+	if len(parts) == 0 && len(rest) == len([]rune(text)) {
+		return appendUnlessBlank(nil, text) // never cut, so not even its bytes change
+	}
+	return appendUnlessBlank(parts, string(rest))
+}
+
+func appendUnlessBlank(parts []string, part string) []string {
+	if strings.TrimSpace(part) == "" {
+		return parts
+	}
+	return append(parts, part)
+}
+
+func trimLeft(runes []rune) []rune {
+	for len(runes) > 0 && unicode.IsSpace(runes[0]) {
+		runes = runes[1:]
+	}
+	return runes
+}
+
+// cut is where the first part ends: 1 to limit. There are more runes than
+// limit.
+func cut(runes []rune, limit int) int {
+	half := (limit + 1) / 2
+	for _, ends := range []func([]rune, int) bool{paragraphEnds, lineEnds, sentenceEnds} {
+		if at := last(runes, limit, half, ends); at > 0 {
+			return at
+		}
+	}
+	if at := last(runes, limit, 1, wordEnds); at > 0 {
+		return at
+	}
+	if at := last(runes, limit, 1, characterEnds); at > 0 {
+		return at
+	}
+	return limit
+}
+
+// last is the last place from least to limit at which ends holds, 0 if there
+// is none.
+func last(runes []rune, limit, least int, ends func([]rune, int) bool) int {
+	for at := limit; at >= least; at-- {
+		if ends(runes, at) {
+			return at
+		}
+	}
+	return 0
+}
+
+// Each of these reports whether something ends before runes[at], which exists,
+// as does runes[at-1].
+
+func paragraphEnds(runes []rune, at int) bool {
+	if runes[at] != '\n' {
+		return false
+	}
+	for _, r := range runes[at+1:] {
+		if r == '\n' || !unicode.IsSpace(r) {
+			return r == '\n'
+		}
+	}
+	return false
+}
+
+func lineEnds(runes []rune, at int) bool { return runes[at] == '\n' }
+
+func sentenceEnds(runes []rune, at int) bool {
+	switch runes[at-1] {
+	case '.', '!', '?', '…':
+		return unicode.IsSpace(runes[at])
+	case '。', '！', '？':
+		return true // no space follows these
+	}
+	return false
+}
+
+func wordEnds(runes []rune, at int) bool {
+	return unicode.IsSpace(runes[at]) && !unicode.IsSpace(runes[at-1])
+}
+
+// characterEnds knows the common ways in which several code points are one
+// character: marks, joiners, skin tones, and flags.
+func characterEnds(runes []rune, at int) bool {
+	const joiner = '\u200D'
+	before, after := runes[at-1], runes[at]
+	switch {
+	case before == joiner, after == joiner, before == '\r' && after == '\n':
+		return false
+	case unicode.In(after, unicode.Mn, unicode.Me, unicode.Mc), isSkinTone(after), isTag(after):
+		return false
+	case isFlagLetter(before) && isFlagLetter(after):
+		return flagLettersBefore(runes, at)%2 == 0
+	}
+	return true
+}
+
+func isSkinTone(r rune) bool   { return r >= 0x1F3FB && r <= 0x1F3FF }
+func isTag(r rune) bool        { return r >= 0xE0020 && r <= 0xE007F }
+func isFlagLetter(r rune) bool { return r >= 0x1F1E6 && r <= 0x1F1FF }
+
+func flagLettersBefore(runes []rune, at int) int {
+	n := 0
+	for n < at && isFlagLetter(runes[at-1-n]) {
+		n++
+	}
+	return n
+}

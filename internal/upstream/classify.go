@@ -1,0 +1,76 @@
+package upstream
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/onereply/onereply"
+)
+
+// Words that providers use in the type or code of an error, and the fault each
+// means. What a provider says in words goes before its status.
+var (
+	quotaWords = []string{
+		"insufficient_quota", "billing_error", "billing_hard_limit_reached", "billing_not_active",
+		"insufficient_balance", "insufficient_credits", "insufficient_funds", "credit_balance_too_low",
+	}
+	quotaPhrases = []string{"credit balance is too low", "insufficient balance", "insufficient credits"}
+
+	overloadWords = []string{"overloaded_error", "overloaded", "server_overloaded", "engine_overloaded", "engine_overloaded_error"}
+
+	rateWords = []string{"rate_limit_error", "rate_limit_exceeded", "rate_limit", "too_many_requests"}
+
+	requestWords = []string{
+		"invalid_request_error", "authentication_error", "permission_error", "not_found_error", "request_too_large",
+		"context_length_exceeded", "invalid_api_key", "model_not_found", "content_filter",
+	}
+)
+
+// Classify tells faults apart. A status of 0 stands for an error that came
+// without one, within a stream or an answer of success.
+func Classify(status int, detail Detail) onereply.FaultKind {
+	says := func(words []string) bool {
+		return slices.Contains(words, detail.Code) || slices.Contains(words, detail.Type)
+	}
+	message := strings.ToLower(detail.Message)
+	phrase := func(text string) bool { return strings.Contains(message, text) }
+	transient := status == 0 || status == http.StatusTooManyRequests || status >= 500
+	switch {
+	case says(quotaWords), !isServerFault(status) && slices.ContainsFunc(quotaPhrases, phrase):
+		return onereply.QuotaSpent
+	case says(overloadWords), transient && phrase("overloaded"):
+		return onereply.Overloaded
+	case status != 0:
+		return kindOf(status)
+	case says(rateWords):
+		return onereply.RateLimited
+	case says(requestWords):
+		return onereply.BadRequest
+	}
+	return onereply.Broken
+}
+
+func isServerFault(status int) bool { return status >= 500 }
+
+// kindOf reads a status alone. Gateways answer for a model that is out of
+// reach; a 500 may come from the request itself, so it uses up an attempt.
+func kindOf(status int) onereply.FaultKind {
+	switch status {
+	case http.StatusPaymentRequired:
+		return onereply.QuotaSpent
+	case http.StatusTooManyRequests:
+		return onereply.RateLimited
+	case 529:
+		return onereply.Overloaded
+	case http.StatusRequestTimeout, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
+		520, 521, 522, 523, 524, 525, 526, 527, 530: // the last nine are a CDN's
+		return onereply.Unavailable
+	case http.StatusConflict, http.StatusTooEarly:
+		return onereply.Broken // worth another try, but not forever
+	}
+	if isServerFault(status) {
+		return onereply.Broken
+	}
+	return onereply.BadRequest
+}

@@ -1,0 +1,101 @@
+package upstream
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+)
+
+// Detail is what the body of a refusal says, in the forms that model APIs and
+// their many imitators use. All of it may be empty.
+type Detail struct {
+	Message string
+	Type    string
+	Code    string
+	Param   string
+	Status  int // an HTTP status where the body names one
+}
+
+// ParseError reads an answer, or an event of a stream. It reports false where
+// that is no error.
+func ParseError(data []byte) (Detail, bool) {
+	var outer struct {
+		errorFields
+		Error  json.RawMessage `json:"error"`
+		Object string          `json:"object"`
+	}
+	if json.Unmarshal(firstOfArray(data), &outer) != nil {
+		return Detail{}, false
+	}
+	switch {
+	case isSet(outer.Error):
+		return parseInner(outer.Error), true
+	case outer.Object == "error":
+		return outer.detail(), true
+	}
+	return Detail{}, false
+}
+
+// parseRefusal reads the body of an answer whose status is an error already.
+func parseRefusal(body []byte) Detail {
+	detail, _ := ParseError(body)
+	var other struct {
+		Detail json.RawMessage `json:"detail"` // what many Python servers say
+	}
+	if detail.Message == "" && json.Unmarshal(body, &other) == nil && isSet(other.Detail) {
+		detail.Message = parseInner(other.Detail).Message
+	}
+	if detail.Message == "" {
+		detail.Message = string(body)
+	}
+	return detail
+}
+
+// firstOfArray unwraps an error that came as an array of one.
+func firstOfArray(data []byte) []byte {
+	var several []json.RawMessage
+	if json.Unmarshal(data, &several) == nil && len(several) > 0 {
+		return several[0]
+	}
+	return data
+}
+
+func isSet(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
+
+// parseInner reads an error that is an object, a text, or something else.
+func parseInner(raw json.RawMessage) Detail {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return Detail{Message: text}
+	}
+	var fields errorFields
+	if json.Unmarshal(raw, &fields) == nil {
+		return fields.detail()
+	}
+	return Detail{Message: string(raw)}
+}
+
+// errorFields is raw so that a field of an unexpected type spoils no other.
+type errorFields struct {
+	Message json.RawMessage `json:"message"`
+	Type    json.RawMessage `json:"type"`
+	Code    json.RawMessage `json:"code"`
+	Param   json.RawMessage `json:"param"`
+}
+
+func (f errorFields) detail() Detail {
+	d := Detail{Message: plain(f.Message), Type: plain(f.Type), Code: plain(f.Code), Param: plain(f.Param)}
+	if status, err := strconv.Atoi(d.Code); err == nil && status >= 400 && status < 600 {
+		d.Status = status
+	}
+	return d
+}
+
+// plain is a JSON text without its quotes, and anything else as it stands.
+func plain(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	return strings.TrimSpace(string(raw))
+}

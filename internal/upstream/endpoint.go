@@ -1,0 +1,191 @@
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// Options describe an [Endpoint].
+type Options struct {
+	URL         string            // absolute, http or https
+	Headers     map[string]string // of every request; their values are never shown in an error
+	IdleTimeout time.Duration     // silence within an answer that ends it; 0: never
+	Client      *http.Client      // nil: one of its own; its redirects are not followed
+}
+
+// Endpoint is one address that is posted to. It may be used by many goroutines
+// at once.
+type Endpoint struct {
+	address string
+	host    string
+	headers http.Header
+	secrets []string
+	idle    time.Duration
+	client  *http.Client
+}
+
+// New checks the options and reports all mistakes at once.
+func New(o Options) (*Endpoint, error) {
+	address, err := ParseURL(o.URL)
+	problems := []error{err, CheckHeaders(o.Headers)}
+	if err := errors.Join(problems...); err != nil {
+		return nil, err
+	}
+	e := &Endpoint{address: address.String(), host: address.Host, headers: http.Header{}, idle: o.IdleTimeout, client: newClient(o.Client)}
+	for name, value := range o.Headers {
+		e.headers.Set(name, value)
+		e.secrets = append(e.secrets, value)
+		e.secrets = append(e.secrets, strings.Fields(value)...) // the key of "Bearer key"
+	}
+	return e, nil
+}
+
+// ParseURL reads an absolute http or https URL. Its errors do not show what
+// may be a password in it.
+func ParseURL(text string) (*url.URL, error) {
+	address, err := url.Parse(text)
+	if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
+		return nil, errors.New("the URL must be absolute, such as https://example.com/path")
+	}
+	return address, nil
+}
+
+// CheckHeaders refuses header names and values that HTTP can't carry.
+func CheckHeaders(headers map[string]string) error {
+	var problems []error
+	for name, value := range headers {
+		if name == "" || strings.ContainsFunc(name, notToken) {
+			problems = append(problems, fmt.Errorf("%q is no header name", name))
+		}
+		if strings.ContainsFunc(value, isControl) {
+			problems = append(problems, fmt.Errorf("the value of header %q (a key, maybe) has a line break or another control character in it", name))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+func isControl(r rune) bool { return r < ' ' && r != '\t' || r == 0x7F }
+
+func notToken(r rune) bool {
+	return r <= ' ' || r >= 0x7F || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
+}
+
+// newClient makes the client of one endpoint. A redirect would carry the
+// request, and its key, to somebody else, so none is followed.
+func newClient(given *http.Client) *http.Client {
+	client := &http.Client{Transport: newTransport()}
+	if given != nil {
+		own := *given
+		client = &own
+	}
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return client
+}
+
+func newTransport() *http.Transport {
+	return &http.Transport{
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            (&net.Dialer{Timeout: connectTimeout}).DialContext,
+		TLSHandshakeTimeout:    connectTimeout,
+		ForceAttemptHTTP2:      true,
+		HTTP2:                  &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingAfter},
+		MaxIdleConns:           maxIdle,
+		MaxIdleConnsPerHost:    maxIdle,
+		IdleConnTimeout:        idleConnection,
+		MaxResponseHeaderBytes: maxHeaderBytes,
+		DisableCompression:     true, // it would hold back the pieces of a stream
+	}
+}
+
+// Lost is the error of a request that got no answer.
+type Lost struct {
+	Unsent bool // it never had a connection: certainly nothing of it was sent
+	Err    error
+}
+
+func (l *Lost) Error() string { return l.Err.Error() }
+func (l *Lost) Unwrap() error { return l.Err }
+
+// Post sends the body and returns the answer, whatever its status, once its
+// headers are there. Where there is none the error is a [*Lost]. The caller
+// must close the answer.
+func (e *Endpoint) Post(ctx context.Context, header http.Header, body []byte) (*Answer, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, &Lost{Unsent: true, Err: context.Cause(ctx)}
+	}
+	calling, cancel := context.WithCancelCause(ctx)
+	var sent progress
+	request, err := http.NewRequestWithContext(sent.watch(calling), http.MethodPost, e.address, bytes.NewReader(body))
+	if err != nil {
+		cancel(nil)
+		return nil, &Lost{Unsent: true, Err: e.wrap("could not be asked", err)}
+	}
+	e.setHeaders(request.Header, header)
+	response, err := e.client.Do(request)
+	if err != nil {
+		cancel(nil)
+		return nil, &Lost{Unsent: sent.nothing(), Err: e.lost(ctx, err)}
+	}
+	return newAnswer(e, response, calling, cancel), nil
+}
+
+func (e *Endpoint) setHeaders(to, header http.Header) {
+	for _, from := range []http.Header{e.headers, header} {
+		for name, values := range from {
+			to[name] = values
+		}
+	}
+	if to.Get("Content-Type") == "" {
+		to.Set("Content-Type", "application/json")
+	}
+	if to.Get("User-Agent") == "" {
+		to.Set("User-Agent", "onereply")
+	}
+}
+
+// lost explains why no answer came.
+func (e *Endpoint) lost(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return e.wrap("did not answer", context.Cause(ctx))
+	}
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
+		err = wrapped.Err // the rest is the address, which may hold a password
+	}
+	return e.wrap("could not be reached, or did not answer", err)
+}
+
+// wrap keeps the chain of err but shows nothing secret of it.
+func (e *Endpoint) wrap(what string, err error) error {
+	return &clean{text: e.host + " " + what + ": " + e.excerpt(err.Error()), err: err}
+}
+
+// clean is an error with a text that may be shown.
+type clean struct {
+	text string
+	err  error
+}
+
+func (c *clean) Error() string { return c.text }
+func (c *clean) Unwrap() error { return c.err }
+
+// progress knows whether a request can have been sent. It is sure of that only
+// where the transport reports what it does.
+type progress struct{ asked, connected atomic.Bool }
+
+func (p *progress) watch(ctx context.Context) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GetConn: func(string) { p.asked.Store(true) },
+		GotConn: func(httptrace.GotConnInfo) { p.connected.Store(true) },
+	})
+}
+
+func (p *progress) nothing() bool { return p.asked.Load() && !p.connected.Load() }

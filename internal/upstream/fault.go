@@ -1,0 +1,159 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/onereply/onereply"
+)
+
+// Ask is [Endpoint.Post] for responders: its error is a [*onereply.Fault], or
+// the cause of the context's end.
+func (e *Endpoint) Ask(ctx context.Context, header http.Header, body []byte) (*Answer, error) {
+	answer, err := e.Post(ctx, header, body)
+	if err == nil {
+		return answer, nil
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	kind := onereply.Broken // the request may be what breaks the other side
+	if lost, ok := errors.AsType[*Lost](err); ok && lost.Unsent {
+		kind = onereply.Unavailable
+	}
+	return nil, &onereply.Fault{Kind: kind, Err: err}
+}
+
+// Broken says what is wrong with the answer, as a failed attempt.
+func (a *Answer) Broken(format string, args ...any) error {
+	return a.Fault(onereply.Broken, format, args...)
+}
+
+// Fault says what is wrong with the answer.
+func (a *Answer) Fault(kind onereply.FaultKind, format string, args ...any) error {
+	return &onereply.Fault{Kind: kind, After: a.RetryAfter(), Err: a.endpoint.wrap("gave a bad answer", fmt.Errorf(format, args...))}
+}
+
+// ReadFault explains an error of a read of the answer: the cause of the
+// context's end, or a failed attempt.
+func (a *Answer) ReadFault(err error) error {
+	if ended := a.Ended(); ended != nil {
+		return ended
+	}
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return a.Broken("it was cut short")
+	}
+	return a.Broken("%w", err)
+}
+
+// Refusal is a status that is none of success, with what the body says. It
+// reads the body.
+func (a *Answer) Refusal() error {
+	detail, err := a.Detail()
+	if err != nil {
+		return err
+	}
+	return a.RefusedFor(detail)
+}
+
+// Detail reads the body of a refusal. Where the body can't be read, the status
+// alone has to do; only the context's end is an error.
+func (a *Answer) Detail() (Detail, error) {
+	text := a.Text()
+	if err := a.Ended(); err != nil {
+		return Detail{}, err
+	}
+	return parseRefusal([]byte(text)), nil
+}
+
+// Text is the beginning of the body, as far as it comes within a moment: what
+// a refusal says. The status is known, so the rest is not worth a wait.
+func (a *Answer) Text() string {
+	timer := time.AfterFunc(errorTime, func() { a.cancel(errSilent) })
+	defer timer.Stop()
+	body, _ := io.ReadAll(io.LimitReader(a, maxErrorBytes))
+	return string(body)
+}
+
+// RefusedFor is a refusal whose body was read before, or that a stream brought.
+func (a *Answer) RefusedFor(detail Detail) error {
+	status := a.Status
+	if a.OK() {
+		status = detail.Status
+	}
+	kind := Classify(status, detail)
+	return &onereply.Fault{Kind: kind, After: a.RetryAfter(), Err: a.endpoint.refused(status, kind, detail)}
+}
+
+func (e *Endpoint) refused(status int, kind onereply.FaultKind, detail Detail) error {
+	what := "answered with an error"
+	if status != 0 {
+		what = fmt.Sprintf("answered %d", status)
+	}
+	text := detail.Message
+	if code := firstOf(detail.Code, detail.Type); code != "" && !strings.Contains(text, code) {
+		text += " (" + code + ")"
+	}
+	return e.wrap(what, errors.New(text+advice(status, kind)))
+}
+
+func firstOf(texts ...string) string {
+	for _, text := range texts {
+		if text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// advice tells people what to do about a refusal.
+func advice(status int, kind onereply.FaultKind) string {
+	switch {
+	case kind == onereply.QuotaSpent:
+		return "; add credit or raise the limit at the provider"
+	case status == http.StatusUnauthorized:
+		return "; check the key"
+	case status == http.StatusForbidden:
+		return "; check what the key may do, and the model's name"
+	case status == http.StatusNotFound:
+		return "; check the URL and the model's name"
+	case status == http.StatusRequestEntityTooLarge:
+		return "; the prompt is too long: lower history"
+	case status/100 == 3:
+		return "; redirects are not followed: configure the URL that it points to"
+	}
+	return ""
+}
+
+// RetryAfter is when the other side wants to be asked again, 0 where it does
+// not say.
+func (a *Answer) RetryAfter() time.Duration { return RetryAfter(a.Header, time.Now()) }
+
+// Excerpt makes text from outside fit for an error: one short line of valid
+// UTF-8 without secrets.
+func (a *Answer) Excerpt(text string) string { return a.endpoint.excerpt(text) }
+
+const minSecretBytes = 8 // shorter values are no secrets, and occur anywhere
+
+func (e *Endpoint) excerpt(text string) string {
+	// Longest first: a header's value may contain a secret that is one itself.
+	secrets := slices.SortedFunc(slices.Values(e.secrets), func(a, b string) int { return len(b) - len(a) })
+	for _, secret := range secrets {
+		if len(secret) >= minSecretBytes {
+			text = strings.ReplaceAll(text, secret, "[secret]")
+		}
+	}
+	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " ")
+	if utf8.RuneCountInString(text) > maxExcerptRunes {
+		text = string([]rune(text)[:maxExcerptRunes]) + "…"
+	}
+	return text
+}

@@ -1,0 +1,74 @@
+package upstream
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/onereply/onereply"
+	"github.com/onereply/onereply/internal/standardwebhooks"
+)
+
+// Listener hears of a reply while it is made. A [*onereply.Turn] is one.
+type Listener interface {
+	Delta(text string)
+	Spend(usage onereply.Usage)
+}
+
+var (
+	errTooLong = fmt.Errorf("the reply has more than %d bytes", onereply.MaxReplyBytes)
+	errEmpty   = errors.New("empty answer")
+)
+
+// Text collects the pieces of a reply and shows each to the listener.
+type Text struct {
+	Listener Listener
+	text     strings.Builder
+}
+
+// Add appends a piece. The text is at most [onereply.MaxReplyBytes] long.
+func (t *Text) Add(piece string) error {
+	if piece == "" {
+		return nil
+	}
+	if t.text.Len()+len(piece) > onereply.MaxReplyBytes {
+		return errTooLong
+	}
+	t.text.WriteString(piece)
+	t.Listener.Delta(piece)
+	return nil
+}
+
+// Blank reports whether there is nothing to see yet.
+func (t *Text) Blank() bool { return strings.TrimSpace(t.text.String()) == "" }
+
+// String is all of it.
+func (t *Text) String() string { return t.text.String() }
+
+// Reply is the text as a reply to the turn; a blank one is an error.
+func (t *Text) Reply() (onereply.Reply, error) {
+	if t.Blank() {
+		return onereply.Reply{}, errEmpty
+	}
+	return onereply.Reply{Text: t.String()}, nil
+}
+
+// AttemptID names one attempt: bot, conversation, turn and attempt, with a
+// slash between them. What a header can't carry is percent-encoded, and so is
+// a slash within a name, so that no two attempts share an id.
+func AttemptID(t *onereply.Turn) string {
+	name := func(text string) string {
+		return strings.ReplaceAll(standardwebhooks.EncodeID(text), "/", "%2F")
+	}
+	return name(t.Bot) + "/" + name(t.Conversation) + "/" + strconv.FormatInt(t.Number, 10) + "/" + strconv.Itoa(t.Attempt)
+}
+
+// Idempotent are headers with an Idempotency-Key for the attempt. The name is
+// in lower case, which is the same to HTTP, because net/http repeats a request
+// with the usual spelling on its own when a connection is lost: a second run
+// of the model that nobody asked for.
+func Idempotent(t *onereply.Turn) http.Header {
+	return http.Header{"idempotency-key": {AttemptID(t)}}
+}

@@ -1,0 +1,115 @@
+// Package anthropic answers with a model behind Anthropic's Messages API.
+//
+// Its one job is to turn a [onereply.Turn] into one streamed request, and what
+// comes back into a reply or a [onereply.Fault]. It never retries: whether the
+// turn is still current is checked between attempts, which it can't do. It
+// must never import a store, a channel, the engine or another responder.
+package anthropic
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/onereply/onereply"
+	"github.com/onereply/onereply/internal/upstream"
+)
+
+const version = "2023-06-01"
+
+// Responder is a [onereply.Responder]. It may be used by many goroutines at
+// once.
+type Responder struct {
+	config   Config
+	endpoint *upstream.Endpoint
+}
+
+// New makes a responder, or reports all mistakes of the configuration.
+func New(c Config) (*Responder, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	base, err := upstream.ParseURL(c.baseURL())
+	if err != nil {
+		return nil, err
+	}
+	base.Path = strings.TrimSuffix(strings.TrimSuffix(base.Path, "/"), "/v1") // written both ways by people
+	endpoint, err := upstream.New(upstream.Options{
+		URL:         base.JoinPath("v1/messages").String(),
+		Headers:     c.headers(),
+		IdleTimeout: c.idleTimeout(),
+		Client:      c.HTTPClient,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Responder{config: c, endpoint: endpoint}, nil
+}
+
+// Respond asks the model once.
+func (r *Responder) Respond(ctx context.Context, t *onereply.Turn) (onereply.Reply, error) {
+	return r.respond(ctx, t, t)
+}
+
+func (r *Responder) respond(ctx context.Context, t *onereply.Turn, listener upstream.Listener) (onereply.Reply, error) {
+	body, err := r.body(t)
+	if err != nil {
+		return onereply.Reply{}, &onereply.Fault{Kind: onereply.BadRequest, Err: err}
+	}
+	header := upstream.Idempotent(t)
+	header.Set("Anthropic-Version", version)
+	answer, err := r.endpoint.Ask(ctx, header, body)
+	if err != nil {
+		return onereply.Reply{}, err
+	}
+	defer answer.Close()
+	if !answer.OK() {
+		return onereply.Reply{}, answer.Refusal()
+	}
+	return read(answer, listener)
+}
+
+// request is the body of a request.
+type request struct {
+	Model       string    `json:"model"`
+	MaxTokens   int       `json:"max_tokens"`
+	System      string    `json:"system,omitempty"`
+	Temperature *float64  `json:"temperature,omitempty"`
+	Stream      bool      `json:"stream"`
+	Messages    []message `json:"messages"`
+}
+
+type message struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+}
+
+func (r *Responder) body(t *onereply.Turn) ([]byte, error) {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false) // logs are read by people
+	err := encoder.Encode(request{
+		Model:       r.config.Model,
+		MaxTokens:   r.config.maxTokens(),
+		System:      r.config.System,
+		Temperature: r.config.Temperature,
+		Stream:      true,
+		Messages:    messages(t),
+	})
+	return b.Bytes(), err
+}
+
+// messages are what came before, and one message of the user with all that
+// waits. The API refuses blank ones, and any that begin with the assistant's.
+func messages(t *onereply.Turn) []message {
+	messages := make([]message, 0, len(t.History)+1)
+	for _, line := range t.History {
+		leading := len(messages) == 0 && line.Role == onereply.Assistant
+		if leading || strings.TrimSpace(line.Text) == "" {
+			continue
+		}
+		messages = append(messages, message{Role: string(line.Role), Content: line.Text})
+	}
+	return append(messages, message{Role: string(onereply.User), Content: t.Text()})
+}

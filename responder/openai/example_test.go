@@ -1,0 +1,32 @@
+package openai_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+
+	"github.com/onereply/onereply"
+	"github.com/onereply/onereply/responder/openai"
+)
+
+func Example() {
+	// Any endpoint that speaks the protocol: OpenAI's, a gateway, a model at home.
+	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `data: {"choices":[{"delta":{"content":"Hello!"},"finish_reason":"stop"}]}`+"\n\n")
+	}))
+	defer model.Close()
+
+	responder, err := openai.New(openai.Config{BaseURL: model.URL, Model: "small", System: "Be brief."})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	reply, err := responder.Respond(context.Background(), &onereply.Turn{
+		Bot: "support", Conversation: "c1", Number: 1, Attempt: 1,
+		Messages: []onereply.Message{{ID: "m1", Text: "hi"}, {ID: "m2", Text: "anybody there?"}},
+	})
+	fmt.Println(reply.Text, err)
+	// Output: Hello! <nil>
+}

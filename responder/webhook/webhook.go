@@ -1,0 +1,125 @@
+// Package webhook answers with somebody's own program, which gets each turn by
+// HTTP and answers with a document or a stream of events.
+//
+// Its one job is to turn a [onereply.Turn] into one signed request, and what
+// comes back into a reply or a [onereply.Fault]. It never retries: whether the
+// turn is still current is checked between attempts, which it can't do. The
+// request is closed as soon as the attempt is superseded. It must never import
+// a store, a channel, the engine or another responder.
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/onereply/onereply"
+	"github.com/onereply/onereply/internal/standardwebhooks"
+	"github.com/onereply/onereply/internal/upstream"
+)
+
+// Responder is a [onereply.Responder]. It may be used by many goroutines at
+// once.
+type Responder struct {
+	config   Config
+	secrets  standardwebhooks.Secrets
+	endpoint *upstream.Endpoint
+}
+
+// New makes a responder, or reports all mistakes of the configuration.
+func New(c Config) (*Responder, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	secrets, err := standardwebhooks.ParseSecrets(c.Secret)
+	if err != nil {
+		return nil, err
+	}
+	endpoint, err := upstream.New(upstream.Options{
+		URL:         c.URL,
+		Headers:     c.Headers,
+		IdleTimeout: c.idleTimeout(),
+		Client:      c.HTTPClient,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Responder{config: c, secrets: secrets, endpoint: endpoint}, nil
+}
+
+// Respond asks the webhook once.
+func (r *Responder) Respond(ctx context.Context, t *onereply.Turn) (onereply.Reply, error) {
+	return r.respond(ctx, t, t)
+}
+
+func (r *Responder) respond(ctx context.Context, t *onereply.Turn, listener upstream.Listener) (onereply.Reply, error) {
+	body, err := json.Marshal(r.request(t))
+	if err != nil {
+		return onereply.Reply{}, &onereply.Fault{Kind: onereply.BadRequest, Err: err}
+	}
+	header := http.Header{"Accept": {"application/json, text/event-stream"}}
+	r.secrets.Sign(header, upstream.AttemptID(t), time.Now(), body)
+	answer, err := r.endpoint.Ask(ctx, header, body)
+	if err != nil {
+		return onereply.Reply{}, err
+	}
+	defer answer.Close()
+	return read(answer, listener)
+}
+
+// request is the body of a request.
+type request struct {
+	Bot          string    `json:"bot"`
+	Conversation string    `json:"conversation"`
+	Turn         int64     `json:"turn"`
+	Attempt      int       `json:"attempt"`
+	Token        int64     `json:"token"`
+	Messages     []message `json:"messages"`
+	History      []line    `json:"history"`
+	SealURL      string    `json:"seal_url,omitempty"`
+}
+
+type message struct {
+	ID          string                `json:"id"`
+	Text        string                `json:"text"`
+	Sender      *onereply.Person      `json:"sender,omitempty"`
+	SentAt      string                `json:"sent_at,omitempty"`
+	Attachments []onereply.Attachment `json:"attachments,omitempty"`
+	Metadata    json.RawMessage       `json:"metadata,omitempty"`
+}
+
+type line struct {
+	Role onereply.Role `json:"role"`
+	Text string        `json:"text"`
+}
+
+func (r *Responder) request(t *onereply.Turn) request {
+	request := request{
+		Bot: t.Bot, Conversation: t.Conversation, Turn: t.Number, Attempt: t.Attempt, Token: t.Token,
+		Messages: make([]message, len(t.Messages)),
+		History:  make([]line, len(t.History)),
+		SealURL:  r.config.sealURL(t),
+	}
+	for i, m := range t.Messages {
+		request.Messages[i] = outside(m)
+	}
+	for i, l := range t.History {
+		request.History[i] = line(l)
+	}
+	return request
+}
+
+const millisecondsUTC = "2006-01-02T15:04:05.000Z07:00"
+
+// outside is a message in the words of the API.
+func outside(m onereply.Message) message {
+	out := message{ID: m.ID, Text: m.Text, Attachments: m.Attachments, Metadata: m.Metadata}
+	if m.Sender != (onereply.Person{}) {
+		out.Sender = &m.Sender
+	}
+	if !m.SentAt.IsZero() {
+		out.SentAt = m.SentAt.UTC().Format(millisecondsUTC)
+	}
+	return out
+}
