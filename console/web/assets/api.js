@@ -1,0 +1,96 @@
+// The calls to the HTTP API. Each resolves to the JSON answer or throws a
+// Trouble that says what to do next.
+
+const timeout = 15_000;
+
+/** Why a call did not work. Again says whether repeating it can help. */
+export class Trouble extends Error {
+  constructor(status, message, again) {
+    super(message);
+    this.status = status;
+    this.again = again;
+  }
+}
+
+/** A new id of random letters and digits. */
+export function newId(prefix, length = 10) {
+  const letters = 'abcdefghijkmnpqrstuvwxyz23456789';
+  const random = crypto.getRandomValues(new Uint8Array(length));
+  return prefix + Array.from(random, (byte) => letters[byte % letters.length]).join('');
+}
+
+/** The API as seen by one conversation of one bot. */
+export class API {
+  constructor(bot, conversation) {
+    this.bot = `/v1/bots/${encodeURIComponent(bot)}/conversations`;
+    this.base = `${this.bot}/${encodeURIComponent(conversation)}`;
+    this.events = `${this.base}/events`;
+  }
+
+  /** Sends a message; the same id again is recognised as a repeat. */
+  send({ id, text, sentAt }) {
+    return call('POST', `${this.base}/messages`, { id, text, sent_at: sentAt });
+  }
+
+  edit(id, text) {
+    return call('PATCH', `${this.base}/messages/${encodeURIComponent(id)}`, { text });
+  }
+
+  remove(id) {
+    return call('DELETE', `${this.base}/messages/${encodeURIComponent(id)}`);
+  }
+
+  /** The whole transcript; empty where nothing was ever received. */
+  async transcript() {
+    const all = [];
+    for (;;) {
+      const after = all.at(-1)?.seq ?? 0;
+      const page = await found(call('GET', `${this.base}/transcript?after=${after}&limit=200`));
+      all.push(...(page?.entries ?? []));
+      if (!page?.next || !page.entries?.length) return all;
+    }
+  }
+
+  /** The conversation's state, null where nothing was ever received. */
+  state() {
+    return found(call('GET', this.base));
+  }
+
+  /** Throws where the server, the bot or the permission is missing. */
+  probe() {
+    return call('GET', `${this.bot}?limit=1`);
+  }
+}
+
+async function found(answer) {
+  try {
+    return await answer;
+  } catch (trouble) {
+    if (trouble.status === 404) return null;
+    throw trouble;
+  }
+}
+
+async function call(method, url, body) {
+  let response;
+  try {
+    response = await fetch(url, {
+      method,
+      headers: body && { 'Content-Type': 'application/json' },
+      body: body && JSON.stringify(body),
+      signal: AbortSignal.timeout(timeout),
+    });
+  } catch {
+    throw new Trouble(0, 'The server did not answer.', true);
+  }
+  if (!response.ok) throw await explain(response);
+  return response.status === 204 ? null : response.json();
+}
+
+/** Makes a Trouble of a problem document (RFC 9457). */
+async function explain(response) {
+  const problem = await response.json().catch(() => ({}));
+  const said = problem.detail || problem.title || `The server answered ${response.status}.`;
+  const again = response.status === 429 || response.status >= 500;
+  return new Trouble(response.status, said, again);
+}

@@ -1,0 +1,60 @@
+// The few helpers that touch the document. Text always arrives as text nodes:
+// nothing here, or anywhere else on the page, parses markup.
+
+/** Returns the element of the page with that id. */
+export const byId = (id) => document.getElementById(id);
+
+/** Makes an element. Attributes that are false or null are left out. */
+export function element(tag, attributes = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value !== false && value != null) node.setAttribute(name, value === true ? '' : value);
+  }
+  node.append(...children);
+  return node;
+}
+
+/** Makes a button that calls press. */
+export function button(label, attributes, press) {
+  const node = element('button', { type: 'button', ...attributes }, label);
+  node.addEventListener('click', press);
+  return node;
+}
+
+/** Sets the text only where it changed, so that nothing is announced twice. */
+export function setText(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
+/** Whether the person asked for less motion. */
+export const calm = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
+
+/**
+ * Keeps a scrolling element at its end, until the person scrolls back; at the
+ * end again it follows again. Returns the function to call after each change.
+ */
+export function follow(scroller, axis) {
+  const [at, size, seen] = axis === 'x'
+    ? ['scrollLeft', 'scrollWidth', 'clientWidth']
+    : ['scrollTop', 'scrollHeight', 'clientHeight'];
+  let following = true;
+  scroller.addEventListener('scroll', () => {
+    following = scroller[size] - scroller[at] - scroller[seen] < 24;
+  }, { passive: true });
+  return (force = false) => {
+    if (following || force) scroller[at] = scroller[size];
+  };
+}
+
+/** Calls draw once in the next frame, however often it is asked for. */
+export function onceAFrame(draw) {
+  let asked = false;
+  return () => {
+    if (asked) return;
+    asked = true;
+    requestAnimationFrame(() => {
+      asked = false;
+      draw();
+    });
+  };
+}
