@@ -112,7 +112,9 @@ func (b Bot) validate() error {
 			problems = append(problems, fmt.Errorf("bot %q: "+format, append([]any{b.Name}, args...)...))
 		}
 	}
-	reject(b.Name == "" || len(b.Name) > MaxNameBytes, "the name must have 1 to %d bytes", MaxNameBytes)
+	if err := checkName(b.Name); err != nil {
+		reject(true, "the name: %w", err)
+	}
 	reject(b.Responder == nil, "it needs a Responder")
 	reject(b.Debounce < 0, "Debounce must not be negative, it is %v", b.Debounce)
 	reject(b.MaxWait < 0, "MaxWait must not be negative, it is %v", b.MaxWait)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -123,13 +124,17 @@ func (a *App) storeContext() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(a.ctx, storeTimeout)
 }
 
+// logOf is a logger whose lines name the conversation.
+func (a *App) logOf(key store.Key) *slog.Logger {
+	return a.log.With("bot", key.Bot, "conversation", key.Conversation)
+}
+
 func (a *App) commit(o engine.Commit) {
 	ctx, cancel := a.storeContext()
 	defer cancel()
 	result, err := a.store.Commit(ctx, o.Write)
 	if err != nil {
-		a.log.Error("a write failed", "conversation", o.Write.Key, "turn", o.Write.Record.Turn,
-			"token", o.Write.Record.Token, "not_applied", errors.Is(err, store.ErrNotApplied), "err", err)
+		a.logOf(o.Write.Key).Error("a write failed", "turn", o.Write.Record.Turn, "token", o.Write.Record.Token, "not_applied", errors.Is(err, store.ErrNotApplied), "err", err)
 	}
 	a.do(func(now turn.Time) { a.node.Committed(now, o.Write.Key, result, err) })
 }
@@ -141,7 +146,7 @@ func (a *App) load(o engine.Load) {
 	defer cancel()
 	result := a.read(ctx, o)
 	if result.Err != nil {
-		a.log.Error("a read failed", "conversation", o.Key, "err", result.Err)
+		a.logOf(o.Key).Error("a read failed", "err", result.Err)
 	}
 	a.do(func(now turn.Time) { a.node.Loaded(now, result) })
 }
@@ -190,7 +195,7 @@ func (a *App) readPrompt(o engine.ReadPrompt) {
 		tail, err = a.store.Entries(ctx, o.Key, store.EntryQuery{Limit: limit, Backward: true})
 	}
 	if err != nil {
-		a.log.Error("the prompt could not be read", "conversation", o.Key, "err", err)
+		a.logOf(o.Key).Error("the prompt could not be read", "err", err)
 	}
 	a.do(func(now turn.Time) { a.node.PromptRead(now, o.Key, o.Nonce, entries, reversed(tail), err) })
 }
@@ -208,7 +213,7 @@ func (a *App) remove(o engine.Delete) {
 	defer cancel()
 	err := a.store.Delete(ctx, o.Key)
 	if err != nil {
-		a.log.Error("a conversation could not be deleted", "conversation", o.Key, "err", err)
+		a.logOf(o.Key).Error("a conversation could not be deleted", "err", err)
 	}
 	a.do(func(now turn.Time) { a.node.Deleted(now, o.Key, err) })
 }

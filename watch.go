@@ -148,7 +148,7 @@ func (a *App) tell(e engine.Event) {
 		MessageID: e.MessageID, ReplyID: e.ReplyID, Covers: e.Covers, Text: e.Text, Part: e.Part, Parts: e.Parts, Reason: e.Reason,
 		LateInput: e.Kind == turn.ReplyCommittedKind && e.Through != 0 && e.Version > e.Through && !e.Human,
 	})
-	log := a.log.With("conversation", e.Key, "turn", e.Turn, "token", e.Token)
+	log := a.logOf(e.Key).With("turn", e.Turn, "token", e.Token)
 	switch e.Kind {
 	case turn.TurnFailed, turn.ReplyFailedKind:
 		log.Warn(string(e.Kind), "reason", e.Reason)

@@ -69,7 +69,7 @@ func (a *App) respond(ctx context.Context, o engine.Start) engine.Response {
 	defer cancel()
 	var tokens atomic.Int64
 	t := a.newTurn(o, &tokens)
-	log := a.log.With("conversation", o.Key, "turn", o.Turn, "attempt", o.Attempt, "token", o.Lease.Token)
+	log := a.logOf(o.Key).With("turn", o.Turn, "attempt", o.Attempt, "token", o.Lease.Token)
 	log.Debug("attempt started", "messages", len(t.Messages))
 
 	reply, err := a.call(ctx, bot.Responder, t)
@@ -245,7 +245,7 @@ func (r *running) send(a *App, o engine.Send) {
 
 func (a *App) deliver(ctx context.Context, o engine.Send) engine.SendResult {
 	result := engine.SendResult{Key: o.Key, Nonce: o.Lease.Nonce, Part: o.Reply.Done, Entry: o.Entry}
-	log := a.log.With("conversation", o.Key, "turn", o.Reply.Turn, "token", o.Lease.Token, "part", o.Reply.Done)
+	log := a.logOf(o.Key).With("turn", o.Reply.Turn, "token", o.Lease.Token, "part", o.Reply.Done)
 	if result.Entry == nil {
 		entry, err := a.entry(ctx, o.Key, o.Reply.Seq)
 		if err != nil {
