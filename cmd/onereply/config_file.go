@@ -1,0 +1,42 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/onereply/onereply/server/config"
+)
+
+// minimalConfig is shown to people who have none yet.
+const minimalConfig = `bots:
+  support:
+    responder:
+      kind: openai
+      base_url: https://api.openai.com/v1
+      api_key: ${OPENAI_API_KEY}
+      model: gpt-5-mini
+    delivery:
+      kind: webhook
+      url: https://example.com/replies
+`
+
+// readConfig reads and checks a configuration file.
+func readConfig(path string, env config.Lookup, overrides config.Overrides) (config.Config, error) {
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return config.Config{}, fmt.Errorf("there is no configuration %s; name one with --config, or start with this:\n\n%s", path, minimalConfig)
+	}
+	if err != nil {
+		return config.Config{}, fmt.Errorf("read the configuration: %w", err)
+	}
+	defer file.Close()
+	// One byte more than allowed shows the parser that it is too large.
+	data, err := io.ReadAll(io.LimitReader(file, config.MaxBytes+1))
+	if err != nil {
+		return config.Config{}, fmt.Errorf("read the configuration: %w", err)
+	}
+	return config.Parse(path, data, env, overrides)
+}

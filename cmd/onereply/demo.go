@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/onereply/onereply/server/config"
+)
+
+// demoConfig is the node that demo runs. Nothing of it outlives the command,
+// so there is nothing to wait for at its end. The hard cap is short, so that
+// somebody who types without end sees it.
+const demoConfig = `
+drain: 0s
+bots:
+  demo:
+    max_wait: 4s
+    responder:
+      kind: echo
+`
+
+// demoCommand shows what onereply does, with nothing else installed.
+type demoCommand struct {
+	Listen string `default:"127.0.0.1:0" placeholder:"ADDRESS" help:"host:port on this machine; port 0 takes a free one (default: ${default})."`
+	Store  string `placeholder:"URL" help:"Keep the conversations there, such as sqlite:./demo.db (default: a temporary file)."`
+}
+
+func (c *demoCommand) run(ctx context.Context, p *program) error {
+	if !config.Loopback(c.Listen) {
+		return usageError{fmt.Errorf("the demo has no API keys, so it listens on this machine only: give --listen 127.0.0.1:PORT, not %s", c.Listen)}
+	}
+	store, remove, err := c.store()
+	if err != nil {
+		return err
+	}
+	defer remove()
+	overrides := config.Overrides{Listen: c.Listen, Store: store}
+	settings, err := config.Parse("demo", []byte(demoConfig), p.env, overrides)
+	if err != nil {
+		return usageError{err}
+	}
+	log := logFlags{Level: "warn", Format: "text"}.logger(p.stderr)
+	return runNode(ctx, settings, log, func(url string) {
+		fmt.Fprintf(p.stdout, "Open %s/ and click send as fast as you can. Ctrl+C ends the demo.\n", url)
+	})
+}
+
+// store is where the demo keeps its conversations, and what removes them.
+func (c *demoCommand) store() (url string, remove func(), err error) {
+	if c.Store != "" {
+		return c.Store, func() {}, nil
+	}
+	folder, err := os.MkdirTemp("", "onereply-demo-")
+	if err != nil {
+		return "", nil, fmt.Errorf("make a temporary folder: %w", err)
+	}
+	// What can't be removed is left to the system, as all temporary files are.
+	return "sqlite:" + filepath.Join(folder, "onereply.db"), func() { _ = os.RemoveAll(folder) }, nil
+}

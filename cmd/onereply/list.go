@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/onereply/onereply"
+	"github.com/onereply/onereply/internal/client"
+	"github.com/onereply/onereply/turn"
+)
+
+// listPage is how many conversations one call asks for.
+const listPage = 200
+
+// listCommand lists conversations.
+type listCommand struct {
+	Bot   string `arg:"" optional:"" help:"Of this bot only."`
+	Phase string `enum:",idle,collecting,generating,sending,paused,failed" default:"" placeholder:"PHASE" help:"In this phase only: idle, collecting, generating, sending, paused or failed."`
+	Limit int    `default:"100" placeholder:"N" help:"At most so many; 0 lists all (default: ${default})."`
+	remote
+}
+
+func (c *listCommand) run(ctx context.Context, p *program) error {
+	if c.Limit < 0 {
+		return usageError{fmt.Errorf("--limit must not be negative, it is %d", c.Limit)}
+	}
+	node, err := c.client(p)
+	if err != nil {
+		return err
+	}
+	found, err := c.collect(ctx, node)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return p.printJSON(map[string]any{"conversations": found})
+	}
+	return p.printList(found)
+}
+
+// collect asks for pages until there are enough.
+func (c *listCommand) collect(ctx context.Context, node *client.Client) ([]client.Document[onereply.State], error) {
+	found := []client.Document[onereply.State]{}
+	query := onereply.ListQuery{Bot: c.Bot, Phase: turn.Phase(c.Phase)}
+	for {
+		query.Limit = listPage
+		if c.Limit > 0 {
+			query.Limit = min(listPage, c.Limit-len(found))
+		}
+		page, err := node.List(ctx, query)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, page.Conversations...)
+		query.Cursor = page.Next
+		if page.Next == "" || c.Limit > 0 && len(found) >= c.Limit {
+			return found, nil
+		}
+	}
+}
+
+func (p *program) printList(found []client.Document[onereply.State]) error {
+	table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "BOT\tCONVERSATION\tPHASE\tVERSION\tANSWERED\tPENDING\tACTIVE\tLAST ERROR")
+	for _, one := range found {
+		s := one.Value
+		active := ""
+		if s.LastActivityAt != nil {
+			active = s.LastActivityAt.UTC().Format(time.RFC3339)
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\n",
+			line(s.Bot), line(s.Conversation), s.Phase, s.Version, s.Answered, s.Pending, active, line(s.LastError))
+	}
+	return table.Flush()
+}

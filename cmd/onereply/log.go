@@ -1,0 +1,35 @@
+package main
+
+import (
+	"io"
+	"log/slog"
+	"os"
+)
+
+// logFlags say what is logged, and how. Logs go to the standard error.
+type logFlags struct {
+	Level  string `name:"log-level" enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"Log from this level on: debug, info, warn or error (default: ${default})."`
+	Format string `name:"log-format" enum:"auto,text,json" default:"auto" placeholder:"FORMAT" help:"auto, text or json; auto is text on a terminal and JSON elsewhere (default: ${default})."`
+}
+
+func (f logFlags) logger(w io.Writer) *slog.Logger {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(f.Level)); err != nil {
+		level = slog.LevelInfo
+	}
+	options := &slog.HandlerOptions{Level: level}
+	if f.Format == "text" || f.Format != "json" && isTerminal(w) {
+		return slog.New(slog.NewTextHandler(w, options))
+	}
+	return slog.New(slog.NewJSONHandler(w, options))
+}
+
+// isTerminal reports whether a person reads along.
+func isTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}

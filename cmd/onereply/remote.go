@@ -1,0 +1,43 @@
+package main
+
+import (
+	"github.com/onereply/onereply/internal/client"
+)
+
+// defaultServer is where a node listens if nobody says otherwise.
+const defaultServer = "http://127.0.0.1:8080"
+
+// remote are the flags of commands that talk to a running node.
+type remote struct {
+	Server string `placeholder:"URL" help:"The node to talk to (default: ONEREPLY_SERVER, else http://127.0.0.1:8080)."`
+	APIKey string `name:"api-key" placeholder:"KEY" help:"One of its API keys (default: ONEREPLY_API_KEY; other users of this machine can see a flag)."`
+	JSON   bool   `name:"json" help:"Print what the node answers as JSON."`
+}
+
+// client connects nothing yet.
+func (r remote) client(p *program) (*client.Client, error) {
+	server := p.either(r.Server, "ONEREPLY_SERVER")
+	if server == "" {
+		server = defaultServer
+	}
+	node, err := client.New(server, p.either(r.APIKey, "ONEREPLY_API_KEY"))
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return node, nil
+}
+
+// either is a flag, or the variable where the flag is not there.
+func (p *program) either(flag, variable string) string {
+	if flag != "" {
+		return flag
+	}
+	value, _ := p.env(variable)
+	return value
+}
+
+// target is the conversation that a command is about.
+type target struct {
+	Bot          string `arg:"" help:"The bot's name."`
+	Conversation string `arg:"" help:"The conversation's key."`
+}

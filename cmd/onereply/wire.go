@@ -1,0 +1,141 @@
+package main
+
+// What the command is made of: the one place that knows concrete stores,
+// responders and channels.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/onereply/onereply"
+	delivery "github.com/onereply/onereply/channel/webhook"
+	"github.com/onereply/onereply/console"
+	"github.com/onereply/onereply/responder/anthropic"
+	"github.com/onereply/onereply/responder/echo"
+	"github.com/onereply/onereply/responder/openai"
+	"github.com/onereply/onereply/responder/webhook"
+	"github.com/onereply/onereply/server"
+	"github.com/onereply/onereply/server/config"
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/store/memory"
+	"github.com/onereply/onereply/store/sqlite"
+)
+
+// storeSupported refuses stores that this program can't open.
+func storeSupported(url string) error {
+	scheme, _, _ := strings.Cut(url, ":")
+	switch scheme {
+	case "sqlite", "memory":
+		return nil
+	}
+	return fmt.Errorf("store: %s is not in this build yet; use sqlite:PATH, such as sqlite:./onereply.db", scheme)
+}
+
+// openStore opens the store that a URL names, and says what it guarantees.
+func openStore(ctx context.Context, url string, log *slog.Logger) (store.Store, error) {
+	if err := storeSupported(url); err != nil {
+		return nil, err
+	}
+	kept, err := openSupported(url)
+	if err != nil {
+		return nil, fmt.Errorf("open the store: %w", err)
+	}
+	promise := kept.Guarantees()
+	level := slog.LevelInfo
+	if !promise.Durable {
+		level = slog.LevelWarn
+	}
+	log.Log(ctx, level, "store", "name", promise.Name, "durable", promise.Durable, "one_process", promise.Exclusive, "note", promise.Note)
+	return kept, nil
+}
+
+func openSupported(url string) (store.Store, error) {
+	if path, ok := strings.CutPrefix(url, "sqlite:"); ok {
+		return sqlite.Open(path, sqlite.Options{})
+	}
+	return memory.New(), nil
+}
+
+// newAPI is the HTTP API with the playground.
+func newAPI(app *onereply.App, c config.Config, log *slog.Logger) *server.Server {
+	return server.New(app, server.Options{
+		APIKeys:      c.APIKeys,
+		LoopbackOnly: len(c.APIKeys) == 0,
+		Logger:       log,
+		Version:      version(),
+		Page:         console.Playground(),
+	})
+}
+
+// options are the settings of the engine.
+func options(c config.Config, log *slog.Logger) onereply.Options {
+	return onereply.Options{Node: c.Node, MaxGenerations: c.MaxGenerations, Retention: c.Retention, Logger: log}
+}
+
+// buildBots gives each bot its responder and its sender. Responders reach this
+// node at url.
+func buildBots(bots []config.Bot, url string) ([]onereply.Bot, error) {
+	built := make([]onereply.Bot, 0, len(bots))
+	for _, b := range bots {
+		bot := b.Settings
+		var responderErr, senderErr error
+		bot.Responder, responderErr = newResponder(b.Responder, url)
+		bot.Sender, senderErr = newSender(b.Delivery)
+		if err := errors.Join(responderErr, senderErr); err != nil {
+			return nil, fmt.Errorf("bot %q: %w", bot.Name, err)
+		}
+		built = append(built, bot)
+	}
+	return built, nil
+}
+
+func newResponder(c config.Responder, url string) (onereply.Responder, error) {
+	switch c.Kind {
+	case config.OpenAI:
+		return openai.New(openai.Config{
+			BaseURL: c.BaseURL, APIKey: c.APIKey, Model: c.Model, System: c.System,
+			IdleTimeout: c.IdleTimeout, MaxTokens: orNil(c.MaxTokens), Headers: c.Headers,
+		})
+	case config.Anthropic:
+		return anthropic.New(anthropic.Config{
+			BaseURL: c.BaseURL, APIKey: c.APIKey, Model: c.Model, System: c.System,
+			IdleTimeout: c.IdleTimeout, MaxTokens: c.MaxTokens, Headers: c.Headers,
+		})
+	case config.Webhook:
+		return webhook.New(webhook.Config{
+			URL: c.URL, Secret: c.Secret, SealBase: url,
+			IdleTimeout: c.IdleTimeout, Headers: c.Headers,
+		})
+	case config.Echo:
+		delay := c.Delay
+		if delay == 0 {
+			delay = onereply.None
+		}
+		return echo.Responder{Delay: delay}, nil
+	}
+	return nil, fmt.Errorf("there is no responder of kind %q", c.Kind)
+}
+
+// newSender gives nil for kind none: replies go to the transcript only.
+func newSender(c config.Delivery) (onereply.Sender, error) {
+	switch c.Kind {
+	case config.None:
+		return nil, nil
+	case config.Webhook:
+		return delivery.New(delivery.Config{
+			URL: c.URL, Secret: c.Secret, Headers: c.Headers, Limit: c.Limit, Separate: c.Separate,
+		})
+	}
+	return nil, fmt.Errorf("there is no delivery of kind %q", c.Kind)
+}
+
+// orNil is nil for 0, which stands for the default.
+func orNil(n int) *int {
+	if n == 0 {
+		return nil
+	}
+	return &n
+}

@@ -1,0 +1,90 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/onereply/onereply"
+)
+
+// Message is what somebody wrote.
+type Message struct {
+	ID     string           `json:"id,omitempty"` // "": the node makes one
+	Text   string           `json:"text"`
+	Sender *onereply.Person `json:"sender,omitempty"`
+}
+
+// Send hands a message in. It returns once the message is durable.
+func (c *Client) Send(ctx context.Context, bot, conversation string, m Message) (Document[onereply.Receipt], error) {
+	return fetch[Document[onereply.Receipt]](ctx, c, http.MethodPost, path(bot, conversation)+"/messages", m)
+}
+
+// Reply delivers a person's reply, and closes what waits up to now.
+func (c *Client) Reply(ctx context.Context, bot, conversation, text string) (Document[onereply.Receipt], error) {
+	body := struct {
+		Text string `json:"text"`
+	}{text}
+	return fetch[Document[onereply.Receipt]](ctx, c, http.MethodPost, path(bot, conversation)+"/replies", body)
+}
+
+// Flush ends the quiet time now.
+func (c *Client) Flush(ctx context.Context, bot, conversation string) (Document[onereply.State], error) {
+	return fetch[Document[onereply.State]](ctx, c, http.MethodPost, path(bot, conversation)+"/flush", nil)
+}
+
+// Requeue tries a failed turn again.
+func (c *Client) Requeue(ctx context.Context, bot, conversation string) (Document[onereply.State], error) {
+	return fetch[Document[onereply.State]](ctx, c, http.MethodPost, path(bot, conversation)+"/requeue", nil)
+}
+
+// Pause hands the conversation to a person.
+func (c *Client) Pause(ctx context.Context, bot, conversation, reason string) (Document[onereply.State], error) {
+	body := struct {
+		Reason string `json:"reason"`
+	}{reason}
+	return fetch[Document[onereply.State]](ctx, c, http.MethodPost, path(bot, conversation)+"/pause", body)
+}
+
+// Resume gives it back. answer tells whether what waits is still answered.
+func (c *Client) Resume(ctx context.Context, bot, conversation string, answer bool) (Document[onereply.State], error) {
+	body := struct {
+		Answer bool `json:"answer_pending"`
+	}{answer}
+	return fetch[Document[onereply.State]](ctx, c, http.MethodPost, path(bot, conversation)+"/resume", body)
+}
+
+// State is what is known of a conversation.
+func (c *Client) State(ctx context.Context, bot, conversation string) (Document[onereply.State], error) {
+	return fetch[Document[onereply.State]](ctx, c, http.MethodGet, path(bot, conversation), nil)
+}
+
+// Transcript gives a page of entries with a sequence greater than after.
+func (c *Client) Transcript(ctx context.Context, bot, conversation string, after int64, limit int) ([]Document[onereply.Entry], error) {
+	query := url.Values{"after": {strconv.FormatInt(after, 10)}, "limit": {strconv.Itoa(limit)}}
+	type transcript struct {
+		Entries []Document[onereply.Entry] `json:"entries"`
+	}
+	page, err := fetch[transcript](ctx, c, http.MethodGet, path(bot, conversation)+"/transcript?"+query.Encode(), nil)
+	return page.Entries, err
+}
+
+// Forget deletes all that is stored of a conversation.
+func (c *Client) Forget(ctx context.Context, bot, conversation string) error {
+	return c.call(ctx, http.MethodDelete, path(bot, conversation), nil, nil)
+}
+
+// path is where a conversation is.
+func path(bot, conversation string) string {
+	return "/v1/bots/" + segment(bot) + "/conversations/" + segment(conversation)
+}
+
+// segment escapes a name. Dots are escaped where they would mean a directory.
+func segment(name string) string {
+	if name == "." || name == ".." {
+		return strings.ReplaceAll(name, ".", "%2E")
+	}
+	return url.PathEscape(name)
+}

@@ -1,0 +1,121 @@
+// Package client calls the HTTP API of a running node. Its one job is to turn
+// calls into requests, and answers into the types of the root package or an
+// [*Error]; what is printed, and when to give up, is for its caller. It must
+// never import the server, the console, a store, a responder or a channel.
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Bounds of a call.
+const (
+	callTimeout   = 30 * time.Second // one call, whole; streams have none
+	dialTimeout   = 5 * time.Second
+	maxAnswer     = 64 << 20 // bytes of an answer; a page of a transcript may be large
+	maxProblem    = 64 << 10 // bytes that are read of an error's document
+	maxEventBytes = 4 << 20  // of one event of a stream
+)
+
+// Client calls one node. It is safe for concurrent use.
+type Client struct {
+	base   string
+	apiKey string
+	http   *http.Client
+}
+
+// New returns a client for the node at server, such as http://127.0.0.1:8080.
+// apiKey is "" where the node asks for none.
+func New(server, apiKey string) (*Client, error) {
+	base, err := url.Parse(server)
+	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Hostname() == "" {
+		return nil, errors.New("the server must be a URL such as http://127.0.0.1:8080")
+	}
+	if base.RawQuery != "" || base.Fragment != "" {
+		return nil, errors.New("the server's URL must have no ?query and no #fragment")
+	}
+	transport := &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           (&net.Dialer{Timeout: dialTimeout}).DialContext,
+		TLSHandshakeTimeout:   dialTimeout,
+		ResponseHeaderTimeout: callTimeout,
+	}
+	return &Client{base: strings.TrimRight(server, "/"), apiKey: apiKey, http: &http.Client{Transport: transport}}, nil
+}
+
+// fetch is a call whose answer is a T.
+func fetch[T any](ctx context.Context, c *Client, method, path string, in any) (T, error) {
+	var out T
+	err := c.call(ctx, method, path, in, &out)
+	return out, err
+}
+
+// call sends in as JSON, where there is any, and reads the answer into out,
+// where somebody wants it.
+func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	var body io.Reader
+	if in != nil {
+		encoded, err := json.Marshal(in)
+		if err != nil {
+			return fmt.Errorf("encode the request: %w", err)
+		}
+		body = bytes.NewReader(encoded)
+	}
+	request, err := c.request(ctx, method, path, body)
+	if err != nil {
+		return err
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return c.unreachable(err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode >= 300 {
+		return problem(response)
+	}
+	return decode(response, out)
+}
+
+func (c *Client) request(ctx context.Context, method, path string, body io.Reader) (*http.Request, error) {
+	request, err := http.NewRequestWithContext(ctx, method, c.base+path, body)
+	if err != nil {
+		return nil, fmt.Errorf("make the request: %w", err)
+	}
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	if c.apiKey != "" {
+		request.Header.Set("Authorization", "Bearer "+c.apiKey)
+	}
+	return request, nil
+}
+
+func decode(response *http.Response, out any) error {
+	if out == nil {
+		return nil
+	}
+	if err := json.NewDecoder(io.LimitReader(response.Body, maxAnswer)).Decode(out); err != nil {
+		return fmt.Errorf("read the answer of the server: %w (is it a onereply node?)", err)
+	}
+	return nil
+}
+
+// unreachable says what to do where nobody answers.
+func (c *Client) unreachable(err error) error {
+	if cause := errors.Unwrap(err); cause != nil {
+		err = cause // without the method and the URL, which url.Error adds
+	}
+	return fmt.Errorf("can't reach %s: %w (is it running? --server says where it is)", c.base, err)
+}

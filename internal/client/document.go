@@ -1,0 +1,19 @@
+package client
+
+import "encoding/json"
+
+// Document is a value and the JSON that it was read from, so that what is
+// printed as JSON is what the node said, whatever a newer one adds to it.
+type Document[T any] struct {
+	Value T
+	Raw   json.RawMessage
+}
+
+// UnmarshalJSON reads the value and keeps the JSON.
+func (d *Document[T]) UnmarshalJSON(data []byte) error {
+	d.Raw = append(d.Raw[:0], data...)
+	return json.Unmarshal(data, &d.Value)
+}
+
+// MarshalJSON gives the JSON as it was.
+func (d Document[T]) MarshalJSON() ([]byte, error) { return d.Raw, nil }

@@ -1,0 +1,37 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/onereply/onereply"
+)
+
+// Page is a part of a list of conversations.
+type Page struct {
+	Conversations []Document[onereply.State] `json:"conversations"`
+	Next          string                     `json:"next_cursor"` // gives the next page; "" at the end
+}
+
+// List gives a page of conversations, newest activity first, of one bot or of
+// all.
+func (c *Client) List(ctx context.Context, q onereply.ListQuery) (Page, error) {
+	query := url.Values{}
+	set := func(name, value string) {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	set("phase", string(q.Phase))
+	set("cursor", q.Cursor)
+	if q.Limit > 0 {
+		set("limit", strconv.Itoa(q.Limit))
+	}
+	path := "/v1/conversations"
+	if q.Bot != "" {
+		path = "/v1/bots/" + segment(q.Bot) + "/conversations"
+	}
+	return fetch[Page](ctx, c, http.MethodGet, path+"?"+query.Encode(), nil)
+}

@@ -1,0 +1,44 @@
+package client
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+)
+
+// Error is a call that the node refused: its problem document (RFC 9457).
+type Error struct {
+	Status int    `json:"status"` // of HTTP
+	Type   string `json:"type"`   // stable, for programs
+	Title  string `json:"title"`
+	Detail string `json:"detail"`
+}
+
+// Error is the title and the detail, and what to do where that is known.
+func (e *Error) Error() string {
+	text := e.Title
+	if e.Detail != "" && e.Detail != e.Title {
+		text += ": " + e.Detail
+	}
+	if e.Status == http.StatusUnauthorized {
+		text += " (give a key with --api-key or ONEREPLY_API_KEY)"
+	}
+	return text
+}
+
+// problem reads the answer of a call that failed.
+func problem(response *http.Response) error {
+	e := &Error{}
+	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
+	if kind == "application/problem+json" {
+		// What can't be read is replaced by the status below.
+		_ = json.NewDecoder(io.LimitReader(response.Body, maxProblem)).Decode(e)
+	}
+	e.Status = response.StatusCode
+	if e.Title == "" {
+		e.Title = fmt.Sprintf("the server answered %s", response.Status)
+	}
+	return e
+}

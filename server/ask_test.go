@@ -1,0 +1,69 @@
+package server
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// answer is what a client got.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// ask sends one request, and holds the answer against openapi.json.
+func ask(t *testing.T, s *Server, method, target, body string, header ...string) answer {
+	t.Helper()
+	var reader io.Reader
+	if body != "" {
+		reader = strings.NewReader(body)
+	}
+	r := httptest.NewRequest(method, target, reader)
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+		if header[i] == "Host" {
+			r.Host = header[i+1]
+		}
+	}
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	got := answer{w.Code, w.Result().Header, w.Body.String()}
+	if found, err := s.router.find(method, r.URL.EscapedPath()); err == nil {
+		conform(t, method, found.route.pattern, got)
+	}
+	return got
+}
+
+func (a answer) json(t *testing.T) map[string]any {
+	t.Helper()
+	var out map[string]any
+	if err := json.Unmarshal([]byte(a.body), &out); err != nil {
+		t.Fatalf("status %d: the answer is not a JSON object: %v\n%s", a.status, err, a.body)
+	}
+	return out
+}
+
+// wantProblem checks that the answer is this problem.
+func (a answer) wantProblem(t *testing.T, k kind, field string) {
+	t.Helper()
+	status, title := k.describe()
+	if a.status != status {
+		t.Fatalf("status = %d, want %d (%s)\n%s", a.status, status, k, a.body)
+	}
+	if got := a.header.Get("Content-Type"); got != "application/problem+json" {
+		t.Errorf("Content-Type = %q", got)
+	}
+	body := a.json(t)
+	if body["type"] != "urn:onereply:problem:"+string(k) || body["title"] != title || body["status"] != float64(status) {
+		t.Errorf("problem = %v, want %s", body, k)
+	}
+	got, _ := body["field"].(string)
+	if got != field {
+		t.Errorf("field = %q, want %q (%v)", got, field, body["detail"])
+	}
+}

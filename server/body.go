@@ -1,0 +1,109 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// maxBodyBytes bounds a request's body.
+const maxBodyBytes = 1 << 20
+
+// decode reads the request's JSON object into value.
+func decode(w http.ResponseWriter, r *http.Request, value any) error {
+	body, err := readBody(w, r)
+	if err != nil {
+		return err
+	}
+	if len(body) == 0 {
+		return newProblem(kindMalformedBody, "The body is empty; send a JSON object.")
+	}
+	return parse(body, value)
+}
+
+// decodeOptional is decode for calls whose body may be empty.
+func decodeOptional(w http.ResponseWriter, r *http.Request, value any) error {
+	body, err := readBody(w, r)
+	if err != nil || len(body) == 0 {
+		return err
+	}
+	return parse(body, value)
+}
+
+// readBody reads all of the body, within the limits of size and time.
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	if r.ContentLength > maxBodyBytes {
+		return nil, errTooLarge()
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBodyBytes))
+	if err != nil {
+		return nil, errReading(err)
+	}
+	// The deadline was the body's. Left in place it would look like a client
+	// that hung up while its request is worked on.
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+	if len(body) > 0 && !isJSON(r.Header.Get("Content-Type")) {
+		return nil, newProblem(kindMediaType, "Send the body with Content-Type: application/json.")
+	}
+	return body, nil
+}
+
+func errTooLarge() error {
+	return newProblem(kindBodyTooLarge, "The body may have at most %d bytes.", maxBodyBytes)
+}
+
+func errReading(err error) error {
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return errTooLarge()
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return newProblem(kindBodyTimeout, "Send the whole body at once.")
+	}
+	p := newProblem(kindMalformedBody, "The body ended too early.")
+	p.cause = err
+	return p
+}
+
+// isJSON accepts JSON, types that are built on it, no type at all, and what
+// `curl -d` says when it is not told: JSON is typed by hand there. A form of
+// another site's page is refused by its origin, before its body is read.
+func isJSON(contentType string) bool {
+	if contentType == "" {
+		return true
+	}
+	mediaType, _, err := mime.ParseMediaType(contentType)
+	if err != nil {
+		return false
+	}
+	return mediaType == "application/json" || mediaType == "application/x-www-form-urlencoded" || strings.HasSuffix(mediaType, "+json")
+}
+
+// parse reads one JSON object. Unknown fields are tolerated: providers add
+// some. After a wrong-type problem the other fields of value are set.
+func parse(body []byte, value any) error {
+	if !utf8.Valid(body) {
+		return newProblem(kindMalformedBody, "The body is not valid UTF-8.")
+	}
+	if trimmed := bytes.TrimLeft(body, " \t\r\n"); len(trimmed) == 0 || trimmed[0] != '{' {
+		return newProblem(kindMalformedBody, "The body must be one JSON object.")
+	}
+	err := json.Unmarshal(body, value)
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &wrong):
+		p := newProblem(kindWrongType, "It must not be a JSON %s.", wrong.Value)
+		p.field = wrong.Field
+		return p
+	}
+	return newProblem(kindMalformedBody, "The body must be one JSON object: %v.", err)
+}

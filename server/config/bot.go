@@ -1,0 +1,133 @@
+package config
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/onereply/onereply"
+)
+
+// bots reads all bots.
+func (r *reader) bots(root *section, c *Config) {
+	const hint = "at least one bot is needed"
+	v, ok := root.take("bots")
+	if !ok {
+		root.missing("bots", hint)
+		return
+	}
+	s, ok := r.section(v)
+	if !ok {
+		return
+	}
+	if len(s.order) == 0 {
+		r.report(v.place, hint)
+	}
+	for _, name := range s.order {
+		r.bot(s, name, c)
+	}
+}
+
+func (r *reader) bot(bots *section, name string, c *Config) {
+	if err := botName(name); err != nil {
+		r.report(place{bots.path, bots.keys[name].token}, "%s", err)
+		return
+	}
+	v, ok := bots.take(name)
+	if !ok {
+		return
+	}
+	s, ok := r.section(v)
+	if !ok {
+		return
+	}
+	b := Bot{Settings: defaults(name)}
+	r.timing(s, &b.Settings)
+	r.behaviour(s, &b.Settings)
+	r.responder(s, &b)
+	r.delivery(s, &b)
+	s.close()
+	zeros(&b.Settings)
+	c.Bots = append(c.Bots, b)
+}
+
+// defaults are what a bot has where the file does not say otherwise.
+func defaults(name string) onereply.Bot {
+	return onereply.Bot{
+		Name:        name,
+		Debounce:    1500 * time.Millisecond,
+		MaxWait:     10 * time.Second,
+		OnNewInput:  onereply.Interrupt,
+		MaxDiscards: 2,
+		Lease:       30 * time.Second,
+		History:     40,
+		MediaWait:   15 * time.Second,
+		UnknownSend: onereply.Auto,
+		Timeout:     60 * time.Second,
+		Attempts:    3,
+		RetryFor:    time.Hour,
+		GroupWait:   time.Second,
+		SplitWait:   1500 * time.Millisecond,
+	}
+}
+
+// timing reads how long a bot waits.
+func (r *reader) timing(s *section, b *onereply.Bot) {
+	s.duration("debounce", &b.Debounce, 0)
+	s.duration("max_wait", &b.MaxWait, 0)
+	s.duration("lease", &b.Lease, time.Second)
+	s.duration("media_wait", &b.MediaWait, 0)
+	s.duration("group_wait", &b.GroupWait, 0)
+	s.count("split_at", &b.SplitAt, 0, math.MaxInt32)
+	s.duration("split_wait", &b.SplitWait, 0)
+	switch {
+	case b.MaxWait >= b.Debounce:
+	case s.has("max_wait"):
+		r.report(s.at("max_wait"), "must not be less than debounce (%s), it is %s", span(b.Debounce), span(b.MaxWait))
+	default:
+		r.report(s.at("debounce"), "is more than max_wait, which is %s by default; set max_wait to at least %s", span(b.MaxWait), span(b.Debounce))
+	}
+}
+
+// behaviour reads what a bot does.
+func (r *reader) behaviour(s *section, b *onereply.Bot) {
+	mode, unknown := string(b.OnNewInput), string(b.UnknownSend)
+	s.oneOf("on_new_input", &mode, string(onereply.Interrupt), string(onereply.Discard), string(onereply.Finish))
+	s.oneOf("unknown_send", &unknown, string(onereply.Auto), string(onereply.Resend), string(onereply.Hold))
+	b.OnNewInput, b.UnknownSend = onereply.Mode(mode), onereply.UnknownSend(unknown)
+	s.count("max_discards", &b.MaxDiscards, 0, math.MaxInt32)
+	s.count("history", &b.History, 0, onereply.MaxHistory)
+	s.count("turns_per_minute", &b.TurnsPerMinute, 0, math.MaxInt32)
+	s.texts("stop_words", &b.StopWords, r.word)
+	s.texts("opt_out_words", &b.OptOutWords, r.word)
+}
+
+// word refuses a word that nobody can write.
+func (r *reader) word(at place, text string) {
+	if strings.TrimSpace(text) == "" {
+		r.report(at, "must not be blank")
+	}
+}
+
+// fallbackText refuses a text that is too long to be a message.
+func fallbackText(text string) error {
+	if len(text) > onereply.MaxTextBytes {
+		return fmt.Errorf("must have at most %d bytes, it has %d", onereply.MaxTextBytes, len(text))
+	}
+	return nil
+}
+
+// zeros marks zeros that mean zero, and not the default.
+func zeros(b *onereply.Bot) {
+	for _, d := range []*time.Duration{&b.Debounce, &b.MaxWait, &b.MediaWait, &b.RetryFor, &b.GroupWait, &b.SplitWait} {
+		if *d == 0 {
+			*d = onereply.None
+		}
+	}
+	for _, n := range []*int{&b.MaxDiscards, &b.History} {
+		if *n == 0 {
+			*n = onereply.None
+		}
+	}
+}

@@ -1,0 +1,81 @@
+// Package config reads the YAML configuration of a node and says every mistake
+// in it at once, each with its line.
+//
+// It reads no file, no environment and no clock: the bytes and a lookup
+// function come from the caller. It must never import a store, a responder, a
+// channel, the server or the command; they are wired from its [Config].
+//
+// The files: config.go what comes out, parse.go the whole file, bot.go one
+// bot, responder.go and delivery.go its two ends; section.go and scalar.go how
+// YAML is read, expand.go the environment, rules.go what several of these
+// share, problem.go how mistakes are told.
+package config
+
+import (
+	"time"
+
+	"github.com/onereply/onereply"
+)
+
+// MaxBytes bounds the size of a configuration.
+const MaxBytes = 1 << 20
+
+// MinKeyBytes is the least length of an API key.
+const MinKeyBytes = 16
+
+// Config is a valid configuration, with the defaults filled in.
+type Config struct {
+	Listen         string        // host:port of the API; default 127.0.0.1:8080
+	Node           string        // "": host name and a random suffix
+	Store          string        // URL; default sqlite:./onereply.db
+	APIKeys        []string      // bearer keys of at least MinKeyBytes; none: only on loopback
+	PublicURL      string        // where responders reach this node; "": http:// and Listen
+	Drain          time.Duration // how long running turns may take to end; default 25s
+	MaxGenerations int           // model calls at once; default 64
+	Retention      time.Duration // how long transcripts are kept; default 720h
+	Bots           []Bot         // at least one, in the order of the file
+}
+
+// Bot is one bot, and what to build its responder and sender from.
+type Bot struct {
+	// Settings has all but Responder and Sender. Explicit zeros are
+	// [onereply.None].
+	Settings  onereply.Bot
+	Responder Responder
+	Delivery  Delivery
+}
+
+// Kinds of responders and of delivery.
+const (
+	OpenAI    = "openai"
+	Anthropic = "anthropic"
+	Webhook   = "webhook"
+	Echo      = "echo"
+	None      = "none"
+)
+
+// Responder is who answers. Which fields are set depends on Kind.
+type Responder struct {
+	Kind        string            // OpenAI, Anthropic, Webhook or Echo
+	BaseURL     string            // OpenAI, Anthropic: where the API starts, without a slash at the end
+	APIKey      string            // OpenAI, Anthropic; "" for an endpoint that needs none
+	Model       string            // OpenAI, Anthropic
+	System      string            // OpenAI, Anthropic: the system prompt; "": none
+	MaxTokens   int               // OpenAI, Anthropic: bound on the answer; 0: the responder's default
+	Headers     map[string]string // OpenAI, Anthropic, Webhook: more headers of each call
+	URL         string            // Webhook
+	Secret      string            // Webhook: signing secrets, whsec_…, with spaces between; "": unsigned
+	Delay       time.Duration     // Echo: how long it writes; default 2s
+	IdleTimeout time.Duration     // OpenAI, Anthropic, Webhook: longest silence after the first byte; default 20s
+}
+
+// Delivery is who brings replies to people. Which fields are set depends on
+// Kind.
+type Delivery struct {
+	Kind     string            // Webhook or None
+	URL      string            // Webhook
+	Secret   string            // Webhook: signing secrets, whsec_…, with spaces between; "": unsigned
+	Headers  map[string]string // Webhook: more headers of each call
+	Limit    int               // Webhook: characters of one part; a longer text is cut; 0: none
+	Separate bool              // Webhook: one call for each part, instead of one for all
+}

@@ -1,0 +1,65 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Lookup finds a variable of the environment, as os.LookupEnv does.
+type Lookup func(name string) (value string, found bool)
+
+// expand replaces ${NAME} and ${NAME:-default} in a text. The default is taken
+// where the variable is unset or empty. $${ stands for ${. What it puts in is
+// never looked at again, so a variable's value is always just a value.
+func expand(text string, lookup Lookup) (string, error) {
+	var out strings.Builder
+	for {
+		before, rest, found := strings.Cut(text, "${")
+		if !found {
+			out.WriteString(text)
+			return out.String(), nil
+		}
+		if literal, escaped := strings.CutSuffix(before, "$"); escaped {
+			out.WriteString(literal + "${")
+			text = rest
+			continue
+		}
+		reference, after, closed := strings.Cut(rest, "}")
+		if !closed {
+			return "", fmt.Errorf("${ has no closing }; for a literal ${ write $${")
+		}
+		value, err := resolve(reference, lookup)
+		if err != nil {
+			return "", err
+		}
+		out.WriteString(before + value)
+		text = after
+	}
+}
+
+// resolve gives the value of what stands between ${ and }.
+func resolve(reference string, lookup Lookup) (string, error) {
+	name, fallback, hasFallback := strings.Cut(reference, ":-")
+	if !isVariable(name) {
+		return "", fmt.Errorf("${%s} is not the name of a variable; write ${NAME} or ${NAME:-default}, and $${ for a literal ${", reference)
+	}
+	value, found := lookup(name)
+	switch {
+	case hasFallback && value == "":
+		return fallback, nil
+	case !found:
+		return "", fmt.Errorf("the environment variable %s is not set; set it, or write ${%s:-default}", name, name)
+	}
+	return value, nil
+}
+
+func isVariable(name string) bool {
+	for i, c := range []byte(name) {
+		letter := c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+		digit := '0' <= c && c <= '9'
+		if !letter && (!digit || i == 0) {
+			return false
+		}
+	}
+	return name != ""
+}

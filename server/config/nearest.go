@@ -1,0 +1,39 @@
+package config
+
+// nearest is the candidate that a misspelt word most likely means; it reports
+// false where none is near.
+func nearest(word string, candidates []string) (string, bool) {
+	best, least := "", 1+len(word)/3
+	for _, candidate := range candidates {
+		if d := distance(word, candidate, least); d <= least && (best == "" || d < least) {
+			best, least = candidate, d
+		}
+	}
+	return best, best != ""
+}
+
+// distance is the number of bytes to insert, remove or replace to get from a
+// to b. It gives more than most, no matter what, where the lengths alone say
+// so: words of any length are cheap to refuse.
+func distance(a, b string, most int) int {
+	if max(len(a)-len(b), len(b)-len(a)) > most {
+		return most + 1
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replace := diagonal
+			if a[i] != b[j] {
+				replace++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(replace, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

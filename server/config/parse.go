@@ -1,0 +1,164 @@
+package config
+
+import (
+	"errors"
+	"math"
+	"time"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+
+	"github.com/onereply/onereply"
+)
+
+// Overrides take the place of what the file says. "" leaves it.
+type Overrides struct {
+	Listen string
+	Node   string
+	Store  string
+}
+
+// Parse reads a configuration. file is what to call it in problems, lookup
+// finds variables of the environment. Its error is of type [Problems] and has
+// every mistake; the [Config] is meaningless then.
+func Parse(file string, data []byte, lookup Lookup, overrides Overrides) (Config, error) {
+	r := &reader{file: file, lookup: lookup}
+	c := Config{
+		Listen:         "127.0.0.1:8080",
+		Store:          "sqlite:./onereply.db",
+		Drain:          25 * time.Second,
+		MaxGenerations: 64,
+		Retention:      720 * time.Hour,
+	}
+	if root, ok := r.root(data); ok {
+		r.config(root, &c, overrides)
+	}
+	if len(r.problems) > 0 {
+		r.problems.sort()
+		return Config{}, r.problems
+	}
+	return c, nil
+}
+
+// root finds the mapping that the whole file is.
+func (r *reader) root(data []byte) (value, bool) {
+	start := place{token: &token.Token{Position: &token.Position{Line: 1, Column: 1}}}
+	if len(data) > MaxBytes {
+		r.report(start, "the file has more than %d bytes", MaxBytes)
+		return value{}, false
+	}
+	if !utf8.Valid(data) {
+		r.report(start, "the file is not valid UTF-8")
+		return value{}, false
+	}
+	if at, deep := tooDeep(data); deep {
+		r.report(place{token: &token.Token{Position: &at}}, "brackets are nested more than %d deep", maxDepth)
+		return value{}, false
+	}
+	// Keys that are there twice are reported by section, all of them.
+	tree, err := parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey())
+	if err != nil {
+		r.report(syntax(err, start), "%s", message(err))
+		return value{}, false
+	}
+	return r.document(tree, start)
+}
+
+func (r *reader) document(tree *ast.File, start place) (value, bool) {
+	var bodies []ast.Node
+	for _, document := range tree.Docs {
+		if document.Body != nil {
+			bodies = append(bodies, document.Body)
+		}
+	}
+	switch len(bodies) {
+	case 0:
+		r.report(start, "the file is empty; it needs at least bots")
+		return value{}, false
+	case 1:
+		return value{place{token: tokenOf(bodies[0], start.token)}, bodies[0]}, true
+	}
+	r.report(place{token: tokenOf(bodies[1], start.token)}, "the file has several YAML documents; one is read, so remove the --- between them")
+	return value{}, false
+}
+
+// syntax is where the YAML itself is broken.
+func syntax(err error, otherwise place) place {
+	var broken yaml.Error
+	if errors.As(err, &broken) && broken.GetToken() != nil {
+		return place{token: broken.GetToken()}
+	}
+	return otherwise
+}
+
+func message(err error) string {
+	var broken yaml.Error
+	if errors.As(err, &broken) {
+		return "this is not YAML: " + broken.GetMessage()
+	}
+	return "this is not YAML: " + err.Error()
+}
+
+// config reads the keys of the file.
+func (r *reader) config(root value, c *Config, overrides Overrides) {
+	s, ok := r.section(root)
+	if !ok {
+		return
+	}
+	s.checked("listen", &c.Listen, address)
+	s.checked("node", &c.Node, nodeName)
+	s.checked("store", &c.Store, storeURL)
+	s.texts("api_keys", &c.APIKeys, func(at place, text string) {
+		if err := apiKey(text); err != nil {
+			r.report(at, "%s", err)
+		}
+	})
+	s.checked("public_url", &c.PublicURL, baseURL)
+	s.duration("drain", &c.Drain, 0)
+	s.count("max_generations", &c.MaxGenerations, 1, math.MaxInt32)
+	s.duration("retention", &c.Retention, time.Millisecond)
+	r.bots(s, c)
+	s.close()
+	r.override(c, overrides)
+	r.guard(s, c, overrides)
+}
+
+// override puts in what the command line says.
+func (r *reader) override(c *Config, overrides Overrides) {
+	put := func(flag, text string, into *string, check func(string) error) {
+		if text == "" {
+			return
+		}
+		if err := check(text); err != nil {
+			r.report(place{path: flag}, "%s", err)
+			return
+		}
+		*into = text
+	}
+	put("--listen", overrides.Listen, &c.Listen, address)
+	put("--store", overrides.Store, &c.Store, storeURL)
+	put("--node", overrides.Node, &c.Node, nodeName)
+}
+
+// guard refuses an API that others can reach and anybody may use.
+func (r *reader) guard(s *section, c *Config, overrides Overrides) {
+	if len(c.APIKeys) > 0 || Loopback(c.Listen) {
+		return
+	}
+	at := s.at("listen")
+	if overrides.Listen != "" {
+		at = place{path: "--listen"}
+	}
+	r.report(at, "%s can be reached from other machines, and there are no api_keys; add one, or listen on 127.0.0.1", c.Listen)
+}
+
+// nodeName refuses a name that is too long for logs and records.
+func nodeName(text string) error {
+	if len(text) > onereply.MaxNameBytes {
+		return errors.New("a node's name must have at most 512 bytes")
+	}
+	return nil
+}

@@ -1,0 +1,48 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Problem is one mistake in a configuration.
+type Problem struct {
+	File    string // as the caller called it
+	Line    int    // from 1; 0 where the mistake is not in the file
+	Column  int    // from 1
+	Path    string // the keys that lead there, such as bots.support.lease; "" is the whole file
+	Message string // what is wrong and what to do
+}
+
+// String is "file:line:column: path: message", without what is not known.
+func (p Problem) String() string {
+	var where strings.Builder
+	if p.Line > 0 {
+		fmt.Fprintf(&where, "%s:%d:%d: ", p.File, p.Line, p.Column)
+	}
+	if p.Path != "" {
+		where.WriteString(p.Path + ": ")
+	}
+	return where.String() + p.Message
+}
+
+// Problems are all mistakes of a configuration, in the order of the file. It
+// is never empty where it is an error.
+type Problems []Problem
+
+// Error has one line for each problem.
+func (p Problems) Error() string {
+	lines := make([]string, len(p))
+	for i, problem := range p {
+		lines[i] = problem.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (p Problems) sort() {
+	slices.SortStableFunc(p, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+}

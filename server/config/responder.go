@@ -1,0 +1,91 @@
+package config
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"time"
+)
+
+// responder reads who answers.
+func (r *reader) responder(bot *section, b *Bot) {
+	v, ok := bot.take("responder")
+	if !ok {
+		bot.missing("responder", "say who answers, such as kind: echo")
+		return
+	}
+	s, ok := r.section(v)
+	if !ok {
+		return
+	}
+	answer := &b.Responder
+	answer.IdleTimeout, answer.Delay = 20*time.Second, 2*time.Second
+	s.duration("timeout", &b.Settings.Timeout, time.Millisecond)
+	s.count("attempts", &b.Settings.Attempts, 1, math.MaxInt32)
+	s.checked("fallback", &b.Settings.Fallback, fallbackText)
+	if !s.oneOf("kind", &answer.Kind, OpenAI, Anthropic, Webhook, Echo) {
+		s.missing("kind", "it must be %s", alternatives([]string{OpenAI, Anthropic, Webhook, Echo}))
+		return
+	}
+	r.responderKeys(s, answer)
+	s.close()
+}
+
+// responderKeys reads the keys of the responder's kind, and refuses those of
+// the others.
+func (r *reader) responderKeys(s *section, answer *Responder) {
+	models, calls := []string{OpenAI, Anthropic}, []string{OpenAI, Anthropic, Webhook}
+	if slices.Contains(models, answer.Kind) {
+		r.model(s, answer)
+	} else {
+		s.foreign(answer.Kind, models, "base_url", "api_key", "model", "system", "max_tokens")
+	}
+	if answer.Kind == Webhook {
+		s.target(&answer.URL, &answer.Secret)
+	} else {
+		s.foreign(answer.Kind, []string{Webhook}, "url", "secret")
+	}
+	if slices.Contains(calls, answer.Kind) {
+		s.headers("headers", &answer.Headers)
+		s.duration("idle_timeout", &answer.IdleTimeout, time.Millisecond)
+	} else {
+		s.foreign(answer.Kind, calls, "headers", "idle_timeout")
+	}
+	if answer.Kind == Echo {
+		s.duration("delay", &answer.Delay, 0)
+	} else {
+		s.foreign(answer.Kind, []string{Echo}, "delay")
+	}
+}
+
+// model reads the keys of a model behind an HTTP API.
+func (r *reader) model(s *section, answer *Responder) {
+	s.checked("base_url", &answer.BaseURL, webURL)
+	answer.BaseURL = strings.TrimRight(answer.BaseURL, "/")
+	s.checked("api_key", &answer.APIKey, bearer)
+	s.checked("model", &answer.Model, modelName)
+	s.text("system", &answer.System)
+	s.count("max_tokens", &answer.MaxTokens, 1, math.MaxInt32)
+	example := "https://api.openai.com/v1"
+	if answer.Kind == Anthropic {
+		example = "https://api.anthropic.com"
+	}
+	s.missing("base_url", "say where the API is, such as %s", example)
+	s.missing("model", "say which model answers")
+}
+
+// modelName refuses a name that no model has.
+func modelName(text string) error {
+	if strings.TrimSpace(text) == "" {
+		return errors.New("is empty; say which model answers")
+	}
+	return nil
+}
+
+// target reads where a webhook is, and what signs the calls to it.
+func (s *section) target(url, secret *string) {
+	s.checked("url", url, webURL)
+	s.missing("url", "say where to post to, such as https://example.com/hook")
+	s.checked("secret", secret, signingSecrets)
+}

@@ -1,0 +1,208 @@
+package config
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/onereply/onereply"
+)
+
+// address refuses what is no host:port.
+func address(text string) error {
+	_, port, err := net.SplitHostPort(text)
+	if err != nil {
+		return errors.New("must be host:port, such as 127.0.0.1:8080")
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return errors.New("the port must be a number from 0 to 65535")
+	}
+	return nil
+}
+
+// Loopback reports whether an address can be reached from this machine only.
+// Names other than localhost are not looked up, and count as reachable.
+func Loopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.IsLoopback()
+}
+
+// webURL refuses what is no http or https URL. Its errors never show the URL,
+// which may hold a password.
+func webURL(text string) error {
+	if text == "" {
+		return errors.New("is empty; give a URL such as https://example.com/path")
+	}
+	parsed, err := url.Parse(text)
+	switch {
+	case err != nil || parsed.Scheme != "http" && parsed.Scheme != "https":
+		return errors.New("must be a URL that starts with http:// or https://")
+	case parsed.Hostname() == "":
+		return errors.New("the URL has no host")
+	case parsed.Fragment != "":
+		return errors.New("the URL must have no #fragment")
+	}
+	return nil
+}
+
+// baseURL refuses a URL that no path can be added to.
+func baseURL(text string) error {
+	if strings.Contains(text, "?") {
+		return errors.New("the URL must have no ?query")
+	}
+	return webURL(text)
+}
+
+// storeURL refuses what names no store.
+func storeURL(text string) error {
+	scheme, rest, found := strings.Cut(text, ":")
+	known := []string{"sqlite", "memory", "postgres", "postgresql", "redis", "rediss", "nats"}
+	switch {
+	case !found || !slices.Contains(known, scheme):
+		return errors.New("must be a store's URL: sqlite:PATH, postgres://…, redis://… or nats://…")
+	case scheme == "sqlite" && rest == "":
+		return errors.New("sqlite: needs the path of its file, such as sqlite:./onereply.db")
+	case scheme == "sqlite" && strings.HasPrefix(rest, "//") && !strings.HasPrefix(rest, "///"):
+		return errors.New("sqlite:// would name a host; write sqlite:PATH, such as sqlite:./onereply.db or sqlite:/var/lib/onereply.db")
+	case scheme == "sqlite" && strings.HasPrefix(rest, ":memory:"):
+		return errors.New("sqlite::memory: would forget acknowledged messages; give the path of a file")
+	}
+	return nil
+}
+
+// The length of a signing secret, by the Standard Webhooks specification.
+const (
+	minSecretBytes = 24
+	maxSecretBytes = 64
+)
+
+// signingSecrets refuses what is no Standard Webhooks secret, or several with a
+// space between, all of which sign while one replaces another. Its errors never
+// show them.
+func signingSecrets(text string) error {
+	secrets := strings.Fields(text)
+	if len(secrets) == 0 {
+		return errors.New("is empty; give the secret, or remove the key and send unsigned")
+	}
+	for _, secret := range secrets {
+		if err := signingSecret(secret); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func signingSecret(text string) error {
+	encoded, ok := strings.CutPrefix(text, "whsec_")
+	if !ok {
+		return errors.New("must be whsec_ followed by base64, such as from: echo whsec_$(openssl rand -base64 32)")
+	}
+	raw, err := base64.StdEncoding.DecodeString(encoded)
+	if err != nil {
+		return errors.New("what follows whsec_ must be base64, with its padding; make one with: echo whsec_$(openssl rand -base64 32)")
+	}
+	if len(raw) < minSecretBytes || len(raw) > maxSecretBytes {
+		return fmt.Errorf("must hold %d to %d bytes, it holds %d; make one with: echo whsec_$(openssl rand -base64 32)", minSecretBytes, maxSecretBytes, len(raw))
+	}
+	return nil
+}
+
+// apiKey refuses a key that is easy to guess, or can't be sent in a header.
+func apiKey(text string) error {
+	if len(text) < MinKeyBytes {
+		return fmt.Errorf("must have at least %d bytes, it has %d; make one with: openssl rand -hex 32", MinKeyBytes, len(text))
+	}
+	if strings.ContainsFunc(text, func(c rune) bool { return c <= ' ' || c > '~' }) {
+		return errors.New("must have visible ASCII characters only, and no space")
+	}
+	return nil
+}
+
+// botName refuses a name that is too long, empty, or no text.
+func botName(text string) error {
+	switch {
+	case text == "" || len(text) > onereply.MaxNameBytes:
+		return fmt.Errorf("a bot's name must have 1 to %d bytes, it has %d", onereply.MaxNameBytes, len(text))
+	case !utf8.ValidString(text):
+		return errors.New("a bot's name must be valid UTF-8")
+	case strings.ContainsRune(text, 0):
+		return errors.New("a bot's name must not contain NUL")
+	}
+	return nil
+}
+
+// header refuses what can't be sent as an HTTP header.
+func header(name, text string) error {
+	const symbols = "!#$%&'*+-.^_`|~"
+	letter := func(c rune) bool {
+		return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.ContainsRune(symbols, c)
+	}
+	if name == "" || strings.ContainsFunc(name, func(c rune) bool { return !letter(c) }) {
+		return errors.New("is not the name of an HTTP header")
+	}
+	if strings.ContainsFunc(text, func(c rune) bool { return isControl(c) && c != '\t' }) {
+		return errors.New("a header must have no line break or control character")
+	}
+	return nil
+}
+
+// bearer refuses a key that no header can carry.
+func bearer(text string) error {
+	if strings.ContainsFunc(strings.TrimSpace(text), isControl) {
+		return errors.New("must have no line break or control character")
+	}
+	return nil
+}
+
+func isControl(c rune) bool { return c < ' ' || c == 0x7f }
+
+// headers reads a key as a mapping of HTTP headers.
+func (s *section) headers(key string, into *map[string]string) {
+	v, ok := s.take(key)
+	if !ok {
+		return
+	}
+	found, ok := s.section(v)
+	if !ok {
+		return
+	}
+	*into = make(map[string]string, len(found.order))
+	for _, name := range found.order {
+		var text string
+		if !found.text(name, &text) {
+			continue
+		}
+		if err := header(name, text); err != nil {
+			s.report(found.keys[name], "%s", err)
+		}
+		(*into)[name] = text
+	}
+}
+
+// checked reads a key as a text that check may refuse.
+func (s *section) checked(key string, into *string, check func(string) error) bool {
+	var text string
+	if !s.text(key, &text) {
+		return false
+	}
+	if err := check(text); err != nil {
+		s.report(s.at(key), "%s", err)
+		return false
+	}
+	*into = text
+	return true
+}

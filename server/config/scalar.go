@@ -1,0 +1,187 @@
+package config
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+// scalar is a value's text with the environment put in.
+type scalar struct {
+	text    string
+	source  string // as it is in the file: what problems show, since a variable may hold a secret
+	written bool   // as a text, not as a number or a boolean
+}
+
+// scalar reads v; it reports false, and the problem, where v is none or names
+// a variable that is not set.
+func (r *reader) scalar(v value, wanted string) (scalar, bool) {
+	var text string
+	switch node := v.node.(type) {
+	case *ast.StringNode:
+		text = node.Value
+	case *ast.LiteralNode:
+		text = node.Value.Value
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
+		number := node.GetToken().Value
+		return scalar{text: number, source: number}, true
+	default:
+		r.report(v.place, "must be %s, it is %s", wanted, describe(v.node))
+		return scalar{}, false
+	}
+	source := text
+	text, err := expand(source, r.lookup)
+	if err != nil {
+		r.report(v.place, "%s", err)
+		return scalar{}, false
+	}
+	return scalar{text: text, source: source, written: true}, true
+}
+
+// plainText reads v as a text.
+func (r *reader) plainText(v value) (string, bool) {
+	found, ok := r.scalar(v, "a text")
+	if ok && !found.written {
+		r.report(v.place, "must be a text: put %s in quotes", found.text)
+		return "", false
+	}
+	return found.text, ok
+}
+
+// text reads a key as a text; where it is not there, into stays as it was. It
+// reports whether there was one.
+func (s *section) text(key string, into *string) bool {
+	v, ok := s.take(key)
+	if !ok {
+		return false
+	}
+	text, ok := s.plainText(v)
+	if ok {
+		*into = text
+	}
+	return ok
+}
+
+// texts reads a key as a list of texts, each of which check may refuse.
+func (s *section) texts(key string, into *[]string, check func(at place, text string)) {
+	v, ok := s.take(key)
+	if !ok {
+		return
+	}
+	list, ok := v.node.(*ast.SequenceNode)
+	if !ok {
+		s.report(v.place, "must be a list, such as [one, two], it is %s", describe(v.node))
+		return
+	}
+	for i, node := range list.Values {
+		at := place{v.path + "[" + strconv.Itoa(i) + "]", tokenOf(node, v.token)}
+		if text, ok := s.plainText(value{at, node}); ok {
+			check(at, text)
+			*into = append(*into, text)
+		}
+	}
+}
+
+// oneOf reads a key as one of some words.
+func (s *section) oneOf(key string, into *string, words ...string) bool {
+	v, ok := s.take(key)
+	if !ok {
+		return false
+	}
+	found, ok := s.scalar(v, alternatives(words))
+	if !ok {
+		return false
+	}
+	for _, w := range words {
+		if w == found.text {
+			*into = w
+			return true
+		}
+	}
+	hint := ""
+	if near, ok := nearest(found.text, words); ok {
+		hint = "; did you mean " + strconv.Quote(near) + "?"
+	}
+	s.report(v.place, "must be %s, it is %q%s", alternatives(words), found.source, hint)
+	return false
+}
+
+// count reads a key as a whole number from least to most.
+func (s *section) count(key string, into *int, least, most int) bool {
+	v, ok := s.take(key)
+	if !ok {
+		return false
+	}
+	found, ok := s.scalar(v, "a whole number")
+	if !ok {
+		return false
+	}
+	n, err := strconv.Atoi(found.text)
+	switch {
+	case err != nil:
+		s.report(v.place, "must be a whole number, it is %q", found.source)
+	case n < least:
+		s.report(v.place, "must be at least %d, it is %d", least, n)
+	case n > most:
+		s.report(v.place, "must be at most %d, it is %d", most, n)
+	default:
+		*into = n
+		return true
+	}
+	return false
+}
+
+// duration reads a key as a time span of at least least.
+func (s *section) duration(key string, into *time.Duration, least time.Duration) bool {
+	v, ok := s.take(key)
+	if !ok {
+		return false
+	}
+	found, ok := s.scalar(v, "a duration such as 1.5s")
+	if !ok {
+		return false
+	}
+	d, err := time.ParseDuration(found.text)
+	switch {
+	case err != nil && isNumber(found.text):
+		s.report(v.place, "a duration needs its unit, such as 1.5s or 500ms; %s alone is not clear", found.source)
+	case err != nil:
+		s.report(v.place, "must be a duration such as 1.5s, 500ms, 2m or 720h, it is %q", found.source)
+	case d < 0:
+		s.report(v.place, "must not be negative, it is %s", found.source)
+	case d < least:
+		s.report(v.place, "must be at least %s, it is %s", span(least), found.source)
+	default:
+		*into = d
+		return true
+	}
+	return false
+}
+
+func isNumber(text string) bool {
+	_, err := strconv.ParseFloat(text, 64)
+	return err == nil
+}
+
+// span is a duration without the zero units that String adds: 1h, not 1h0m0s.
+func span(d time.Duration) string {
+	text := d.String()
+	if short, ok := strings.CutSuffix(text, "m0s"); ok {
+		text = short + "m"
+	}
+	if short, ok := strings.CutSuffix(text, "h0m"); ok {
+		text = short + "h"
+	}
+	return text
+}
+
+// alternatives is "a, b or c".
+func alternatives(words []string) string {
+	last := len(words) - 1
+	if last < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}

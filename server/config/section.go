@@ -1,0 +1,209 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/token"
+)
+
+// reader collects the problems of one configuration.
+type reader struct {
+	file     string
+	lookup   Lookup
+	problems Problems
+}
+
+func (r *reader) report(at place, format string, args ...any) {
+	problem := Problem{File: r.file, Path: at.path, Message: fmt.Sprintf(format, args...)}
+	if at.token != nil && at.token.Position != nil {
+		problem.Line, problem.Column = at.token.Position.Line, at.token.Position.Column
+	}
+	r.problems = append(r.problems, problem)
+}
+
+// place is where something stands in the file.
+type place struct {
+	path  string
+	token *token.Token
+}
+
+// value is a YAML value and where it stands.
+type value struct {
+	place
+	node ast.Node
+}
+
+// section is a mapping whose keys are read one by one. Keys that nobody asked
+// for are reported by close.
+type section struct {
+	*reader
+	place
+	values map[string]value
+	keys   map[string]place
+	order  []string
+	known  []string
+}
+
+// section reads v as a mapping; it reports false, and the problem, where it is
+// none.
+func (r *reader) section(v value) (*section, bool) {
+	var pairs []*ast.MappingValueNode
+	switch node := v.node.(type) {
+	case *ast.MappingNode:
+		pairs = node.Values
+	case *ast.MappingValueNode:
+		pairs = []*ast.MappingValueNode{node}
+	default:
+		r.report(v.place, "must be a mapping of keys to values, it is %s", describe(v.node))
+		return nil, false
+	}
+	s := &section{reader: r, place: v.place, values: map[string]value{}, keys: map[string]place{}}
+	for _, pair := range pairs {
+		s.add(pair)
+	}
+	return s, true
+}
+
+func (s *section) add(pair *ast.MappingValueNode) {
+	name, ok := keyOf(pair.Key)
+	at := place{path: join(s.path, name), token: pair.Key.GetToken()}
+	if !ok {
+		s.report(place{s.path, at.token}, "a key must be a plain word or a quoted text")
+		return
+	}
+	if first, again := s.keys[name]; again {
+		s.report(at, "this key is there twice; the first one is in line %d", first.token.Position.Line)
+		return
+	}
+	s.keys[name] = at
+	s.order = append(s.order, name)
+	s.values[name] = value{place: place{at.path, tokenOf(pair.Value, at.token)}, node: pair.Value}
+}
+
+// take gives the value of a key. It reports false where there is none, and
+// also the problem where the key stands without a value.
+func (s *section) take(key string) (value, bool) {
+	s.known = append(s.known, key)
+	v, ok := s.values[key]
+	if ok && isNull(v.node) {
+		s.report(s.keys[key], "has no value; give it one, or remove the key")
+		return value{}, false
+	}
+	return v, ok
+}
+
+// has reports whether the key is there, with a value or without.
+func (s *section) has(key string) bool {
+	_, ok := s.keys[key]
+	return ok
+}
+
+// at is where the key's value stands, or the section where it is not there.
+func (s *section) at(key string) place {
+	if v, ok := s.values[key]; ok {
+		return v.place
+	}
+	return place{join(s.path, key), s.token}
+}
+
+// missing reports a key that must be there and is not.
+func (s *section) missing(key, format string, args ...any) {
+	if !s.has(key) {
+		s.report(s.at(key), "is missing; "+format, args...)
+	}
+}
+
+// foreign reports keys of this section that belong to other kinds.
+func (s *section) foreign(kind string, owners []string, keys ...string) {
+	for _, key := range keys {
+		if at, ok := s.keys[key]; ok {
+			s.report(at, "belongs to kind %s; the kind here is %s", alternatives(owners), kind)
+			s.order = slices.DeleteFunc(s.order, func(k string) bool { return k == key })
+		}
+	}
+}
+
+// close reports the keys that nobody asked for.
+func (s *section) close() {
+	for _, key := range s.order {
+		if slices.Contains(s.known, key) {
+			continue
+		}
+		if near, ok := nearest(key, s.known); ok {
+			s.report(s.keys[key], "unknown key; did you mean %q?", near)
+			continue
+		}
+		s.report(s.keys[key], "unknown key; the keys here are %s", strings.Join(s.known, ", "))
+	}
+}
+
+// keyOf is the text of a key; it reports false for keys that are more than
+// that (merges, anchors, nested values).
+func keyOf(key ast.MapKeyNode) (string, bool) {
+	switch node := key.(type) {
+	case *ast.StringNode:
+		return node.Value, true
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.NullNode:
+		return node.GetToken().Value, true
+	}
+	return "", false
+}
+
+// join is the path of a key, quoted where it would be misread.
+func join(path, key string) string {
+	plain := key != "" && !strings.ContainsFunc(key, func(c rune) bool {
+		return c == '.' || c == '[' || c == '"' || c <= ' ' || !strconv.IsPrint(c)
+	})
+	switch {
+	case !plain:
+		return path + "[" + strconv.Quote(key) + "]"
+	case path == "":
+		return key
+	}
+	return path + "." + key
+}
+
+func tokenOf(node ast.Node, otherwise *token.Token) *token.Token {
+	if node == nil || isNull(node) || node.GetToken() == nil {
+		return otherwise
+	}
+	if mapping, ok := node.(*ast.MappingNode); ok && !mapping.IsFlowStyle && len(mapping.Values) > 0 {
+		return mapping.Values[0].Key.GetToken()
+	}
+	return node.GetToken()
+}
+
+func isNull(node ast.Node) bool {
+	if node == nil {
+		return true
+	}
+	_, null := node.(*ast.NullNode)
+	return null
+}
+
+// describe says what a node is, for people.
+func describe(node ast.Node) string {
+	switch node.(type) {
+	case nil, *ast.NullNode:
+		return "empty"
+	case *ast.MappingNode, *ast.MappingValueNode:
+		return "a mapping"
+	case *ast.SequenceNode:
+		return "a list"
+	case *ast.StringNode, *ast.LiteralNode:
+		return "a text"
+	case *ast.IntegerNode, *ast.FloatNode, *ast.InfinityNode, *ast.NanNode:
+		return "a number"
+	case *ast.BoolNode:
+		return "true or false"
+	case *ast.AnchorNode, *ast.AliasNode, *ast.MergeKeyNode:
+		return "an anchor or alias, and those are not read: write the value out"
+	case *ast.TagNode:
+		return "a tagged value, and tags are not read: write the value without its tag"
+	}
+	return "something else"
+}

@@ -1,0 +1,101 @@
+package server
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/onereply/onereply"
+)
+
+func (s *Server) postTyping(w http.ResponseWriter, r *http.Request) error {
+	var body struct {
+		For *string `json:"for"`
+	}
+	if err := decodeOptional(w, r, &body); err != nil {
+		return err
+	}
+	var quiet time.Duration // 0: one debounce
+	if body.For != nil {
+		var err error
+		if quiet, err = time.ParseDuration(*body.For); err != nil || quiet <= 0 {
+			return errField("for", `It must be a duration of more than 0, such as "5s".`)
+		}
+	}
+	if err := s.app.Typing(r.Context(), r.PathValue("bot"), r.PathValue("conversation"), quiet); err != nil {
+		return err
+	}
+	return respondEmpty(w)
+}
+
+func (s *Server) postFlush(w http.ResponseWriter, r *http.Request) error {
+	if err := decodeOptional(w, r, &struct{}{}); err != nil {
+		return err
+	}
+	now, err := s.app.Flush(r.Context(), r.PathValue("bot"), r.PathValue("conversation"))
+	return respondState(w, http.StatusAccepted, now, err)
+}
+
+func (s *Server) postPause(w http.ResponseWriter, r *http.Request) error {
+	var body struct {
+		Reason string `json:"reason"`
+	}
+	if err := decodeOptional(w, r, &body); err != nil {
+		return err
+	}
+	now, err := s.app.Pause(r.Context(), r.PathValue("bot"), r.PathValue("conversation"), body.Reason)
+	return respondState(w, http.StatusOK, now, err)
+}
+
+func (s *Server) postResume(w http.ResponseWriter, r *http.Request) error {
+	var body struct {
+		AnswerPending *bool `json:"answer_pending"`
+	}
+	if err := decodeOptional(w, r, &body); err != nil {
+		return err
+	}
+	answer := body.AnswerPending == nil || *body.AnswerPending
+	now, err := s.app.Resume(r.Context(), r.PathValue("bot"), r.PathValue("conversation"), answer)
+	return respondState(w, http.StatusOK, now, err)
+}
+
+// postReply takes a human's reply.
+func (s *Server) postReply(w http.ResponseWriter, r *http.Request) error {
+	var body struct {
+		Text string `json:"text"`
+	}
+	if err := decode(w, r, &body); err != nil {
+		return err
+	}
+	got, err := s.app.Answer(r.Context(), r.PathValue("bot"), r.PathValue("conversation"), body.Text)
+	return accepted(w, got, err)
+}
+
+func (s *Server) postRequeue(w http.ResponseWriter, r *http.Request) error {
+	if err := decodeOptional(w, r, &struct{}{}); err != nil {
+		return err
+	}
+	now, err := s.app.Requeue(r.Context(), r.PathValue("bot"), r.PathValue("conversation"))
+	return respondState(w, http.StatusAccepted, now, err)
+}
+
+func (s *Server) postSeal(w http.ResponseWriter, r *http.Request) error {
+	token, err := strconv.ParseInt(r.PathValue("token"), 10, 64)
+	if err != nil || token < 1 {
+		return errField("token", "It must be the number that came with the turn.")
+	}
+	if err := decodeOptional(w, r, &struct{}{}); err != nil {
+		return err
+	}
+	if err := s.app.Seal(r.Context(), r.PathValue("bot"), r.PathValue("conversation"), token); err != nil {
+		return err
+	}
+	return respond(w, http.StatusOK, map[string]bool{"sealed": true})
+}
+
+func respondState(w http.ResponseWriter, status int, now onereply.State, err error) error {
+	if err != nil {
+		return err
+	}
+	return respond(w, status, stateOf(now))
+}

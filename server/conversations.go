@@ -1,0 +1,66 @@
+package server
+
+import "net/http"
+
+func (s *Server) getState(w http.ResponseWriter, r *http.Request) error {
+	now, err := s.app.State(r.Context(), r.PathValue("bot"), r.PathValue("conversation"))
+	return respondState(w, http.StatusOK, now, err)
+}
+
+func (s *Server) deleteConversation(w http.ResponseWriter, r *http.Request) error {
+	if err := s.app.Forget(r.Context(), r.PathValue("bot"), r.PathValue("conversation")); err != nil {
+		return err
+	}
+	return respondEmpty(w)
+}
+
+// transcript is a page of one. Next is what to give as after to go on; null at
+// the end.
+type transcript struct {
+	Entries []entry `json:"entries"`
+	Next    *int64  `json:"next"`
+}
+
+func (s *Server) getTranscript(w http.ResponseWriter, r *http.Request) error {
+	page, err := readPage(r)
+	if err != nil {
+		return err
+	}
+	entries, err := s.app.Transcript(r.Context(), r.PathValue("bot"), r.PathValue("conversation"), page.after, page.limit)
+	if err != nil {
+		return err
+	}
+	out := transcript{Entries: make([]entry, 0, len(entries))}
+	for _, e := range entries {
+		out.Entries = append(out.Entries, entryOf(e))
+	}
+	if len(entries) >= page.limit {
+		out.Next = &entries[len(entries)-1].Seq
+	}
+	return respond(w, http.StatusOK, out)
+}
+
+// conversations is a page of a list. NextCursor is null at the end.
+type conversations struct {
+	Conversations []state `json:"conversations"`
+	NextCursor    *string `json:"next_cursor"`
+}
+
+func (s *Server) getConversations(w http.ResponseWriter, r *http.Request) error {
+	query, err := readList(r)
+	if err != nil {
+		return err
+	}
+	list, err := s.app.Conversations(r.Context(), query)
+	if err != nil {
+		return err
+	}
+	out := conversations{Conversations: make([]state, 0, len(list.Conversations))}
+	for _, one := range list.Conversations {
+		out.Conversations = append(out.Conversations, stateOf(one))
+	}
+	if list.Next != "" {
+		out.NextCursor = &list.Next
+	}
+	return respond(w, http.StatusOK, out)
+}

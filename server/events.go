@@ -1,0 +1,111 @@
+package server
+
+import (
+	"net/http"
+	"time"
+	"unicode"
+
+	"github.com/onereply/onereply"
+)
+
+// maxEventIDBytes bounds the id after which a stream goes on.
+const maxEventIDBytes = 256
+
+func (s *Server) getConversationEvents(w http.ResponseWriter, r *http.Request) error {
+	after, err := readAfter(r)
+	if err != nil {
+		return err
+	}
+	return s.follow(w, r, onereply.Watch{
+		Bot:          r.PathValue("bot"),
+		Conversation: r.PathValue("conversation"),
+		After:        after,
+	})
+}
+
+func (s *Server) getEvents(w http.ResponseWriter, r *http.Request) error {
+	after, err := readAfter(r)
+	if err != nil {
+		return err
+	}
+	query, err := readQuery(r)
+	if err != nil {
+		return err
+	}
+	watch := onereply.Watch{Bot: query.Get("bot"), Conversation: query.Get("conversation"), After: after}
+	if watch.Bot != "" && !s.bots[watch.Bot] {
+		return errUnknownBot(watch.Bot)
+	}
+	if watch.Conversation != "" {
+		if err := checkName("conversation", watch.Conversation); err != nil {
+			return err
+		}
+	}
+	return s.follow(w, r, watch)
+}
+
+// readAfter finds the id of the last event that the client has seen. The
+// header comes from a browser that connects again, so it is newer than the
+// query, which is for clients that can't set headers.
+func readAfter(r *http.Request) (string, error) {
+	query, err := readQuery(r)
+	if err != nil {
+		return "", err
+	}
+	for _, after := range []string{r.Header.Get("Last-Event-ID"), query.Get("last_event_id"), query.Get("after")} {
+		if after != "" {
+			return after, checkEventID(after)
+		}
+	}
+	return "", nil
+}
+
+func checkEventID(id string) error {
+	if len(id) > maxEventIDBytes {
+		return errField("Last-Event-ID", "It may have at most %d bytes.", maxEventIDBytes)
+	}
+	for _, c := range id {
+		if c == unicode.ReplacementChar || !unicode.IsPrint(c) {
+			return errField("Last-Event-ID", "It is not the id of an event.")
+		}
+	}
+	return nil
+}
+
+// follow sends events until the client leaves, is too slow, or streams end.
+func (s *Server) follow(w http.ResponseWriter, r *http.Request, watch onereply.Watch) error {
+	if !s.streams.enter() {
+		return newProblem(kindUnavailable, "The node is closing, or has as many event streams as it may (%d).", s.options.MaxStreams)
+	}
+	defer s.streams.leave()
+	out := newEventWriter(w, s.options.WriteTimeout)
+	if r.Method == http.MethodHead {
+		out.start()
+		return nil
+	}
+	events, stop := s.subscribe(watch)
+	defer stop()
+	if out.start() && out.greet() {
+		s.pump(r, out, events)
+	}
+	return nil
+}
+
+// pump copies events to the client. Their source never waits for it: a client
+// that is too slow finds the channel closed, or fails to take one in time.
+func (s *Server) pump(r *http.Request, out *eventWriter, events <-chan onereply.Event) {
+	heartbeat := time.NewTicker(s.options.Heartbeat)
+	defer heartbeat.Stop()
+	for going := true; going; {
+		select {
+		case e, ok := <-events:
+			going = ok && out.event(e, len(events) == 0)
+		case <-heartbeat.C:
+			going = out.beat()
+		case <-r.Context().Done():
+			return
+		case <-s.streams.ended:
+			return
+		}
+	}
+}

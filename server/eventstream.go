@@ -1,0 +1,106 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/onereply/onereply"
+)
+
+// reconnectMillis is how long a browser waits before it connects again.
+const reconnectMillis = 1000
+
+// eventWriter writes text/event-stream. Its methods report whether the client
+// took what was written; each write has a deadline of its own.
+type eventWriter struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	timeout time.Duration
+}
+
+func newEventWriter(w http.ResponseWriter, timeout time.Duration) *eventWriter {
+	return &eventWriter{w: w, control: http.NewResponseController(w), timeout: timeout}
+}
+
+func (o *eventWriter) start() bool {
+	h := o.w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Accel-Buffering", "no") // proxies must not hold events back
+	o.extend()
+	o.w.WriteHeader(http.StatusOK)
+	return o.control.Flush() == nil
+}
+
+func (o *eventWriter) greet() bool { return o.write(true, "retry: %d\n\n", reconnectMillis) }
+
+// beat keeps the connection open through proxies, and finds out when the
+// client is gone.
+func (o *eventWriter) beat() bool { return o.write(true, ": \n\n") }
+
+// event writes one event. While more of them wait, one flush serves all.
+func (o *eventWriter) event(e onereply.Event, flush bool) bool {
+	data, err := json.Marshal(eventOf(e))
+	if err != nil {
+		return false
+	}
+	return o.write(flush, "id: %s\nevent: %s\ndata: %s\n\n", e.ID, e.Type, data)
+}
+
+func (o *eventWriter) write(flush bool, format string, args ...any) bool {
+	o.extend()
+	if _, err := fmt.Fprintf(o.w, format, args...); err != nil {
+		return false
+	}
+	return !flush || o.control.Flush() == nil
+}
+
+// extend moves the deadline. It fails only where there is no connection.
+func (o *eventWriter) extend() { _ = o.control.SetWriteDeadline(time.Now().Add(o.timeout)) }
+
+// streams counts the event streams and ends them all at once.
+type streams struct {
+	ended chan struct{} // closed when they must end
+
+	mu     sync.Mutex
+	limit  int
+	active int
+	over   bool
+}
+
+func newStreams(limit int) *streams { return &streams{ended: make(chan struct{}), limit: limit} }
+
+func (s *streams) enter() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over || s.active >= s.limit {
+		return false
+	}
+	s.active++
+	return true
+}
+
+func (s *streams) leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.active--
+}
+
+func (s *streams) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.active
+}
+
+func (s *streams) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.over {
+		s.over = true
+		close(s.ended)
+	}
+}

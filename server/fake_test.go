@@ -1,0 +1,162 @@
+package server
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/onereply/onereply"
+	"github.com/onereply/onereply/turn"
+)
+
+var _ App = (*onereply.App)(nil)
+
+// fakeApp remembers the last call and answers with what the test has put in.
+type fakeApp struct {
+	err     error
+	receipt onereply.Receipt
+	state   onereply.State
+	entries []onereply.Entry
+	list    onereply.List
+	stats   onereply.Stats
+	events  chan onereply.Event
+	hook    func(context.Context) // runs within Receive
+
+	watching atomic.Int64 // subscriptions that were not stopped
+
+	mu   sync.Mutex
+	last call
+	n    int
+}
+
+// call is one call of the App.
+type call struct {
+	name         string
+	bot          string
+	conversation string
+	argument     any
+}
+
+func newFakeApp() *fakeApp {
+	return &fakeApp{
+		receipt: onereply.Receipt{Outcome: onereply.OutcomeQueued},
+		state:   onereply.State{Phase: turn.Idle},
+		events:  make(chan onereply.Event, 16),
+	}
+}
+
+func (f *fakeApp) record(name, bot, conversation string, argument any) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.last = call{name, bot, conversation, argument}
+	f.n++
+}
+
+func (f *fakeApp) lastCall() call {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.last
+}
+
+func (f *fakeApp) calls() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.n
+}
+
+func (f *fakeApp) Receive(ctx context.Context, bot, conversation string, m onereply.Message) (onereply.Receipt, error) {
+	f.record("receive", bot, conversation, m)
+	if f.hook != nil {
+		f.hook(ctx)
+	}
+	return f.receipt, f.err
+}
+
+func (f *fakeApp) Edit(_ context.Context, bot, conversation, id string, c onereply.Change) (onereply.Receipt, error) {
+	text := "unchanged"
+	if c.Text != nil {
+		text = *c.Text
+	}
+	f.record("edit", bot, conversation, id+"="+text)
+	return f.receipt, f.err
+}
+
+func (f *fakeApp) Retract(_ context.Context, bot, conversation, id string) (onereply.Receipt, error) {
+	f.record("retract", bot, conversation, id)
+	return f.receipt, f.err
+}
+
+func (f *fakeApp) Typing(_ context.Context, bot, conversation string, d time.Duration) error {
+	f.record("typing", bot, conversation, d)
+	return f.err
+}
+
+func (f *fakeApp) Flush(_ context.Context, bot, conversation string) (onereply.State, error) {
+	f.record("flush", bot, conversation, nil)
+	return f.state, f.err
+}
+
+func (f *fakeApp) Pause(_ context.Context, bot, conversation, reason string) (onereply.State, error) {
+	f.record("pause", bot, conversation, reason)
+	return f.state, f.err
+}
+
+func (f *fakeApp) Resume(_ context.Context, bot, conversation string, answerPending bool) (onereply.State, error) {
+	f.record("resume", bot, conversation, answerPending)
+	return f.state, f.err
+}
+
+func (f *fakeApp) Answer(_ context.Context, bot, conversation, text string) (onereply.Receipt, error) {
+	f.record("answer", bot, conversation, text)
+	return f.receipt, f.err
+}
+
+func (f *fakeApp) Requeue(_ context.Context, bot, conversation string) (onereply.State, error) {
+	f.record("requeue", bot, conversation, nil)
+	return f.state, f.err
+}
+
+func (f *fakeApp) Seal(_ context.Context, bot, conversation string, token int64) error {
+	f.record("seal", bot, conversation, token)
+	return f.err
+}
+
+func (f *fakeApp) State(_ context.Context, bot, conversation string) (onereply.State, error) {
+	f.record("state", bot, conversation, nil)
+	return f.state, f.err
+}
+
+func (f *fakeApp) Transcript(_ context.Context, bot, conversation string, after int64, limit int) ([]onereply.Entry, error) {
+	f.record("transcript", bot, conversation, page{after, limit})
+	return f.entries, f.err
+}
+
+func (f *fakeApp) Conversations(_ context.Context, q onereply.ListQuery) (onereply.List, error) {
+	f.record("conversations", q.Bot, "", q)
+	return f.list, f.err
+}
+
+func (f *fakeApp) Forget(_ context.Context, bot, conversation string) error {
+	f.record("forget", bot, conversation, nil)
+	return f.err
+}
+
+// Subscribe is not reached: see newWatched.
+func (f *fakeApp) Subscribe(onereply.Watch) *onereply.Subscription { return nil }
+
+// newWatched makes a server whose streams show what the test sends to
+// app.events: only an App itself can make a Subscription.
+func newWatched(app *fakeApp, options Options) *Server {
+	s := New(app, options)
+	s.subscribe = func(q onereply.Watch) (<-chan onereply.Event, func()) {
+		app.record("subscribe", q.Bot, q.Conversation, q.After)
+		app.watching.Add(1)
+		return app.events, func() { app.watching.Add(-1) }
+	}
+	return s
+}
+
+func (f *fakeApp) Ready(context.Context) error { return f.err }
+func (f *fakeApp) Bots() []string              { return []string{"support", "größe/1"} }
+func (f *fakeApp) Stats() onereply.Stats       { return f.stats }

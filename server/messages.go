@@ -1,0 +1,130 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/onereply/onereply"
+)
+
+// messageBody is a message as it comes in. A field that is null counts as
+// absent.
+type messageBody struct {
+	Kind        string                `json:"kind"` // "" or "message"; all else needs no answer
+	ID          *string               `json:"id"`
+	Text        string                `json:"text"`
+	Sender      onereply.Person       `json:"sender"`
+	SentAt      *string               `json:"sent_at"`
+	Attachments []onereply.Attachment `json:"attachments"`
+	Metadata    json.RawMessage       `json:"metadata"`
+	Group       string                `json:"group"`
+	FromMe      bool                  `json:"from_me"`
+	Addressed   *bool                 `json:"addressed"`
+}
+
+// hasNoEffect reports whether it is a reaction, a receipt, or whatever else
+// changes nothing of what should be answered.
+func (b *messageBody) hasNoEffect() bool { return b.Kind != "" && b.Kind != "message" }
+
+func (b *messageBody) message() (onereply.Message, error) {
+	m := onereply.Message{
+		Text:        b.Text,
+		Sender:      b.Sender,
+		Attachments: b.Attachments,
+		Group:       b.Group,
+		FromMe:      b.FromMe,
+		Unaddressed: b.Addressed != nil && !*b.Addressed,
+	}
+	if string(b.Metadata) != "null" {
+		m.Metadata = b.Metadata
+	}
+	if b.ID != nil {
+		// An empty id would be made up anew for each repeat, and none recognised.
+		if err := checkName("id", *b.ID); err != nil {
+			return m, err
+		}
+		m.ID = *b.ID
+	}
+	var err error
+	m.SentAt, err = b.sentAt()
+	return m, err
+}
+
+func (b *messageBody) sentAt() (time.Time, error) {
+	if b.SentAt == nil {
+		return time.Time{}, nil
+	}
+	at, err := time.Parse(time.RFC3339, *b.SentAt)
+	if year := at.UTC().Year(); err != nil || year < 1 || year > 9999 {
+		return time.Time{}, errField("sent_at", "It must be a time as in RFC 3339, such as 2026-01-31T12:00:00.000Z.")
+	}
+	return at, nil
+}
+
+// reasonNoEffect goes with inputs of a kind that needs no answer.
+const reasonNoEffect = "no_effect"
+
+func (s *Server) postMessage(w http.ResponseWriter, r *http.Request) error {
+	var body messageBody
+	err := decode(w, r, &body)
+	// What is no message may have fields of its own types.
+	if body.hasNoEffect() && (err == nil || problemOf(err).kind == kindWrongType) {
+		return s.ignore(w, r, &body)
+	}
+	if err != nil {
+		return err
+	}
+	message, err := body.message()
+	if err != nil {
+		return err
+	}
+	got, err := s.app.Receive(r.Context(), r.PathValue("bot"), r.PathValue("conversation"), message)
+	return accepted(w, got, err)
+}
+
+// ignore answers what is no message with success, so that no provider sends
+// it again, and stores nothing.
+func (s *Server) ignore(w http.ResponseWriter, r *http.Request, body *messageBody) error {
+	known, err := s.app.State(r.Context(), r.PathValue("bot"), r.PathValue("conversation"))
+	var refused *onereply.Error
+	if err != nil && !(errors.As(err, &refused) && refused.Code == onereply.CodeNotFound) {
+		return err
+	}
+	s.metrics.ignored.Add(1)
+	got := onereply.Receipt{Version: known.Version, Outcome: onereply.OutcomeIgnored, Reason: reasonNoEffect}
+	if body.ID != nil {
+		got.MessageID = *body.ID
+	}
+	return accepted(w, got, nil)
+}
+
+func (s *Server) patchMessage(w http.ResponseWriter, r *http.Request) error {
+	var body struct {
+		Text        *string                `json:"text"`
+		Attachments *[]onereply.Attachment `json:"attachments"`
+	}
+	if err := decode(w, r, &body); err != nil {
+		return err
+	}
+	if body.Text == nil && body.Attachments == nil {
+		return errField("text", "Give text, attachments, or both: what the message is now.")
+	}
+	change := onereply.Change{Text: body.Text, Attachments: body.Attachments}
+	got, err := s.app.Edit(r.Context(), r.PathValue("bot"), r.PathValue("conversation"), r.PathValue("id"), change)
+	return accepted(w, got, err)
+}
+
+func (s *Server) deleteMessage(w http.ResponseWriter, r *http.Request) error {
+	got, err := s.app.Retract(r.Context(), r.PathValue("bot"), r.PathValue("conversation"), r.PathValue("id"))
+	return accepted(w, got, err)
+}
+
+// accepted acknowledges an input: only after the App did.
+func accepted(w http.ResponseWriter, got onereply.Receipt, err error) error {
+	if err != nil {
+		return err
+	}
+	return respond(w, http.StatusAccepted, receiptOf(got))
+}

@@ -1,0 +1,82 @@
+package server
+
+import (
+	"net/http"
+	"runtime"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// metrics are what /metrics shows: the App's counters and the API's own.
+// Labels come from fixed sets, never from what a client sends.
+type metrics struct {
+	handler  http.Handler
+	requests *prometheus.CounterVec
+	seconds  *prometheus.HistogramVec
+	ignored  atomic.Uint64 // inputs of kinds that the App never sees
+}
+
+func newMetrics(app App, open *streams, version string) *metrics {
+	m := &metrics{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "onereply_http_requests_total",
+			Help: "Requests by method, route and status.",
+		}, []string{"method", "route", "code"}),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "onereply_http_request_duration_seconds",
+			Help:    "Time to answer a request; event streams are not counted.",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
+		}, []string{"method", "route"}),
+	}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(m.requests, m.seconds, buildInfo(version), openStreams(open),
+		newStatsCollector(app, &m.ignored),
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.handler = promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
+	return m
+}
+
+func buildInfo(version string) prometheus.Collector {
+	info := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name:        "onereply_build_info",
+		Help:        "Always 1; the labels say what runs.",
+		ConstLabels: prometheus.Labels{"version": version, "go_version": runtime.Version()},
+	})
+	info.Set(1)
+	return info
+}
+
+func openStreams(open *streams) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "onereply_event_streams",
+		Help: "Event streams that are open.",
+	}, func() float64 { return float64(open.count()) })
+}
+
+// count records one answered request.
+func (m *metrics) count(method string, found *route, status int, took time.Duration) {
+	method, pattern := methodLabel(method), patternOf(found)
+	m.requests.WithLabelValues(method, pattern, strconv.Itoa(status)).Inc()
+	if found == nil || !found.stream {
+		m.seconds.WithLabelValues(method, pattern).Observe(took.Seconds())
+	}
+}
+
+// methodLabel keeps made-up methods from making labels.
+func methodLabel(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodPut, http.MethodDelete, http.MethodOptions:
+		return method
+	}
+	return "other"
+}
+
+func (s *Server) getMetrics(w http.ResponseWriter, r *http.Request) error {
+	s.metrics.handler.ServeHTTP(w, r)
+	return nil
+}

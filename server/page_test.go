@@ -1,0 +1,32 @@
+package server
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+func TestPage(t *testing.T) {
+	files := http.FileServerFS(fstest.MapFS{"index.html": {Data: []byte("hello")}, "app.js": {Data: []byte("js")}})
+	s := New(newFakeApp(), Options{Page: files, APIKeys: []string{"alpha"}})
+	for target, want := range map[string]string{"/": "hello", "/app.js": "js"} {
+		got := ask(t, s, "GET", target, "")
+		if got.status != http.StatusOK || got.body != want {
+			t.Errorf("%s: status %d, %q", target, got.status, got.body)
+		}
+		policy := got.header.Get("Content-Security-Policy")
+		if !strings.Contains(policy, "frame-ancestors 'none'") || strings.Contains(policy, "unsafe") || got.header.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%s: header %v", target, got.header)
+		}
+	}
+	if got := ask(t, s, "HEAD", "/", ""); got.status != http.StatusOK {
+		t.Errorf("HEAD: status %d", got.status)
+	}
+	if got := ask(t, s, "GET", "/missing.js", ""); got.status != http.StatusNotFound {
+		t.Errorf("missing file: status %d", got.status)
+	}
+	ask(t, s, "POST", "/", "").wantProblem(t, kindUnknownRoute, "")
+	ask(t, s, "GET", "/v1/other", "").wantProblem(t, kindUnknownRoute, "")
+	ask(t, New(newFakeApp(), Options{}), "GET", "/", "").wantProblem(t, kindUnknownRoute, "")
+}

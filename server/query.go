@@ -1,0 +1,76 @@
+package server
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/onereply/onereply"
+	"github.com/onereply/onereply/turn"
+)
+
+// Limits of pages.
+const (
+	defaultPage = 100
+	maxPage     = 1000
+)
+
+// page selects entries of a transcript.
+type page struct {
+	after int64
+	limit int
+}
+
+func readPage(r *http.Request) (page, error) {
+	query, err := readQuery(r)
+	if err != nil {
+		return page{}, err
+	}
+	after, err := number(query, "after", 0, 0, 1<<63-1)
+	if err != nil {
+		return page{}, err
+	}
+	limit, err := number(query, "limit", defaultPage, 1, maxPage)
+	return page{after: after, limit: int(limit)}, err
+}
+
+func readList(r *http.Request) (onereply.ListQuery, error) {
+	query, err := readQuery(r)
+	if err != nil {
+		return onereply.ListQuery{}, err
+	}
+	phase := turn.Phase(query.Get("phase"))
+	switch phase {
+	case "", turn.Idle, turn.Collecting, turn.Generating, turn.Sending, turn.Paused, turn.Failed:
+	default:
+		return onereply.ListQuery{}, errField("phase", "It must be idle, collecting, generating, sending, paused or failed.")
+	}
+	limit, err := number(query, "limit", defaultPage, 1, maxPage)
+	return onereply.ListQuery{
+		Bot:    r.PathValue("bot"),
+		Phase:  phase,
+		Cursor: query.Get("cursor"),
+		Limit:  int(limit),
+	}, err
+}
+
+func readQuery(r *http.Request) (url.Values, error) {
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, newProblem(kindMalformedQuery, "Write it as name=value&name=value, with what is special as %%XX.")
+	}
+	return query, nil
+}
+
+// number reads a whole number from low to high.
+func number(query url.Values, name string, fallback, low, high int64) (int64, error) {
+	text := query.Get(name)
+	if text == "" {
+		return fallback, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < low || n > high {
+		return 0, errField(name, "It must be a whole number from %d to %d.", low, high)
+	}
+	return n, nil
+}

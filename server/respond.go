@@ -1,0 +1,75 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+)
+
+// respond answers with JSON.
+func respond(w http.ResponseWriter, status int, body any) error {
+	return writeBody(w, status, "application/json", body)
+}
+
+func writeBody(w http.ResponseWriter, status int, contentType string, body any) error {
+	encoded, err := json.Marshal(body)
+	if err != nil {
+		return fmt.Errorf("encoding the answer: %w", err)
+	}
+	h := w.Header()
+	h.Set("Content-Type", contentType)
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	// An error here means that the client is gone: nobody is left to tell.
+	_, _ = w.Write(append(encoded, '\n'))
+	return nil
+}
+
+func respondEmpty(w http.ResponseWriter) error {
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// observe counts the request and logs it at debug level.
+func (s *Server) observe(w *recorder, r *http.Request, found *route, took time.Duration) {
+	if w.status == 0 {
+		w.status = http.StatusOK // net/http answers so where a handler wrote nothing
+	}
+	s.metrics.count(r.Method, found, w.status, took)
+	if s.options.Logger.Enabled(r.Context(), slog.LevelDebug) {
+		s.options.Logger.LogAttrs(r.Context(), slog.LevelDebug, "request",
+			append(about(r, found), slog.Int("status", w.status), slog.Duration("took", took))...)
+	}
+}
+
+// logFailure logs what is not the client's fault.
+func (s *Server) logFailure(r *http.Request, found *route, status int, err error) {
+	level, text := slog.LevelDebug, "request refused"
+	switch {
+	case status == http.StatusServiceUnavailable:
+		level, text = slog.LevelWarn, "request not served: the client is asked to try again"
+	case status >= http.StatusInternalServerError:
+		level, text = slog.LevelError, "request failed"
+	}
+	s.options.Logger.LogAttrs(r.Context(), level, text,
+		append(about(r, found), slog.Int("status", status), slog.Any("err", err))...)
+}
+
+func about(r *http.Request, found *route) []slog.Attr {
+	return []slog.Attr{
+		slog.String("method", r.Method),
+		slog.String("route", patternOf(found)),
+		slog.String("bot", r.PathValue("bot")),
+		slog.String("conversation", r.PathValue("conversation")),
+	}
+}
+
+func patternOf(found *route) string {
+	if found == nil {
+		return "none"
+	}
+	return found.pattern
+}

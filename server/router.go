@@ -1,0 +1,160 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/onereply/onereply"
+)
+
+// http.ServeMux cleans paths before it matches them, so a conversation named
+// ".." or "a/b" would become another one. This router matches the path as it
+// was sent, segment by segment, and decodes each segment once.
+
+const (
+	// maxPathBytes bounds a path as it was sent. Three names of 512 bytes, each
+	// byte as %XX, take 4608.
+	maxPathBytes = 8 << 10
+	maxSegments  = 8
+)
+
+// handler answers a request, or returns an error that [problemOf] understands
+// and has then written nothing.
+type handler func(w http.ResponseWriter, r *http.Request) error
+
+// route is one line of the API.
+type route struct {
+	method  string
+	pattern string // "/v1/bots/{bot}/…": the path of openapi.json
+	handle  handler
+	open    bool // needs no key
+	stream  bool // goes on until the client leaves
+
+	segments []string
+}
+
+// router finds routes. The fallback, where there is one, gets GET and HEAD of
+// the paths outside the API.
+type router struct {
+	routes   []*route
+	fallback *route
+}
+
+func newRouter(routes []*route, fallback *route) router {
+	for _, t := range routes {
+		t.segments = strings.Split(t.pattern[1:], "/")
+	}
+	return router{routes: routes, fallback: fallback}
+}
+
+// match is a route and the decoded segments of the path that led to it.
+type match struct {
+	route *route
+	path  []string
+}
+
+// find returns the route of an escaped path, or a problem: path too long, no
+// such route, or another method is needed.
+func (t router) find(method, escaped string) (match, error) {
+	if len(escaped) > maxPathBytes {
+		return match{}, newProblem(kindPathTooLong, "The path has %d bytes, at most %d are allowed.", len(escaped), maxPathBytes)
+	}
+	path, err := split(escaped)
+	if err != nil {
+		return match{}, err
+	}
+	var allowed []string
+	for _, candidate := range t.routes {
+		switch {
+		case !candidate.matches(path):
+		case candidate.accepts(method):
+			return match{candidate, path}, nil
+		default:
+			allowed = append(allowed, candidate.method)
+		}
+	}
+	if allowed != nil {
+		return match{}, errMethod(method, allowed)
+	}
+	if t.fallback != nil && path[0] != "v1" && t.fallback.accepts(method) {
+		return match{route: t.fallback}, nil
+	}
+	return match{}, newProblem(kindUnknownRoute, "There is no such path; see /openapi.json. A slash within a name is written %%2F.")
+}
+
+// split decodes the segments of an escaped path. What exceeds maxSegments
+// stays in the last one: no route is that long.
+func split(escaped string) ([]string, error) {
+	path := strings.SplitN(strings.TrimPrefix(escaped, "/"), "/", maxSegments+1)
+	for i, segment := range path {
+		decoded, err := url.PathUnescape(segment)
+		if err != nil {
+			return nil, newProblem(kindUnknownRoute, "The path has an invalid escape; a percent sign within a name is written %%25.")
+		}
+		path[i] = decoded
+	}
+	return path, nil
+}
+
+func (t *route) matches(path []string) bool {
+	if len(path) != len(t.segments) {
+		return false
+	}
+	for i, segment := range t.segments {
+		if !isVariable(segment) && segment != path[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// accepts reports whether the route answers method; HEAD is a GET whose body
+// net/http drops.
+func (t *route) accepts(method string) bool {
+	return method == t.method || method == http.MethodHead && t.method == http.MethodGet
+}
+
+// bind checks the variables of the path and gives them to r.PathValue.
+func (m match) bind(r *http.Request) error {
+	for i, segment := range m.route.segments {
+		if !isVariable(segment) {
+			continue
+		}
+		name := segment[1 : len(segment)-1]
+		if err := checkName(name, m.path[i]); err != nil {
+			return err
+		}
+		r.SetPathValue(name, m.path[i])
+	}
+	return nil
+}
+
+func isVariable(segment string) bool { return segment[0] == '{' }
+
+// checkName says what is wrong with a name that comes from outside.
+func checkName(field, name string) error {
+	switch {
+	case name == "":
+		return errField(field, "It must not be empty.")
+	case len(name) > onereply.MaxNameBytes:
+		return errField(field, "It has %d bytes, at most %d are allowed.", len(name), onereply.MaxNameBytes)
+	case !utf8.ValidString(name):
+		return errField(field, "It is not valid UTF-8.")
+	}
+	return nil
+}
+
+func errMethod(method string, allowed []string) error {
+	if slices.Contains(allowed, http.MethodGet) {
+		allowed = append(allowed, http.MethodHead)
+	}
+	slices.Sort(allowed)
+	list := strings.Join(allowed, ", ")
+	p := newProblem(kindMethodNotAllowed, "%s", fmt.Sprintf("%.20q is not possible here; possible are %s.", method, list))
+	p.allow = list
+	return p
+}

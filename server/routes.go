@@ -1,0 +1,37 @@
+package server
+
+// routes is the whole API. Each line is described in openapi.json, and a test
+// holds the two together.
+func (s *Server) routes() []*route {
+	const (
+		list = "/v1/bots/{bot}/conversations"
+		one  = list + "/{conversation}"
+	)
+	return []*route{
+		{method: "POST", pattern: one + "/messages", handle: s.postMessage},
+		{method: "PATCH", pattern: one + "/messages/{id}", handle: s.patchMessage},
+		{method: "DELETE", pattern: one + "/messages/{id}", handle: s.deleteMessage},
+
+		{method: "POST", pattern: one + "/typing", handle: s.postTyping},
+		{method: "POST", pattern: one + "/flush", handle: s.postFlush},
+		{method: "POST", pattern: one + "/pause", handle: s.postPause},
+		{method: "POST", pattern: one + "/resume", handle: s.postResume},
+		{method: "POST", pattern: one + "/replies", handle: s.postReply},
+		{method: "POST", pattern: one + "/requeue", handle: s.postRequeue},
+		{method: "POST", pattern: one + "/turns/{token}/seal", handle: s.postSeal},
+
+		{method: "GET", pattern: one, handle: s.getState},
+		{method: "DELETE", pattern: one, handle: s.deleteConversation},
+		{method: "GET", pattern: one + "/transcript", handle: s.getTranscript},
+		{method: "GET", pattern: list, handle: s.getConversations},
+		{method: "GET", pattern: "/v1/conversations", handle: s.getConversations},
+
+		{method: "GET", pattern: one + "/events", handle: s.getConversationEvents, stream: true},
+		{method: "GET", pattern: "/v1/events", handle: s.getEvents, stream: true},
+
+		{method: "GET", pattern: "/healthz", handle: s.getHealth, open: true},
+		{method: "GET", pattern: "/readyz", handle: s.getReady, open: true},
+		{method: "GET", pattern: "/metrics", handle: s.getMetrics},
+		{method: "GET", pattern: "/openapi.json", handle: s.getDescription},
+	}
+}

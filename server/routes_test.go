@@ -1,0 +1,183 @@
+package server
+
+import (
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/onereply/onereply"
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+const here = "/v1/bots/support/conversations/c1"
+
+func at(t *testing.T, text string) time.Time {
+	t.Helper()
+	out, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// fullState has every field set.
+func fullState(t *testing.T) onereply.State {
+	due, first := at(t, "2026-01-02T03:04:05+01:00"), at(t, "2026-01-02T03:04:05.6789Z")
+	return onereply.State{
+		Bot: "support", Conversation: "c1", Version: 4, Answered: 2, Phase: turn.Generating, Pending: 2, Turn: 3,
+		DueAt: &due, FirstPendingAt: &first, Lease: &onereply.Lease{Holder: "n1", Token: 9, ExpiresAt: first},
+		Discards: 1, Attempts: 1, LastError: "timeout", PauseReason: "x", LastActivityAt: &first,
+	}
+}
+
+// TestCalls goes through the whole API: what the App is asked, and what is
+// answered.
+func TestCalls(t *testing.T) {
+	const receiptJSON = `{"message_id":"m1","version":7,"duplicate":false,"outcome":"queued","due_at":"2026-01-02T02:04:05.500Z"}`
+	for _, test := range []struct {
+		name, method, path, body string
+		status                   int
+		want                     call
+		answer                   string // "": not compared
+	}{
+		{"message", "POST", "/messages", `{"id":"m1","text":"hi"}`, 202, call{"receive", "support", "c1", onereply.Message{ID: "m1", Text: "hi"}}, receiptJSON},
+		{"edit", "PATCH", "/messages/m%2F1", `{"text":"new"}`, 202, call{"edit", "support", "c1", "m/1=new"}, receiptJSON},
+		{"edit of attachments", "PATCH", "/messages/m1", `{"text":null,"attachments":[]}`, 202, call{"edit", "support", "c1", "m1=unchanged"}, receiptJSON},
+		{"deletion", "DELETE", "/messages/m1", "", 202, call{"retract", "support", "c1", "m1"}, receiptJSON},
+		{"typing", "POST", "/typing", `{"for":"1.5s"}`, 204, call{"typing", "support", "c1", 1500 * time.Millisecond}, ""},
+		{"typing for one debounce", "POST", "/typing", "", 204, call{"typing", "support", "c1", time.Duration(0)}, ""},
+		{"flush", "POST", "/flush", "", 202, call{"flush", "support", "c1", nil}, ""},
+		{"pause", "POST", "/pause", `{"reason":"lunch"}`, 200, call{"pause", "support", "c1", "lunch"}, ""},
+		{"pause without a reason", "POST", "/pause", "", 200, call{"pause", "support", "c1", ""}, ""},
+		{"resume", "POST", "/resume", "", 200, call{"resume", "support", "c1", true}, ""},
+		{"resume with an empty object", "POST", "/resume", "{}", 200, call{"resume", "support", "c1", true}, ""},
+		{"resume without an answer", "POST", "/resume", `{"answer_pending":false}`, 200, call{"resume", "support", "c1", false}, ""},
+		{"human reply", "POST", "/replies", `{"text":"me"}`, 202, call{"answer", "support", "c1", "me"}, receiptJSON},
+		{"requeue", "POST", "/requeue", "", 202, call{"requeue", "support", "c1", nil}, ""},
+		{"seal", "POST", "/turns/12/seal", "", 200, call{"seal", "support", "c1", int64(12)}, `{"sealed":true}`},
+		{"state", "GET", "", "", 200, call{"state", "support", "c1", nil}, ""},
+		{"delete", "DELETE", "", "", 204, call{"forget", "support", "c1", nil}, ""},
+		{"transcript", "GET", "/transcript", "", 200, call{"transcript", "support", "c1", page{0, 100}}, `{"entries":[],"next":null}`},
+		{"transcript page", "GET", "/transcript?after=5&limit=1000", "", 200, call{"transcript", "support", "c1", page{5, 1000}}, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			app := newFakeApp()
+			app.receipt = onereply.Receipt{MessageID: "m1", Version: 7, Outcome: onereply.OutcomeQueued, DueAt: at(t, "2026-01-02T03:04:05.5+01:00")}
+			app.state = fullState(t)
+			got := ask(t, New(app, Options{}), test.method, here+test.path, test.body)
+			if got.status != test.status {
+				t.Fatalf("status = %d, want %d\n%s", got.status, test.status, got.body)
+			}
+			if asked := app.lastCall(); !reflect.DeepEqual(asked, test.want) {
+				t.Errorf("asked %+v, want %+v", asked, test.want)
+			}
+			if test.answer != "" {
+				wantJSON(t, got.body, test.answer)
+			}
+			if test.status == http.StatusNoContent && got.body != "" {
+				t.Errorf("204 with a body: %q", got.body)
+			}
+		})
+	}
+}
+
+// wantJSON compares two JSON texts as values.
+func wantJSON(t *testing.T, got, want string) {
+	t.Helper()
+	var g, w any
+	if err := json.Unmarshal([]byte(got), &g); err != nil {
+		t.Fatalf("%v\n%s", err, got)
+	}
+	if err := json.Unmarshal([]byte(want), &w); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(g, w) {
+		t.Errorf("answer = %s\nwant     %s", got, want)
+	}
+}
+
+func TestStateIsAsInTheContract(t *testing.T) {
+	app := newFakeApp()
+	app.state = fullState(t)
+	wantJSON(t, ask(t, New(app, Options{}), "GET", here, "").body, `{"bot":"support","conversation":"c1","version":4,"answered":2,
+		"phase":"generating","pending":2,"turn":3,"due_at":"2026-01-02T02:04:05.000Z","first_pending_at":"2026-01-02T03:04:05.678Z",
+		"lease":{"holder":"n1","token":9,"expires_at":"2026-01-02T03:04:05.678Z"},"discards":1,"attempts":1,"last_error":"timeout",
+		"pause_reason":"x","last_activity_at":"2026-01-02T03:04:05.678Z"}`)
+
+	app.state = onereply.State{Bot: "support", Conversation: "c1", Version: 1, Phase: turn.Idle}
+	wantJSON(t, ask(t, New(app, Options{}), "GET", here, "").body, `{"bot":"support","conversation":"c1","version":1,"answered":0,
+		"phase":"idle","pending":0,"turn":0,"due_at":null,"first_pending_at":null,"lease":null,"discards":0,"attempts":0,"last_error":""}`)
+}
+
+func TestTranscriptIsAsInTheContract(t *testing.T) {
+	app := newFakeApp()
+	sent := at(t, "2026-01-02T03:04:04Z")
+	app.entries = []onereply.Entry{
+		{Seq: 1, Kind: store.Message, ID: "m1", Text: "hi", Sender: &onereply.Person{ID: "u1", Name: "Ann"}, At: sent, SentAt: &sent, EditedAt: &sent, Status: turn.InputAnswered, Version: 1,
+			Attachments: []onereply.Attachment{{Kind: "image", URL: "https://example.com/i.png", MIMEType: "image/png", Pending: true}}, Metadata: json.RawMessage(`{"any":[1]}`)},
+		{Seq: 2, Kind: store.Reply, ID: "c1/1", Text: "ab", At: sent, Status: turn.ReplySent, Covers: []string{"m1"}, Version: 1, Turn: 1, Parts: []string{"a", "b"}, LateInput: true, Author: "human", Reason: "r"},
+	}
+	s := New(app, Options{})
+	wantJSON(t, ask(t, s, "GET", here+"/transcript?limit=2", "").body, `{"next":2,"entries":[
+		{"seq":1,"kind":"message","id":"m1","text":"hi","sender":{"id":"u1","name":"Ann"},"at":"2026-01-02T03:04:04.000Z","sent_at":"2026-01-02T03:04:04.000Z",
+		 "edited_at":"2026-01-02T03:04:04.000Z","status":"answered","covers":[],"version":1,
+		 "attachments":[{"kind":"image","url":"https://example.com/i.png","mime_type":"image/png","pending":true}],"metadata":{"any":[1]}},
+		{"seq":2,"kind":"reply","id":"c1/1","text":"ab","at":"2026-01-02T03:04:04.000Z","status":"sent","reason":"r","covers":["m1"],"version":1,"turn":1,
+		 "parts":["a","b"],"late_input":true,"author":"human"}]}`)
+	if next := ask(t, s, "GET", here+"/transcript?limit=3", "").json(t)["next"]; next != nil {
+		t.Errorf("next = %v at the end", next)
+	}
+}
+
+func TestListPages(t *testing.T) {
+	app := newFakeApp()
+	app.list = onereply.List{Conversations: []onereply.State{fullState(t)}, Next: "n2"}
+	s := New(app, Options{})
+	got := ask(t, s, "GET", "/v1/bots/support/conversations?phase=failed&limit=1&cursor=n1", "").json(t)
+	want := call{"conversations", "support", "", onereply.ListQuery{Bot: "support", Phase: turn.Failed, Cursor: "n1", Limit: 1}}
+	if asked := app.lastCall(); !reflect.DeepEqual(asked, want) {
+		t.Errorf("asked %+v, want %+v", asked, want)
+	}
+	if got["next_cursor"] != "n2" || len(got["conversations"].([]any)) != 1 {
+		t.Errorf("answer = %v", got)
+	}
+	app.list = onereply.List{}
+	wantJSON(t, ask(t, s, "GET", "/v1/bots/support/conversations", "").body, `{"conversations":[],"next_cursor":null}`)
+}
+
+func TestQueriesAreChecked(t *testing.T) {
+	const list = "/v1/bots/support/conversations"
+	for _, test := range []struct {
+		target string
+		kind   kind
+		field  string
+	}{
+		{here + "/transcript?after=-1", kindInvalid, "after"},
+		{here + "/transcript?after=x", kindInvalid, "after"},
+		{here + "/transcript?after=9223372036854775808", kindInvalid, "after"},
+		{here + "/transcript?limit=0", kindInvalid, "limit"},
+		{here + "/transcript?limit=1001", kindInvalid, "limit"},
+		{here + "/transcript?limit=1.5", kindInvalid, "limit"},
+		{here + "/transcript?limit=%zz", kindMalformedQuery, ""},
+		{list + "?phase=asleep", kindInvalid, "phase"},
+		{list + "?limit=1001", kindInvalid, "limit"},
+		{list + "?a;b", kindMalformedQuery, ""},
+		{"/v1/events?bot=nobody", kindUnknownBot, "bot"},
+		{"/v1/events?conversation=%ff", kindInvalid, "conversation"},
+		{"/v1/events?after=" + strings.Repeat("x", 257), kindInvalid, "Last-Event-ID"},
+		{here + "/events?after=a%0Ab", kindInvalid, "Last-Event-ID"},
+		{here + "/events?after=%ff", kindInvalid, "Last-Event-ID"},
+	} {
+		t.Run(test.target, func(t *testing.T) {
+			app := newFakeApp()
+			ask(t, New(app, Options{}), "GET", test.target, "").wantProblem(t, test.kind, test.field)
+			if app.calls() != 0 {
+				t.Errorf("the App was asked: %+v", app.lastCall())
+			}
+		})
+	}
+}

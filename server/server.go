@@ -1,0 +1,166 @@
+// Package server is the HTTP API: it turns requests into calls of an [App] and
+// answers them as openapi.json says, with problem documents for what goes
+// wrong. It decides nothing about conversations. It must never import a store,
+// a responder, a channel, the engine, the console or cmd.
+package server
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/onereply/onereply"
+)
+
+// App is what the API calls: the methods of [onereply.App] that it needs. All
+// of them may be called from many goroutines at once; errors that are not an
+// [*onereply.Error] are answered with status 500.
+type App interface {
+	Receive(ctx context.Context, bot, conversation string, m onereply.Message) (onereply.Receipt, error)
+	Edit(ctx context.Context, bot, conversation, id string, c onereply.Change) (onereply.Receipt, error)
+	Retract(ctx context.Context, bot, conversation, id string) (onereply.Receipt, error)
+	Typing(ctx context.Context, bot, conversation string, d time.Duration) error
+	Flush(ctx context.Context, bot, conversation string) (onereply.State, error)
+	Pause(ctx context.Context, bot, conversation, reason string) (onereply.State, error)
+	Resume(ctx context.Context, bot, conversation string, answerPending bool) (onereply.State, error)
+	Answer(ctx context.Context, bot, conversation, text string) (onereply.Receipt, error)
+	Requeue(ctx context.Context, bot, conversation string) (onereply.State, error)
+	Seal(ctx context.Context, bot, conversation string, token int64) error
+	State(ctx context.Context, bot, conversation string) (onereply.State, error)
+	Transcript(ctx context.Context, bot, conversation string, after int64, limit int) ([]onereply.Entry, error)
+	Conversations(ctx context.Context, q onereply.ListQuery) (onereply.List, error)
+	Forget(ctx context.Context, bot, conversation string) error
+	Subscribe(q onereply.Watch) *onereply.Subscription
+	Ready(ctx context.Context) error
+	Bots() []string
+	Stats() onereply.Stats
+}
+
+// Options are the settings of a [Server]. The zero value of each field means
+// its default.
+type Options struct {
+	APIKeys      []string     // bearer keys, any of which opens the API; none: everybody may use it
+	LoopbackOnly bool         // refuse requests whose Host is not this machine: against DNS rebinding where there are no keys
+	Logger       *slog.Logger // default: nothing is logged
+	Version      string       // of the program, for metrics
+	Page         http.Handler // gets GET and HEAD of every path outside the API; nil: none
+
+	BodyTimeout  time.Duration // a request's body must have arrived by then; default 15s
+	CallTimeout  time.Duration // one call of the App; default 30s
+	WriteTimeout time.Duration // an answer, or one event, must be taken by then; default 15s
+	Heartbeat    time.Duration // silence on an event stream before a comment is sent; default 15s
+	MaxStreams   int           // event streams at once; default 1000
+}
+
+func (o Options) withDefaults() Options {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	duration := func(d *time.Duration, fallback time.Duration) {
+		if *d == 0 {
+			*d = fallback
+		}
+	}
+	duration(&o.BodyTimeout, 15*time.Second)
+	duration(&o.CallTimeout, 30*time.Second)
+	duration(&o.WriteTimeout, 15*time.Second)
+	duration(&o.Heartbeat, 15*time.Second)
+	if o.MaxStreams == 0 {
+		o.MaxStreams = 1000
+	}
+	return o
+}
+
+// Server is the API as an [http.Handler]. It starts no goroutine of its own.
+type Server struct {
+	app       App
+	options   Options
+	bots      map[string]bool
+	router    router
+	guard     guard
+	streams   *streams
+	metrics   *metrics
+	subscribe subscribe
+}
+
+// subscribe starts to watch; stop must be called in the end.
+type subscribe func(onereply.Watch) (events <-chan onereply.Event, stop func())
+
+// New makes a Server. The bots of app must not change afterwards.
+func New(app App, options Options) *Server {
+	options = options.withDefaults()
+	s := &Server{
+		app:     app,
+		options: options,
+		bots:    map[string]bool{},
+		guard:   newGuard(options.APIKeys, options.LoopbackOnly),
+		streams: newStreams(options.MaxStreams),
+		subscribe: func(watch onereply.Watch) (<-chan onereply.Event, func()) {
+			subscription := app.Subscribe(watch)
+			return subscription.Events, subscription.Close
+		},
+	}
+	for _, bot := range app.Bots() {
+		s.bots[bot] = true
+	}
+	s.metrics = newMetrics(app, s.streams, options.Version)
+	s.router = newRouter(s.routes(), s.page())
+	return s
+}
+
+// EndStreams ends all event streams, and refuses new ones. Give it to
+// [http.Server.RegisterOnShutdown]: a shutdown waits for streams otherwise. It
+// may be called more than once.
+func (s *Server) EndStreams() { s.streams.end() }
+
+// ServeHTTP answers one request. A handler that panics is answered with status
+// 500, and the server goes on.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	began := time.Now()
+	out := &recorder{ResponseWriter: w}
+	s.limitTime(out, r, began)
+	found, err := s.router.find(r.Method, r.URL.EscapedPath())
+	if err == nil {
+		err = recovered(func() error { return s.serve(out, r, found) })
+	}
+	half := isPanic(err) && out.started
+	if err != nil {
+		s.fail(out, r, found.route, err)
+	}
+	s.observe(out, r, found.route, time.Since(began))
+	if half {
+		panic(http.ErrAbortHandler) // half an answer must not look like a whole one
+	}
+}
+
+// serve checks who asks and for what, and lets the route answer.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, found match) error {
+	if err := s.guard.check(r, found.route.open); err != nil {
+		return err
+	}
+	if err := found.bind(r); err != nil {
+		return err
+	}
+	if bot := r.PathValue("bot"); bot != "" && !s.bots[bot] {
+		return errUnknownBot(bot)
+	}
+	if found.route.stream {
+		return found.route.handle(w, r)
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), s.options.CallTimeout)
+	defer cancel()
+	return found.route.handle(w, r.WithContext(ctx))
+}
+
+// limitTime bounds how long a client may take to send a body and to take the
+// answer, so that a slow one can't keep a goroutine for ever. The deadline of
+// a body that no handler reads also bounds its disposal.
+func (s *Server) limitTime(w http.ResponseWriter, r *http.Request, now time.Time) {
+	control := http.NewResponseController(w)
+	if r.ContentLength != 0 {
+		_ = control.SetReadDeadline(now.Add(s.options.BodyTimeout))
+	}
+	// An error means that the writer has no deadlines: it is no connection.
+	_ = control.SetWriteDeadline(now.Add(s.options.BodyTimeout + s.options.CallTimeout + s.options.WriteTimeout))
+}

@@ -1,0 +1,88 @@
+package server
+
+import (
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/onereply/onereply"
+)
+
+// statsCollector shows the App's counters. They are read when somebody asks,
+// so nothing is counted twice and nothing runs in between.
+type statsCollector struct {
+	app     App
+	ignored *atomic.Uint64
+
+	inputs, turns, discards, discardedTokens *prometheus.Desc
+	burst, start, reply                      *prometheus.Desc
+	leasesLost, deliveries                   *prometheus.Desc
+	generating, waiting                      *prometheus.Desc
+}
+
+func newStatsCollector(app App, ignored *atomic.Uint64) *statsCollector {
+	describe := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc("onereply_"+name, help, labels, nil)
+	}
+	return &statsCollector{
+		app:             app,
+		ignored:         ignored,
+		inputs:          describe("inputs_total", "Inputs by outcome: accepted, duplicate, ignored.", "outcome"),
+		turns:           describe("turns_total", "Turns by outcome.", "outcome"),
+		discards:        describe("discards_total", "Attempts thrown away because newer input existed."),
+		discardedTokens: describe("discarded_tokens_total", "Model tokens spent on discarded attempts."),
+		burst:           describe("burst_messages", "Messages that one committed reply answers."),
+		start:           describe("due_to_start_seconds", "Time from the end of a debounce window to the start of the model."),
+		reply:           describe("time_to_reply_seconds", "Time from the first pending input to its sent reply."),
+		leasesLost:      describe("leases_lost_total", "Leases that ran out or were taken over while this node worked."),
+		deliveries:      describe("deliveries_total", "Deliveries by outcome.", "outcome"),
+		generating:      describe("generating", "Attempts running now."),
+		waiting:         describe("waiting_conversations", "Conversations that this node holds a timer for."),
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (c *statsCollector) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{
+		c.inputs, c.turns, c.discards, c.discardedTokens, c.burst, c.start, c.reply,
+		c.leasesLost, c.deliveries, c.generating, c.waiting,
+	} {
+		out <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c *statsCollector) Collect(out chan<- prometheus.Metric) {
+	stats := c.app.Stats()
+	counter := func(d *prometheus.Desc, n uint64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), labels...)
+	}
+	gauge := func(d *prometheus.Desc, n int) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(n))
+	}
+	counter(c.inputs, stats.Accepted, "accepted")
+	counter(c.inputs, stats.Duplicates, "duplicate")
+	counter(c.inputs, stats.Ignored+c.ignored.Load(), "ignored")
+	for outcome, n := range stats.Turns {
+		counter(c.turns, n, outcome)
+	}
+	for outcome, n := range stats.Deliveries {
+		counter(c.deliveries, n, outcome)
+	}
+	counter(c.discards, stats.Discards)
+	counter(c.discardedTokens, stats.DiscardedTokens)
+	counter(c.leasesLost, stats.LeasesLost)
+	gauge(c.generating, stats.Generating)
+	gauge(c.waiting, stats.Waiting)
+	out <- histogram(c.burst, stats.BurstSize)
+	out <- histogram(c.start, stats.DueToStart)
+	out <- histogram(c.reply, stats.TimeToReply)
+}
+
+func histogram(d *prometheus.Desc, h onereply.Histogram) prometheus.Metric {
+	buckets := make(map[float64]uint64, len(h.Bounds))
+	for i, bound := range h.Bounds {
+		buckets[bound] = h.Counts[i]
+	}
+	return prometheus.MustNewConstHistogram(d, h.Count, h.Sum, buckets)
+}
