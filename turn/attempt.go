@@ -39,7 +39,7 @@ func (s *step) takeOver(e Wake) {
 		return
 	}
 	if s.Attempts >= s.p.MaxAttempts {
-		s.LastError = fmt.Sprintf("%d workers were lost while they answered it", s.Attempts)
+		s.LastError = fmt.Sprintf("%d attempts ended without a reply; the last one's worker was lost", s.Attempts)
 		s.setAside()
 		return
 	}
@@ -62,6 +62,7 @@ func (s *step) wakeCollecting(e Wake) {
 		s.Changed = true
 		s.NotBefore = s.MinuteStart.Add(minute)
 		s.schedule()
+		s.Notices[len(s.Notices)-1].Reason = Throttled
 	default:
 		s.acquire(e)
 		s.begin()
@@ -89,7 +90,6 @@ func (s *step) proceed() {
 func (s *step) begin() {
 	s.Phase = Generating
 	s.Through, s.ThroughSeq = s.Version, s.Seq
-	s.Newer, s.NewerSince, s.Retouched, s.Sealed = 0, 0, false, false
 	s.Media, s.NotBefore = 0, 0
 	s.Attempts++
 	s.Runs++
@@ -130,7 +130,11 @@ func (s *step) renew() {
 // node goes on at once.
 func (s *step) handBack() {
 	s.Lease = Lease{}
-	if s.Phase == Sending {
+	switch {
+	case s.Phase == Sending && !s.maySend() && !s.Reply.Sealed:
+		s.stop(WasPaused)
+		return
+	case s.Phase == Sending:
 		s.Reply.RetryAt = s.now
 		return
 	}
@@ -166,7 +170,7 @@ func (s *step) drop(reason string) {
 
 // seal makes the attempt undiscardable, unless it is lost already.
 func (s *step) seal(e Seal) {
-	if s.Phase != Generating || e.Token != s.Lease.Token || s.superseded() || s.OnHold {
+	if s.Phase != Generating || e.Token != s.Lease.Token || s.superseded() {
 		s.Outcome, s.Reason = Fenced, Superseded
 		return
 	}

@@ -70,17 +70,36 @@ func (s *step) closeWaiting() {
 		return
 	}
 	s.Changed = true
-	s.settleAll(InputClosed, 0)
+	s.recall()
+	if s.Pending > 0 {
+		s.settleAll(InputClosed, 0)
+	}
+}
+
+// recall takes back a reply of the responder that waits for its next try and
+// can have reached nobody, or that a pause holds: a human steps in.
+func (s *step) recall() {
+	if s.Phase != Sending || s.Lease.Nonce != "" || s.Reply.Kind == ReplyHuman {
+		return
+	}
+	if !s.maySend() || s.Reply.untouched() && !s.Reply.Sealed {
+		s.stop(ByHuman)
+	}
+}
+
+// unsettled is the version after which inputs are neither settled nor part of
+// the reply that is being sent.
+func (s *step) unsettled() int64 {
+	if s.Phase == Sending {
+		return max(s.Answered, s.Reply.Through)
+	}
+	return s.Answered
 }
 
 // settleAll ends the attempt under way and settles every pending input. A
 // reply that is being sent goes on, and settles what it answers.
 func (s *step) settleAll(status Status, by int64) {
-	from := s.Answered
-	if s.Phase == Sending {
-		from = max(from, s.Reply.Through)
-	}
-	s.Settles = append(s.Settles, Settle{AfterSeq: s.AfterSeq, From: from, Through: s.Version, Status: status, ReplySeq: by})
+	s.Settles = append(s.Settles, Settle{AfterSeq: s.AfterSeq, From: s.unsettled(), Through: s.Version, Status: status, ReplySeq: by})
 	s.drop(ByHuman)
 	s.Answered, s.AfterSeq = s.Version, s.Seq
 	s.Pending, s.Media, s.Newer, s.NewerSince, s.Retouched = 0, 0, 0, 0, false
@@ -97,14 +116,12 @@ func (s *step) humanReply(e HumanReply) {
 		return
 	}
 	s.Changed = true
-	if s.Phase == Sending && s.Lease.Nonce == "" && !s.maySend() {
-		s.stop(ByHuman)
-	}
+	s.recall()
 	s.Turn++
 	s.Seq++
 	s.AppendReply = s.Seq
 	reply := Reply{
-		Turn: s.Turn, Seq: s.Seq, Through: s.Version, From: s.Answered, AfterSeq: s.AfterSeq, ThroughSeq: s.Seq,
+		Turn: s.Turn, Seq: s.Seq, Through: s.Version, From: s.unsettled(), AfterSeq: s.AfterSeq, ThroughSeq: s.Seq,
 		Parts: e.Parts, Kind: ReplyHuman, Since: s.now, RetryAt: s.now,
 	}
 	s.Queue = append(s.Queue, reply)

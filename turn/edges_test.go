@@ -250,6 +250,18 @@ func TestQueueIsBounded(t *testing.T) {
 	}
 }
 
+// TestStepsShareNothing: two steps from one record do not write into each
+// other, whatever room its queue has.
+func TestStepsShareNothing(t *testing.T) {
+	record := given(t, basic, happened{0, turn.HumanReply{Parts: 1}}, happened{0, turn.HumanReply{Parts: 1}})
+	record.Queue = append(make([]turn.Reply, 0, 8), record.Queue...)
+	one, _ := turn.Step(record, turn.HumanReply{Parts: 1}, start, basic)
+	two, _ := turn.Step(record, turn.HumanReply{Parts: 2}, start, basic)
+	if one.Queue[1].Parts != 1 || two.Queue[1].Parts != 2 || len(record.Queue) != 1 {
+		t.Errorf("%d and %d parts, %d wait in the record they came from", one.Queue[1].Parts, two.Queue[1].Parts, len(record.Queue))
+	}
+}
+
 // TestTime converts without loss above the millisecond, and keeps "not set".
 func TestTime(t *testing.T) {
 	moment := time.Date(2026, 2, 3, 4, 5, 6, 789_999_999, time.UTC)

@@ -29,6 +29,7 @@ const (
 	UnknownOutcome  = "unknown_outcome"  // nobody knows whether it was delivered
 	Crashed         = "worker_lost"      // its holder's lease ran out
 	Throttled       = "turns_per_minute" // the ceiling was reached
+	AtCap           = "max_wait"         // the window ends by its hard cap
 	QueueFull       = "queue_full"       // too many replies wait to be sent
 )
 

@@ -28,6 +28,7 @@ var stepLaws = []func(w *world, before turn.Record, event turn.Event, after turn
 	tokenGrows,
 	leaseIsFree,
 	nothingStartsEarly,
+	messageRestartsQuiet,
 	windowKeepsItsCap,
 	discardsAreBounded,
 	attemptsAreCounted,
@@ -123,6 +124,22 @@ func nothingStartsEarly(w *world, before turn.Record, _ turn.Event, after turn.R
 	return nil
 }
 
+// messageRestartsQuiet: the quiet time counts from the last message.
+func messageRestartsQuiet(w *world, _ turn.Record, event turn.Event, after turn.Record, _ turn.Effects) error {
+	m, isMessage := event.(turn.Message)
+	if !isMessage {
+		return nil
+	}
+	quiet := m.Quiet
+	if quiet == 0 {
+		quiet = w.policy.Debounce
+	}
+	if after.QuietUntil != w.now.Add(quiet) {
+		return fmt.Errorf("the quiet time ends at %s, %v after the message is meant", moment(after.QuietUntil), quiet)
+	}
+	return nil
+}
+
 // windowKeepsItsCap: the window ends within its caps, unless a back-off or a
 // throttle says otherwise, and nothing but a new window moves its start.
 func windowKeepsItsCap(w *world, before turn.Record, event turn.Event, after turn.Record, _ turn.Effects) error {
@@ -158,8 +175,9 @@ func discardsAreBounded(w *world, before turn.Record, _ turn.Event, after turn.R
 		return fmt.Errorf("%d discards", after.Discards)
 	}
 	for _, action := range e.Actions {
-		if cancel, ok := action.(turn.Cancel); ok && cancel.Reason == turn.Superseded && w.bound(after) {
-			return errors.New("an attempt at the bound was told to stop")
+		cancel, ok := action.(turn.Cancel)
+		if ok && cancel.Reason == turn.Superseded && (w.bound(after) || w.policy.OnNewInput == turn.Discard) {
+			return errors.New("an attempt that is to end was told to stop")
 		}
 	}
 	return nil

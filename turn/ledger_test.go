@@ -37,6 +37,7 @@ type sight struct {
 type reply struct {
 	seq       int64
 	kind      string
+	sealed    bool
 	status    turn.Status
 	prompt    []sight
 	delivered int  // parts that are known to have arrived
@@ -122,7 +123,7 @@ func (l *ledger) append(before, after turn.Record, effects turn.Effects) {
 	r := &reply{seq: effects.AppendReply, kind: turn.ReplyAnswer, status: turn.ReplyCommitted}
 	for _, candidate := range append(slices.Clone(after.Queue), current(after)...) {
 		if candidate.Seq == r.seq {
-			r.kind = candidate.Kind
+			r.kind, r.sealed = candidate.Kind, before.Sealed
 		}
 	}
 	if r.kind == turn.ReplyAnswer && l.token == before.Lease.Token {
@@ -166,6 +167,9 @@ func (l *ledger) mark(mark turn.Mark) error {
 	}
 	if mark.Status == turn.ReplyWithdrawn && r.reached() {
 		return fmt.Errorf("reply %d is withdrawn, but somebody may have seen it", mark.Seq)
+	}
+	if mark.Reason == turn.Withdrawn && r.sealed {
+		return fmt.Errorf("reply %d is withdrawn, but something irreversible stands behind it", mark.Seq)
 	}
 	r.status = mark.Status
 	return nil

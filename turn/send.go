@@ -163,6 +163,9 @@ func (s *step) finish(status Status, reason string) {
 	}
 	s.Reply = nil
 	s.Lease = Lease{}
+	if status == ReplySent && reply.Kind != ReplyFallback {
+		s.LastError = ""
+	}
 	switch reply.Kind {
 	case ReplyFallback:
 		s.restAfterFallback()

@@ -51,13 +51,20 @@ func (s *step) delete(e Delete) {
 	if e.Target > s.Through {
 		s.forget(e.HadMedia)
 	}
-	if s.Pending == 0 && !s.answering() {
-		s.count()
-		s.drop(WasDeleted)
-		s.rest()
+	if s.Pending > 0 && !s.emptied() || s.answering() {
+		s.accept(s.now.Add(s.p.Debounce), false)
 		return
 	}
-	s.accept(s.now.Add(s.p.Debounce), false)
+	s.count()
+	s.QuietUntil = s.now.Add(s.p.Debounce)
+	s.drop(WasDeleted)
+	s.rest()
+}
+
+// emptied reports whether nothing is left of what the attempt holds: all that
+// waits came later.
+func (s *step) emptied() bool {
+	return s.Phase == Generating && s.Pending == s.Newer && !s.Retouched
 }
 
 // forget takes a message that no attempt has seen out of the counts.
@@ -169,10 +176,10 @@ func (s *step) typing(e Typing) {
 	if d == 0 {
 		d = s.p.Debounce
 	}
-	before := s.Due
-	s.QuietUntil = max(s.QuietUntil, s.now.Add(d))
+	before := s.QuietUntil
+	s.QuietUntil = max(before, s.now.Add(d))
 	s.schedule()
-	s.Changed = s.Due != before
+	s.Changed = s.QuietUntil != before
 }
 
 // open starts the window of a new turn. start is what the hard cap counts
@@ -197,13 +204,16 @@ func (s *step) window(start Time) {
 // than that is there, but no later than its own cap; and never within a
 // back-off.
 func (s *step) schedule() {
-	due := min(s.QuietUntil, s.WindowStart.Add(s.p.MaxWait))
+	due, reason := s.QuietUntil, ""
+	if cap := s.WindowStart.Add(s.p.MaxWait); due > cap {
+		due, reason = cap, AtCap
+	}
 	if s.Media > 0 {
 		due = max(due, min(s.MediaUntil, s.WindowStart.Add(max(s.p.MaxWait, s.p.MediaWait))))
 	}
 	s.Due = max(due, s.WindowStart, s.NotBefore)
 	if !s.OnHold {
-		s.tell(TurnScheduled, "")
+		s.tell(TurnScheduled, reason)
 		s.Notices[len(s.Notices)-1].Due = s.Due
 	}
 }
@@ -215,8 +225,8 @@ func (s *step) rest() {
 	switch {
 	case len(s.Queue) > 0:
 		next := s.Queue[0]
-		next.RetryAt = s.now
-		s.Reply, s.Queue = &next, s.Queue[1:]
+		next.Since, next.RetryAt = s.now, s.now
+		s.Reply, s.Queue = &next, append([]Reply(nil), s.Queue[1:]...)
 		s.Through, s.Phase = next.Through, Sending
 	case s.Pending > 0:
 		start := s.NewerSince
