@@ -204,18 +204,21 @@ func (s *step) window(start Time) {
 // than that is there, but no later than its own cap; and never within a
 // back-off.
 func (s *step) schedule() {
-	due, reason := s.QuietUntil, ""
-	if cap := s.WindowStart.Add(s.p.MaxWait); due > cap {
-		due, reason = cap, AtCap
-	}
+	capped := s.WindowStart.Add(s.p.MaxWait)
+	due := min(s.QuietUntil, capped)
 	if s.Media > 0 {
 		due = max(due, min(s.MediaUntil, s.WindowStart.Add(max(s.p.MaxWait, s.p.MediaWait))))
 	}
 	s.Due = max(due, s.WindowStart, s.NotBefore)
-	if !s.OnHold {
-		s.tell(TurnScheduled, reason)
-		s.Notices[len(s.Notices)-1].Due = s.Due
+	if s.OnHold {
+		return
 	}
+	reason := ""
+	if s.Due == capped && s.QuietUntil > capped {
+		reason = AtCap
+	}
+	s.tell(TurnScheduled, reason)
+	s.Notices[len(s.Notices)-1].Due = s.Due
 }
 
 // rest ends a turn, or what is left of it, and goes to whatever comes next:
