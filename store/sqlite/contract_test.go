@@ -1,0 +1,28 @@
+package sqlite
+
+import (
+	"testing"
+
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/store/storetest"
+)
+
+func TestContract(t *testing.T) {
+	storetest.Run(t, storetest.Options{
+		Open: func(t *testing.T) store.Store { return openNew(t) },
+		Reopen: func(t *testing.T, s store.Store) store.Store {
+			path := s.(*Store).path
+			if err := s.Close(); err != nil {
+				t.Fatalf("Close: %v", err)
+			}
+			return openAt(t, path)
+		},
+		Second: func(_ *testing.T, s store.Store) (store.Store, error) {
+			return Open(s.(*Store).path, Options{})
+		},
+	})
+}
+
+func TestDifferential(t *testing.T) {
+	storetest.Differential(t, func(t *testing.T) store.Store { return openNew(t) }, storetest.Effort{})
+}

@@ -1,0 +1,183 @@
+package sqlite
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/ncruces/go-sqlite3"
+	"github.com/ncruces/go-sqlite3/vfs"
+
+	"github.com/onereply/onereply/store"
+)
+
+// faulty is the operating system's file system with a write-ahead log that
+// fails on demand. The log is all that a commit writes to.
+type faulty struct {
+	vfs.VFSFilename
+	onWrite, onSync atomic.Pointer[sqlite3.ExtendedErrorCode]
+}
+
+func (f *faulty) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
+	file, flags, err := f.VFSFilename.OpenFilename(name, flags)
+	if err != nil || flags&vfs.OPEN_WAL == 0 {
+		return file, flags, err
+	}
+	return &faultyLog{file, f}, flags, nil
+}
+
+type faultyLog struct {
+	vfs.File
+	faulty *faulty
+}
+
+func (l *faultyLog) WriteAt(p []byte, offset int64) (int, error) {
+	if code := l.faulty.onWrite.Load(); code != nil {
+		return 0, *code
+	}
+	return l.File.WriteAt(p, offset)
+}
+
+func (l *faultyLog) Sync(flags vfs.SyncFlag) error {
+	if code := l.faulty.onSync.Load(); code != nil {
+		return *code
+	}
+	return l.File.Sync(flags)
+}
+
+// openFaulty opens a store on a new file in a faulty file system.
+func openFaulty(t *testing.T) (*Store, *faulty) {
+	t.Helper()
+	f := &faulty{VFSFilename: vfs.Find("os").(vfs.VFSFilename)}
+	o := Options{base: f}
+	t.Cleanup(func() { vfs.Unregister(o.register()) })
+	return openWith(t, newPath(t), o), f
+}
+
+func TestAWriteThatFailsSaysWhatIsLeft(t *testing.T) {
+	full, ioWrite, ioSync := sqlite3.FULL.ExtendedCode(), sqlite3.IOERR_WRITE, sqlite3.IOERR_FSYNC
+	for _, test := range []struct {
+		name            string
+		onWrite, onSync *sqlite3.ExtendedErrorCode
+		want            error
+		advice          string
+	}{
+		{"the disk is full", &full, nil, store.ErrNotApplied, "the disk is full"},
+		{"the log can't be written", &ioWrite, nil, store.ErrUnknown, "the disk reported an error"},
+		{"the log can't be synced", nil, &ioSync, store.ErrUnknown, "the disk reported an error"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s, faults := openFaulty(t)
+			mustCommit(t, s, message(key("c"), store.Op{}, opOf(1), 1))
+			faults.onWrite.Store(test.onWrite)
+			faults.onSync.Store(test.onSync)
+			for op := range uint64(3) {
+				_, err := s.Commit(t.Context(), message(key("c"), opOf(1), opOf(100+op), 2))
+				if !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.advice) {
+					t.Fatalf("Commit: got error %v, want %v and %q", err, test.want, test.advice)
+				}
+			}
+			if entries := mustEntries(t, s, key("c")); len(entries) != 1 {
+				t.Errorf("%d entries can be read, want 1", len(entries))
+			}
+			faults.onWrite.Store(nil)
+			faults.onSync.Store(nil)
+			checkGoesOn(t, s)
+		})
+	}
+}
+
+// checkGoesOn checks a store in which write 1 of conversation c was
+// acknowledged, and no other, and which has recovered.
+func checkGoesOn(t *testing.T, s *Store) {
+	t.Helper()
+	mustCommit(t, s, message(key("c"), opOf(1), opOf(2), 2))
+	mustClose(t, s)
+	again := openAt(t, s.path)
+	entries := mustEntries(t, again, key("c"))
+	if len(entries) != 2 || entries[0].ID != "m1" || entries[1].ID != "m2" {
+		t.Errorf("after a restart the transcript is %+v, want m1 and m2", entries)
+	}
+	if got := rows(t, again, "PRAGMA integrity_check"); len(got) != 1 || got[0] != "ok" {
+		t.Errorf("integrity_check: %q", got)
+	}
+}
+
+// A limit on the file's size is a disk that is full in the middle of a
+// statement, not only at the end.
+func TestAFileThatCannotGrow(t *testing.T) {
+	s := openNew(t)
+	mustCommit(t, s, message(key("c"), store.Op{}, opOf(1), 1))
+	pragma(t, s, "PRAGMA max_page_count = 1") // means: as large as it is
+	large := message(key("c"), opOf(1), opOf(3), 2)
+	large.Append[0].Text = strings.Repeat("long ", 10_000)
+	for range 3 {
+		_, err := s.Commit(t.Context(), large)
+		if !errors.Is(err, store.ErrNotApplied) || !strings.Contains(err.Error(), "the disk is full") {
+			t.Fatalf("Commit: got error %v, want ErrNotApplied and advice", err)
+		}
+	}
+	if snapshot, err := s.Load(t.Context(), key("c")); err != nil || snapshot.Op != opOf(1) {
+		t.Errorf("Load: got op %v, %v; want the first write's", snapshot.Op, err)
+	}
+	pragma(t, s, "PRAGMA max_page_count = 1000000")
+	checkGoesOn(t, s)
+}
+
+// pragma runs a statement on the writer's connection.
+func pragma(t *testing.T, s *Store, statement string) {
+	t.Helper()
+	err := s.write(t.Context(), func(db *connection) error { return db.Exec(statement) }, "pragma")
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAReadOnlyFile(t *testing.T) {
+	if os.Getuid() == 0 {
+		t.Skip("root may write to every file; TestAReadOnlyDisk stands in")
+	}
+	path := newPath(t)
+	mustClose(t, openAt(t, path))
+	if err := os.Chmod(path, 0o400); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Open(path, Options{})
+	if err == nil || !strings.Contains(err.Error(), "no permission to write") {
+		t.Errorf("Open: got error %v, want advice about the permission", err)
+	}
+}
+
+// A batch that fails in the middle is rolled back, whether the connection is
+// still good or has to be replaced.
+func TestABatchThatFailsLeavesNothing(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		cause    error
+		replaced bool
+	}{
+		{"the connection is good", sqlite3.CONSTRAINT, false},
+		{"the connection is broken", sqlite3.CORRUPT, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := openNew(t)
+			mustCommit(t, s, message(key("c"), store.Op{}, opOf(1), 1))
+			var used *connection
+			err := s.write(t.Context(), func(db *connection) error {
+				used = db
+				_, err := db.run(deleteEntries, 1)
+				return errors.Join(err, test.cause)
+			}, "fail")
+			if !errors.Is(err, store.ErrNotApplied) || !errors.Is(err, test.cause) {
+				t.Errorf("got error %v, want ErrNotApplied and the cause", err)
+			}
+			mustCommit(t, s, message(key("other"), store.Op{}, opOf(1), 1))
+			checkGoesOn(t, s)
+			if replaced := s.writer.db != used; replaced != test.replaced {
+				t.Errorf("the connection was replaced: %v, want %v", replaced, test.replaced)
+			}
+		})
+	}
+}

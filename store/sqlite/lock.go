@@ -1,0 +1,55 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/onereply/onereply/store"
+)
+
+// lockSuffix names the lock file, which lies beside the database and stays
+// there: removing it would let two processes lock two files of one name. The
+// lock is on the open file, not on its existence, and the operating system
+// gives it back when the process ends, however it ends.
+const lockSuffix = ".lock"
+
+// errLocked is what lockFile returns where somebody else has the lock.
+var errLocked = errors.New("locked")
+
+// lock takes the database for this Store alone, or says who has it.
+func lock(path string) (*os.File, error) {
+	file, err := lockFile(path + lockSuffix)
+	if errors.Is(err, errLocked) {
+		return nil, fmt.Errorf("%s: %w%s: stop that one first, or give this one a file of its own", path, store.ErrInUse, holder(path))
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, fmt.Errorf("no permission to create %s: make its folder writable for this user: %w", path+lockSuffix, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	sign(file)
+	return file, nil
+}
+
+// sign writes the process id into the lock file, for people to read. It is not
+// what locks, so a failure, such as a full disk, is no reason to stop.
+func sign(file *os.File) {
+	if file.Truncate(0) == nil {
+		_, _ = file.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+	}
+}
+
+// holder names the process that has the lock, where that can be read.
+func holder(path string) string {
+	text, err := os.ReadFile(path + lockSuffix)
+	id := strings.TrimSpace(string(text))
+	if _, bad := strconv.Atoi(id); err != nil || bad != nil {
+		return ""
+	}
+	return " (process " + id + ")"
+}

@@ -1,0 +1,161 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+func TestAFileOfANewerSchemaIsLeftAlone(t *testing.T) {
+	path := newPath(t)
+	mustClose(t, openAt(t, path))
+	sqlOn(t, path, fmt.Sprintf("PRAGMA user_version = %d", len(migrations())+1))
+	before := read(t, path)
+	_, err := Open(path, Options{})
+	if !errors.Is(err, store.ErrNewerSchema) {
+		t.Errorf("Open: got error %v, want ErrNewerSchema", err)
+	}
+	if read(t, path) != before {
+		t.Error("Open changed the file")
+	}
+}
+
+// Files of every version that was ever released must open with what they hold.
+func TestMigrationFromEachVersion(t *testing.T) {
+	steps := append(migrations(), "ALTER TABLE entries ADD COLUMN language TEXT")
+	for version := 1; version <= len(steps); version++ {
+		path := newPath(t)
+		old, err := open(path, Options{}, steps[:version])
+		if err != nil {
+			t.Fatalf("version %d: %v", version, err)
+		}
+		mustCommit(t, old, message(key("c"), store.Op{}, opOf(1), 1))
+		mustClose(t, old)
+		migrated, err := open(path, Options{}, steps)
+		if err != nil {
+			t.Fatalf("from version %d: %v", version, err)
+		}
+		if got := len(mustEntries(t, migrated, key("c"))); got != 1 {
+			t.Errorf("from version %d: %d entries, want 1", version, got)
+		}
+		mustCommit(t, migrated, message(key("c"), opOf(1), opOf(2), 2))
+		mustClose(t, migrated)
+		if _, err := open(path, Options{}, steps[:len(steps)-1]); !errors.Is(err, store.ErrNewerSchema) {
+			t.Errorf("an older program: got error %v, want ErrNewerSchema", err)
+		}
+	}
+}
+
+func TestAMigrationThatFailsChangesNothing(t *testing.T) {
+	path := newPath(t)
+	s := openAt(t, path)
+	mustCommit(t, s, message(key("c"), store.Op{}, opOf(1), 1))
+	mustClose(t, s)
+	steps := append(migrations(), "DELETE FROM entries; SELECT * FROM nowhere")
+	if _, err := open(path, Options{}, steps); err == nil || !strings.Contains(err.Error(), "migrate from schema") {
+		t.Fatalf("Open: got error %v, want one about the migration", err)
+	}
+	s = openAt(t, path)
+	if got := len(mustEntries(t, s, key("c"))); got != 1 {
+		t.Errorf("%d entries, want 1: half of a migration was kept", got)
+	}
+}
+
+// A person who opens the file with sqlite3 must understand what is there.
+func TestTheViewsShowWhatWasStored(t *testing.T) {
+	s := openNew(t)
+	mustCommit(t, s, message(key("Chat 17"), store.Op{}, opOf(1), 1))
+	answer := message(key("Chat 17"), opOf(1), opOf(2), 2)
+	answer.Append[0].Kind, answer.Append[0].ID, answer.Append[0].Status = store.Reply, "c/1", turn.ReplyFailed
+	answer.Append[0].Reason = "410 Gone"
+	answer.Append[0].Body = store.Body{Parts: []string{"One.", "Two."}}
+	answer.Settle = []turn.Settle{{Through: 1, Status: turn.InputAnswered, ReplySeq: 2}}
+	answer.Record.Lease = turn.Lease{Holder: "node-1", Nonce: "x"}
+	mustCommit(t, s, answer)
+	want := []string{
+		"support|Chat 17|1|2025-06-15 15:06:40.000|message|m1|answered||Ann|Hello, where is my order 4711? It should have come on Monday.|2",
+		"support|Chat 17|2|2025-06-15 15:06:40.000|reply|c/1|undelivered|410 Gone||[\"One.\",\"Two.\"]|",
+	}
+	if got := rows(t, s, "SELECT * FROM transcript"); !slices.Equal(got, want) {
+		t.Errorf("transcript:\n got %q\nwant %q", got, want)
+	}
+	want = []string{"support|Chat 17|collecting|2025-06-15 15:06:41.502|2|2|0|node-1|"}
+	if got := rows(t, s, "SELECT * FROM waiting"); !slices.Equal(got, want) {
+		t.Errorf("waiting:\n got %q\nwant %q", got, want)
+	}
+}
+
+// rows runs a query and returns its rows as sqlite3 prints them.
+func rows(t *testing.T, s *Store, query string) []string {
+	t.Helper()
+	var lines []string
+	err := s.read(t.Context(), func(db *connection) error {
+		return db.each(func(row *sqlite3.Stmt) error {
+			var columns []string
+			for i := range row.ColumnCount() {
+				columns = append(columns, row.ColumnText(i))
+			}
+			lines = append(lines, strings.Join(columns, "|"))
+			return nil
+		}, query)
+	}, "query")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lines
+}
+
+// Every statement finds its rows through an index; only List may walk one.
+func TestNoStatementScansATable(t *testing.T) {
+	s := openNew(t)
+	for _, query := range []string{
+		findConversation, updateConversation, loadRecord, listConversations, sweepConversations,
+		claimID, unclaimID, insertEntry, changeEntry, settleEntries, markReply, releaseID,
+		entriesForward, entriesBackward, entryByID, armTimer, clearTimer, dueTimers,
+		deleteConversation, deleteEntries, deleteIDs, expireEntries, expireIDs, findForgotten, stillForgotten,
+	} {
+		for _, step := range plan(t, s, query) {
+			if strings.HasPrefix(step, "SCAN") && step != "SCAN CONSTANT ROW" {
+				t.Errorf("%s\n  %s", query, step)
+			}
+		}
+	}
+}
+
+func plan(t *testing.T, s *Store, query string) (steps []string) {
+	t.Helper()
+	err := s.read(t.Context(), func(db *connection) error {
+		return db.each(func(row *sqlite3.Stmt) error {
+			steps = append(steps, row.ColumnText(3))
+			return nil
+		}, "EXPLAIN QUERY PLAN "+query)
+	}, "explain %s", query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return steps
+}
+
+func FuzzCursor(f *testing.F) {
+	f.Add("")
+	f.Add("!")
+	f.Add("bm90IGpzb24")
+	f.Add(place{Active: start, Key: key("c\x00\"é")}.String())
+	f.Fuzz(func(t *testing.T, cursor string) {
+		p, err := parsePlace(cursor)
+		if err != nil {
+			return
+		}
+		again, err := parsePlace(p.String())
+		if err != nil || again.Active != p.Active {
+			t.Errorf("%q: got %+v, then %+v, %v", cursor, p, again, err)
+		}
+	})
+}
