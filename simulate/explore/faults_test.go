@@ -1,0 +1,294 @@
+package explore
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/onereply/onereply/turn"
+)
+
+// seeded is a fault put in on purpose: in the core, as a wrapper around
+// turn.Step, or in the world around it.
+type seeded struct {
+	name   string
+	check  string // the check that must see it
+	step   StepFunc
+	flaws  flaws
+	change func(*Scope) // what the scope needs for it to show
+}
+
+// faultScope is where the seeded faults are looked for.
+func faultScope() Scope {
+	return Scope{
+		Policy: base(turn.Discard),
+		Budget: Budget{Inputs: 2, Redelivered: 1, Faults: 1},
+		Faults: Faults{Store: true, Worker: true, Model: true, Send: true},
+	}
+}
+
+// before patches what Step is given; after patches what it returns.
+func before(patch func(r *turn.Record, e *turn.Event, now *turn.Time, p *turn.Policy)) StepFunc {
+	return func(r turn.Record, e turn.Event, now turn.Time, p turn.Policy) (turn.Record, turn.Effects) {
+		if r.Reply != nil {
+			reply := *r.Reply
+			r.Reply = &reply
+		}
+		patch(&r, &e, &now, &p)
+		return turn.Step(r, e, now, p)
+	}
+}
+
+func after(patch func(was turn.Record, r *turn.Record, e turn.Event, now turn.Time, p turn.Policy)) StepFunc {
+	return func(r turn.Record, e turn.Event, now turn.Time, p turn.Policy) (turn.Record, turn.Effects) {
+		is, effects := turn.Step(r, e, now, p)
+		if effects.Changed {
+			if is.Reply != nil {
+				reply := *is.Reply
+				is.Reply = &reply
+			}
+			patch(r, &is, e, now, p)
+		}
+		return is, effects
+	}
+}
+
+func seededFaults() []seeded {
+	return slices.Concat(coreFaults(), replyFaults(), peopleFaults(), worldFaults())
+}
+
+func coreFaults() []seeded {
+	return []seeded{
+		{name: "the nonce of a result is not compared", check: "P5 fenced", step: before(liveNonce)},
+		{name: "the version is not compared at commit", check: "P2 current", step: before(func(r *turn.Record, e *turn.Event, _ *turn.Time, _ *turn.Policy) {
+			if _, ok := (*e).(turn.Generated); ok {
+				r.Through, r.ThroughSeq, r.Newer = r.Version, r.Seq, 0
+			}
+		})},
+		{name: "newer input does not discard", check: "P2 late", step: before(func(_ *turn.Record, _ *turn.Event, _ *turn.Time, p *turn.Policy) { p.OnNewInput = turn.Finish })},
+		{name: "there is no hard cap", check: "P3 hard cap", step: before(func(_ *turn.Record, _ *turn.Event, _ *turn.Time, p *turn.Policy) { p.MaxWait = time.Hour }), change: func(s *Scope) { s.Budget.Inputs = 3 }},
+		{name: "each input starts the window again", check: "P3 hard cap", step: after(windowAgain), change: func(s *Scope) { s.Budget.Inputs, s.Budget.Faults = 3, 0 }},
+		{name: "the bound on discards is never reached", check: "P3 bound", step: before(func(_ *turn.Record, _ *turn.Event, _ *turn.Time, p *turn.Policy) { p.MaxDiscards = 1000 }), change: func(s *Scope) { s.Policy.MaxDiscards = 0 }},
+		{name: "a discard forgets the discards before it", check: "P3 bound", step: after(func(was turn.Record, r *turn.Record, e turn.Event, _ turn.Time, _ turn.Policy) {
+			if r.Discards > was.Discards {
+				r.Discards = 0
+			}
+		}), change: func(s *Scope) { s.Budget = Budget{Inputs: 3} }},
+		{name: "a wake-up does not look at the due time", check: "P2 due", step: before(func(r *turn.Record, e *turn.Event, now *turn.Time, _ *turn.Policy) {
+			if _, ok := (*e).(turn.Wake); ok && r.Phase == turn.Collecting {
+				r.Due = min(r.Due, *now)
+			}
+		})},
+		{name: "a failed attempt is tried again at once", check: "P2 due", step: after(func(_ turn.Record, r *turn.Record, e turn.Event, now turn.Time, _ turn.Policy) {
+			if _, ok := e.(turn.GenerateFailed); ok && r.Phase == turn.Collecting {
+				r.Due, r.NotBefore = now, 0
+			}
+		})},
+		{name: "a held lease is taken over", check: "P5 lease", step: before(func(_ *turn.Record, e *turn.Event, _ *turn.Time, _ *turn.Policy) {
+			if wake, ok := (*e).(turn.Wake); ok {
+				wake.Alone = true
+				*e = wake
+			}
+		})},
+		{name: "a reply is withdrawn after an unknown send", check: "P7 withdrawn", step: before(func(r *turn.Record, _ *turn.Event, _ *turn.Time, _ *turn.Policy) {
+			if r.Reply != nil {
+				r.Reply.Unsure = false
+			}
+		})},
+		{name: "a retry sends what was delivered again", check: "P7 once", step: after(func(was turn.Record, r *turn.Record, e turn.Event, _ turn.Time, _ turn.Policy) {
+			if _, ok := e.(turn.Sent); ok && r.Reply != nil && was.Reply != nil {
+				r.Reply.Done = was.Reply.Done
+			}
+		}), flaws: flaws{resendDelivered: true}, change: func(s *Scope) { s.MaxParts = 2 }},
+		{name: "the policy to hold is not obeyed", check: "P7 once", step: before(func(_ *turn.Record, _ *turn.Event, _ *turn.Time, p *turn.Policy) { p.ResendUnknown = true }), change: func(s *Scope) { s.Policy.ResendUnknown = false }},
+		{name: "an edit does not count as input", check: "P4 version", step: after(func(was turn.Record, r *turn.Record, e turn.Event, _ turn.Time, _ turn.Policy) {
+			if _, ok := e.(turn.Edit); ok {
+				r.Version = was.Version
+			}
+		}), change: func(s *Scope) { s.Edits = true }},
+		{name: "the end of a turn goes idle over newer input", check: "turn.Check", step: after(func(was turn.Record, r *turn.Record, e turn.Event, _ turn.Time, _ turn.Policy) {
+			if _, ok := e.(turn.Sent); ok && r.Phase == turn.Collecting {
+				r.Phase, r.Due = turn.Idle, 0
+			}
+		})},
+		{name: "the end of a turn settles newer input too", check: "P3 stranded", step: after(func(was turn.Record, r *turn.Record, e turn.Event, _ turn.Time, _ turn.Policy) {
+			if _, ok := e.(turn.Sent); ok && r.Phase == turn.Collecting {
+				*r = turn.Record{Schema: r.Schema, Phase: turn.Idle, Version: r.Version, Answered: r.Version, Turn: r.Turn, Token: r.Token, Seq: r.Seq, AfterSeq: r.Seq}
+			}
+		})},
+		{name: "a renewal overwrites an input", check: "P4 version", step: after(func(was turn.Record, r *turn.Record, e turn.Event, _ turn.Time, _ turn.Policy) {
+			if _, ok := e.(turn.Renew); ok && r.Phase == turn.Generating {
+				r.Version, r.Pending, r.Newer, r.NewerSince = r.Through, r.Pending-r.Newer, 0, 0
+			}
+		})},
+		{name: "a worker that was lost while it sent counts as one that did not send", check: "P7 withdrawn", step: after(func(was turn.Record, r *turn.Record, e turn.Event, _ turn.Time, _ turn.Policy) {
+			if _, ok := e.(turn.Wake); ok && was.Reply != nil && r.Reply != nil {
+				r.Reply.Unsure = false
+			}
+		}), change: func(s *Scope) { s.Budget.Faults = 2; s.Faults.Store = false; s.Faults.Model = false }},
+	}
+}
+
+// replyFaults are in what happens to a committed reply.
+func replyFaults() []seeded {
+	twoParts := func(s *Scope) { s.MaxParts = 2 }
+	return []seeded{
+		{name: "the second part goes out first", check: "P7 order", flaws: flaws{lastPartFirst: true}, change: twoParts},
+		{name: "a reply counts as sent after its first part", check: "P7 sent", step: before(func(r *turn.Record, e *turn.Event, _ *turn.Time, _ *turn.Policy) {
+			if _, ok := (*e).(turn.Sent); ok && r.Reply != nil {
+				r.Reply.Parts = r.Reply.Done + 1
+			}
+		}), change: twoParts},
+		{name: "a reply that was sent settles nothing", check: "P1 one reply", step: settlesNothing, change: func(s *Scope) { s.Budget.Inputs = 1 }},
+		{name: "a reply settles what it never saw", check: "P3 answered", step: settling(func(s *turn.Settle, r turn.Record) { s.Through = r.Version })},
+		{name: "inputs are closed instead of answered", check: "P3 closed", step: settling(func(s *turn.Settle, _ turn.Record) { s.Status, s.ReplySeq = turn.InputClosed, 0 })},
+		{name: "inputs are set aside after a reply", check: "P3 aside", step: settling(func(s *turn.Settle, _ turn.Record) { s.Status, s.ReplySeq = turn.InputFailed, 0 })},
+		{name: "an input during a send is not counted", check: "P3 counted", step: after(func(was turn.Record, r *turn.Record, e turn.Event, _ turn.Time, _ turn.Policy) {
+			if _, ok := e.(turn.Message); ok && r.Phase == turn.Sending {
+				r.Pending, r.Newer, r.NewerSince = was.Pending, was.Newer, was.NewerSince
+			}
+		})},
+		{name: "a renewal starts the responder again", check: "P5 single flight", step: func(r turn.Record, e turn.Event, now turn.Time, p turn.Policy) (turn.Record, turn.Effects) {
+			is, effects := turn.Step(r, e, now, p)
+			if _, ok := e.(turn.Renew); ok && is.Phase == turn.Generating && effects.Changed {
+				effects.Actions = append(effects.Actions, turn.Run{Lease: is.Lease, Through: is.Through})
+			}
+			return is, effects
+		}},
+	}
+}
+
+// settling patches what the end of a reply settles.
+func settling(patch func(*turn.Settle, turn.Record)) StepFunc {
+	return func(r turn.Record, e turn.Event, now turn.Time, p turn.Policy) (turn.Record, turn.Effects) {
+		is, effects := turn.Step(r, e, now, p)
+		if _, ok := e.(turn.Sent); ok {
+			for i := range effects.Settles {
+				patch(&effects.Settles[i], is)
+			}
+		}
+		return is, effects
+	}
+}
+
+// settlesNothing keeps the inputs of a reply that was sent, and answers them
+// again.
+func settlesNothing(r turn.Record, e turn.Event, now turn.Time, p turn.Policy) (turn.Record, turn.Effects) {
+	is, effects := turn.Step(r, e, now, p)
+	if _, ok := e.(turn.Sent); ok && effects.Changed && is.Reply == nil {
+		effects.Settles = nil
+		is = r
+		is.Phase, is.Reply, is.Lease = turn.Collecting, nil, turn.Lease{}
+		is.WindowStart, is.Due = now, now
+	}
+	return is, effects
+}
+
+// peopleFaults are in what people ask for.
+func peopleFaults() []seeded {
+	return []seeded{
+		{name: "a pause does not end the attempt", check: "turn.Check", step: func(r turn.Record, e turn.Event, now turn.Time, p turn.Policy) (turn.Record, turn.Effects) {
+			if _, ok := e.(turn.Pause); ok && r.Phase == turn.Generating {
+				r.OnHold = true
+				return r, turn.Effects{Outcome: turn.Done, Changed: true}
+			}
+			return turn.Step(r, e, now, p)
+		}, change: func(s *Scope) { s.Budget.Pauses = 1 }},
+		{name: "the next part of a reply goes out under a pause", check: "P7 pause", step: func(r turn.Record, e turn.Event, now turn.Time, p turn.Policy) (turn.Record, turn.Effects) {
+			if sent, ok := e.(turn.Sent); ok && r.OnHold && r.Reply != nil {
+				r.OnHold = false
+				r, effects := turn.Step(r, sent, now, p)
+				r.OnHold = true
+				return r, effects
+			}
+			return turn.Step(r, e, now, p)
+		}, change: func(s *Scope) { s.Budget.Pauses, s.MaxParts = 1, 2 }},
+		{name: "a wake-up starts an attempt under a pause", check: "P2 pause", step: func(r turn.Record, e turn.Event, now turn.Time, p turn.Policy) (turn.Record, turn.Effects) {
+			held := r.OnHold
+			if _, ok := e.(turn.Wake); ok {
+				r.OnHold = false
+			}
+			is, effects := turn.Step(r, e, now, p)
+			if held && effects.Changed {
+				is.OnHold = true
+			}
+			return is, effects
+		}, change: func(s *Scope) { s.Budget.Pauses = 1 }},
+		{name: "a person's reply is stored and never queued", check: "P7 forgotten", step: after(func(_ turn.Record, r *turn.Record, e turn.Event, _ turn.Time, _ turn.Policy) {
+			if _, ok := e.(turn.HumanReply); ok && r.Reply != nil && r.Reply.Kind == turn.ReplyHuman {
+				r.Phase, r.Reply, r.Answered = turn.Idle, nil, r.Version
+			}
+		}), change: func(s *Scope) { s.Budget.Humans = 1 }},
+		{name: "a seal is forgotten", check: "P2 seal", step: before(func(r *turn.Record, e *turn.Event, _ *turn.Time, _ *turn.Policy) {
+			if _, ok := (*e).(turn.Generated); ok {
+				r.Sealed = false
+			}
+		}), change: func(s *Scope) { s.Budget.Seals = 1 }},
+	}
+}
+
+// liveNonce gives each result the nonce of the live lease.
+func liveNonce(r *turn.Record, e *turn.Event, _ *turn.Time, _ *turn.Policy) {
+	switch event := (*e).(type) {
+	case turn.Generated:
+		event.Nonce = r.Lease.Nonce
+		*e = event
+	case turn.Sent:
+		event.Nonce = r.Lease.Nonce
+		*e = event
+	case turn.Renew:
+		event.Nonce = r.Lease.Nonce
+		*e = event
+	}
+}
+
+// windowAgain restarts the hard cap with each input.
+func windowAgain(_ turn.Record, r *turn.Record, e turn.Event, now turn.Time, p turn.Policy) {
+	if _, ok := e.(turn.Message); ok && r.Phase == turn.Collecting {
+		r.WindowStart = now
+		r.Due = max(min(r.QuietUntil, now.Add(p.MaxWait)), r.NotBefore)
+	}
+}
+
+func worldFaults() []seeded {
+	return []seeded{
+		{name: "a plain write instead of the compare-and-swap", check: "P4 version", flaws: flaws{plainWrite: true}},
+		{name: "a repeated id is found after the version grew", check: "P4 version", flaws: flaws{dedupeAfterBump: true}},
+		{name: "the end of a turn overwrites the timer", check: "P6 timer", flaws: flaws{timerCleared: true}},
+		{name: "a stale fire deletes the timer", check: "P6 timer", flaws: flaws{staleFireClears: true}},
+		{name: "timers live in memory only", check: "P3 rest", flaws: flaws{timerInMemory: true}},
+		{name: "the prompt is read at the end of the attempt", check: "P1 covers", flaws: flaws{promptReadLate: true}, change: func(s *Scope) { s.Policy.OnNewInput = turn.Finish }},
+		{name: "what a reply covers is computed at commit", check: "P1 covers", flaws: flaws{coversAtCommit: true}, change: func(s *Scope) { s.Policy.OnNewInput = turn.Finish }},
+		{name: "a lease is judged by the local wall clock", check: "P2 due", flaws: flaws{localClock: 2 * Tick}},
+		{name: "a send does not look at its lease", check: "P5 fenced send", flaws: flaws{sendUnchecked: true}},
+		{name: "a send that timed out is taken for failed", check: "P7 once", flaws: flaws{unknownIsFailure: true}, change: func(s *Scope) { s.Budget.Inputs = 1 }},
+		{name: "a write of unknown outcome is taken for applied", check: "P4 lost", flaws: flaws{unknownIsOK: true}},
+		{name: "the caller is answered before the write", check: "P4 lost", flaws: flaws{ackBeforeWrite: true}},
+	}
+}
+
+// TestSeededFaults shows that the checks can fail: each fault is caught, and
+// by the check that is meant for it. With -v it prints the table.
+func TestSeededFaults(t *testing.T) {
+	table := "| fault | caught by | after states | moves of the shortest sequence |\n| --- | --- | --- | --- |\n"
+	for _, fault := range seededFaults() {
+		scope := faultScope()
+		scope.Name, scope.Step, scope.flaws = fault.name, fault.step, fault.flaws
+		if fault.change != nil {
+			fault.change(&scope)
+		}
+		report, err := Run(t.Context(), scope, nil)
+		var violation *Violation
+		if !errors.As(err, &violation) {
+			t.Errorf("%s: nothing saw it: %v %v", fault.name, report, err)
+			continue
+		}
+		if violation.Check != fault.check {
+			t.Errorf("%s: %s saw it, not %s:\n%v", fault.name, violation.Check, fault.check, violation)
+		}
+		table += fmt.Sprintf("| %s | %s | %d | %d |\n", fault.name, violation.Check, report.States, len(violation.Trace))
+	}
+	t.Log("\n" + table)
+}

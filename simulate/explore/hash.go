@@ -1,0 +1,357 @@
+package explore
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"slices"
+	"time"
+
+	"github.com/onereply/onereply/turn"
+)
+
+// digest names a state. Two states with one digest have the same future.
+type digest [16]byte
+
+// encoder writes what the future depends on, and nothing else: times relative
+// to now and cut off where only "past" matters; of nonces, whether they are
+// the live one, and which are the same; of writes on their way, whether they still fit.
+type encoder struct {
+	w      *world
+	out    []byte
+	one    [2][]byte // what was written of each worker
+	fenced []string  // the dead nonces of a worker, in order of appearance
+}
+
+func (e *encoder) digest(w *world) digest {
+	e.w, e.out, e.fenced = w, e.out[:0], e.fenced[:0]
+	e.record(w.store.record)
+	e.storage()
+	e.ledger()
+	b := w.left
+	e.small(int(b.Inputs), int(b.Redelivered), int(b.Pauses), int(b.Humans), int(b.Nudges), int(b.Seals), int(b.Faults))
+	e.small(len(w.orphans))
+	for _, t := range w.orphans {
+		e.task(t)
+	}
+	e.workers()
+	sum := sha256.Sum256(e.out)
+	return digest(sum[:16])
+}
+
+// workers are interchangeable, unless their clocks differ.
+func (e *encoder) workers() {
+	for i := range e.w.workers {
+		e.one[i] = e.workerAlone(e.one[i], &e.w.workers[i])
+	}
+	first, second := 0, 1
+	if e.w.scope.flaws.localClock == 0 && bytes.Compare(e.one[0], e.one[1]) > 0 {
+		first, second = 1, 0
+	}
+	e.out = append(append(e.out, e.one[first]...), e.one[second]...)
+}
+
+func (e *encoder) workerAlone(buffer []byte, k *worker) []byte {
+	kept := e.out
+	e.out, e.fenced = buffer[:0], e.fenced[:0]
+	e.flag(k.frozen)
+	e.small(len(k.tasks), len(k.jobs))
+	for _, t := range k.tasks {
+		e.task(t)
+	}
+	for _, j := range k.jobs {
+		e.job(j)
+	}
+	buffer, e.out = e.out, kept
+	return buffer
+}
+
+// alike reports whether both workers have empty memories, so that only one of
+// them needs to be tried.
+func (w *world) alike() bool {
+	a, b := &w.workers[0], &w.workers[1]
+	return w.scope.flaws.localClock == 0 && a.idle() && b.idle() && a.frozen == b.frozen
+}
+
+func (e *encoder) small(values ...int) {
+	for _, v := range values {
+		e.out = append(e.out, byte(v))
+	}
+}
+
+func (e *encoder) wide(v uint32) { e.out = append(e.out, byte(v), byte(v>>8), byte(v>>16)) }
+
+func (e *encoder) flag(v bool) {
+	if v {
+		e.small(1)
+		return
+	}
+	e.small(0)
+}
+
+// time writes t relative to now; what lies further back than past is all one.
+func (e *encoder) time(t turn.Time, past time.Duration) {
+	if t == 0 {
+		e.small(255)
+		return
+	}
+	e.small(100 + int(max(t.Sub(e.w.now), -past)/Tick))
+}
+
+func (e *encoder) nonce(nonce string) {
+	switch nonce {
+	case "":
+		e.small(0)
+	case e.w.store.record.Lease.Nonce:
+		e.small(1)
+	default:
+		e.small(2 + e.fencedIndex(nonce))
+	}
+}
+
+func (e *encoder) fencedIndex(nonce string) int {
+	i := slices.Index(e.fenced, nonce)
+	if i < 0 {
+		i = len(e.fenced)
+		e.fenced = append(e.fenced, nonce)
+	}
+	return i
+}
+
+func (e *encoder) record(r turn.Record) {
+	p := e.w.scope.Policy
+	e.text(string(r.Phase))
+	e.flag(r.OnHold)
+	e.flag(r.Retouched)
+	e.flag(r.Sealed)
+	e.small(int(r.Version), int(r.Answered), r.Pending, int(r.Through), r.Newer, r.Media)
+	e.small(r.Discards, r.Attempts, r.Outages, e.place(r.ThroughSeq), e.place(r.AfterSeq))
+	e.time(r.WindowStart, max(p.MaxWait, p.MediaWait))
+	e.time(r.NewerSince, max(p.MaxWait, p.MediaWait))
+	for _, t := range [...]turn.Time{r.QuietUntil, r.MediaUntil, r.NotBefore, r.Due, r.Lease.Expires} {
+		e.time(t, 0)
+	}
+	e.nonce(r.Lease.Nonce)
+	e.flag(r.Reply != nil)
+	if r.Reply != nil {
+		e.reply(*r.Reply)
+	}
+	e.small(len(r.Queue))
+	for _, q := range r.Queue {
+		e.reply(q)
+	}
+	e.flag(r.Aside != nil)
+	if a := r.Aside; a != nil {
+		e.small(int(a.Answered), int(a.Through), e.place(a.AfterSeq), a.Pending)
+	}
+}
+
+func (e *encoder) reply(r turn.Reply) {
+	e.small(e.place(r.Seq), int(r.Through), int(r.From), e.place(r.AfterSeq), e.place(r.ThroughSeq))
+	e.small(r.Parts, r.Done, r.Tries)
+	e.text(r.Kind)
+	e.flag(r.Sealed)
+	e.flag(r.Late)
+	e.flag(r.Unsure)
+	e.time(r.Since, e.w.scope.Policy.RetryFor)
+	e.time(r.RetryAt, 0)
+}
+
+// text writes a name, with an end.
+func (e *encoder) text(name string) {
+	e.out = append(append(e.out, name...), 0)
+}
+
+// place is a sequence as the number of messages up to it: replies take up
+// sequences too, and nobody asks for those of settled ones.
+func (e *encoder) place(seq int64) int {
+	place := 0
+	for _, m := range e.w.store.messages {
+		if m.seq <= seq {
+			place++
+		}
+	}
+	return place
+}
+
+func (e *encoder) storage() {
+	s := &e.w.store
+	e.time(s.timer, 0)
+	e.flag(s.claimed)
+	for _, m := range s.messages {
+		e.message(m)
+	}
+	for _, r := range s.replies {
+		if e.writes(r) {
+			e.text(string(r.status))
+			e.text(r.kind)
+			e.wide(uint32(r.covers))
+			e.small(r.parts, int(r.delivered[0]), int(r.delivered[1]), int(r.human))
+			e.flag(r.doubtful)
+		}
+		if r.human != 0 {
+			e.small(200 + int(r.human))
+		}
+	}
+}
+
+// open is the set of inputs that a reply may still answer. What was delivered
+// of others is done with.
+func (e *encoder) open() inputs {
+	var set inputs
+	if e.w.store.record.Phase == turn.Generating {
+		set = e.w.ledger.answering
+	}
+	for _, m := range e.w.store.messages {
+		if m.status == turn.InputPending || m.status == turn.InputFailed {
+			set |= input(m.version) | input(m.was)
+		}
+	}
+	for _, r := range e.w.store.replies {
+		if e.writes(r) {
+			set |= r.covers
+		}
+	}
+	return set
+}
+
+// writes reports whether a reply is part of what is written: it is on its way.
+func (e *encoder) writes(r reply) bool {
+	return r.status == turn.ReplyCommitted || e.wanted(r.seq)
+}
+
+// wanted reports whether a worker still has the reply in its hands, or will
+// when an answer arrives.
+func (e *encoder) wanted(seq int64) bool {
+	for i := range e.w.workers {
+		for _, j := range e.w.workers[i].jobs {
+			if j.send && j.seq == seq {
+				return true
+			}
+		}
+		for _, t := range e.w.workers[i].tasks {
+			if t.sends(seq) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (t *task) sends(seq int64) bool {
+	for _, action := range t.write.effects.Actions {
+		if a, ok := action.(turn.Send); ok && t.stage != onWire && a.Reply.Seq == seq {
+			return true
+		}
+	}
+	return false
+}
+
+// message writes an entry. Of a settled one only that it is settled matters:
+// nothing can touch it any more, unless it was set aside.
+func (e *encoder) message(m message) {
+	e.small(int(m.id))
+	if m.status != turn.InputPending && m.status != turn.InputFailed {
+		e.settled(m)
+		return
+	}
+	e.small(int(m.version), int(m.was), int(m.edit))
+	e.flag(m.media)
+	e.flag(m.status == turn.InputFailed)
+	e.time(m.since, e.w.scope.Policy.MaxWait)
+}
+
+// settled writes a message that nothing can touch any more. When it was
+// deleted under an attempt that never saw it, it still counts for the window.
+func (e *encoder) settled(m message) {
+	e.small(0)
+	r := e.w.store.record
+	if m.status == turn.InputDeleted && m.version > r.Through && r.Phase != turn.Idle {
+		e.time(m.since, e.w.scope.Policy.MaxWait)
+	}
+}
+
+func (e *encoder) ledger() {
+	l, p := &e.w.ledger, e.w.scope.Policy
+	e.small(int(l.messages), int(l.changes), int(l.humans), l.discards)
+	e.flag(l.closed)
+	e.flag(l.sealed && e.w.store.record.Phase == turn.Generating)
+	e.wide(uint32(l.delivered & e.open()))
+	if e.w.store.record.Phase == turn.Generating {
+		e.wide(uint32(l.answering))
+		e.wide(uint32(l.removed & l.answering))
+	}
+	e.time(l.windowFrom, max(p.MaxWait, p.MediaWait))
+	e.time(l.earliest, max(p.MaxWait, p.MediaWait))
+	e.time(l.quietUntil, 0)
+	e.time(l.notBefore, 0)
+}
+
+// job writes work under a lease. Of what is fenced only that it is there
+// matters.
+func (e *encoder) job(j job) {
+	e.flag(j.send)
+	e.nonce(j.nonce)
+	e.time(j.expires, 0)
+	e.flag(j.begun)
+	if j.send {
+		e.small(int(j.part))
+		e.replyIndex(j.seq)
+		return
+	}
+	if j.nonce == e.w.store.record.Lease.Nonce {
+		e.wide(uint32(j.saw))
+		e.flag(j.cancelled)
+	}
+}
+
+// replyIndex names a reply by its place among those that are written.
+func (e *encoder) replyIndex(seq int64) {
+	place := 0
+	for _, r := range e.w.store.replies {
+		if r.seq < seq && e.writes(r) {
+			place++
+		}
+	}
+	e.small(place)
+}
+
+// task writes a request under way, and of its write what may still come of it.
+func (e *encoder) task(t task) {
+	q := t.request
+	e.small(int(q.kind), int(q.message), int(q.number), q.part, q.parts, int(t.stage))
+	e.nonce(q.nonce)
+	e.wide(uint32(q.covers))
+	e.flag(q.media)
+	switch t.stage {
+	case onWire:
+		e.flag(t.write.expect == e.w.store.op)
+		e.time(t.write.real, 100*Tick)
+		if e.w.scope.flaws.plainWrite {
+			e.record(t.write.record)
+		}
+	default:
+		e.flag(t.write.op == e.w.store.op)
+		e.follows(t.write)
+	}
+}
+
+// follows writes what a write that was applied asks its worker to do.
+func (e *encoder) follows(x write) {
+	e.text(string(x.effects.Outcome))
+	e.time(x.record.Lease.Expires, 0)
+	for _, action := range x.effects.Actions {
+		switch a := action.(type) {
+		case turn.Run:
+			e.small(1, int(a.Through))
+			e.nonce(a.Lease.Nonce)
+		case turn.Send:
+			e.small(2, a.Reply.Done)
+			e.replyIndex(a.Reply.Seq)
+			e.nonce(a.Lease.Nonce)
+		case turn.Cancel:
+			e.small(3)
+			e.nonce(a.Nonce)
+			e.text(a.Reason)
+		}
+	}
+}

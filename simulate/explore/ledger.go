@@ -1,0 +1,147 @@
+package explore
+
+import "github.com/onereply/onereply/turn"
+
+// ledger is what an onlooker remembers in order to judge. It is kept from
+// what is visible (who wrote what and when, what was answered to whom, what
+// the channel delivered), not from the counters of the record.
+type ledger struct {
+	messages     uint8  // ids given out by people
+	changes      uint8  // edits and deletions asked for
+	humans       uint8  // replies and closings asked for by a person
+	acknowledged uint16 // by message id: the sender was told that it is durable
+	accepted     int64  // inputs written
+	delivered    inputs // inputs covered by a reply that reached the person
+	answering    inputs // what waited when the live attempt began
+	removed      inputs // inputs that their author deleted
+	sealed       bool   // the agent of the live attempt was told that it can't be discarded
+	closed       bool   // a person closed what waited, or answered it
+	discards     int    // attempts of this turn thrown away because of newer input
+
+	windowFrom turn.Time // what the hard cap counts from
+	earliest   turn.Time // the same, where inputs that were deleted again count too
+	quietUntil turn.Time // the last input and its quiet time
+	notBefore  turn.Time // the end of the shortest back-off
+}
+
+// note takes a committed write into the ledger.
+func (l *ledger) note(w *world, q request, x write, before *storage) {
+	was, is := before.record, w.store.record
+	if accepts(q, x) {
+		l.accepted++
+	}
+	if was.Turn != is.Turn {
+		l.discards, l.notBefore = 0, 0
+	}
+	if x.effects.Outcome == turn.Discarded {
+		l.discards++
+	}
+	if q.kind == remove {
+		l.removed |= input(before.message(q.message).version) | input(before.message(q.message).was)
+	}
+	if attemptBegan(q, was, is) {
+		l.answering, l.sealed = before.waiting(), false
+	}
+	if q.kind == seal {
+		l.sealed = true
+	}
+	l.noteQuiet(w, q, x, before)
+	if is.Phase == turn.Collecting {
+		l.noteWindow(q, x, was, &w.store)
+	}
+	l.noteDoubt(w, q, was)
+}
+
+// accepts reports whether the write took an input in.
+func accepts(q request, x write) bool {
+	return x.effects.AppendInput && !q.repeated || q.kind == edit || q.kind == remove
+}
+
+// attemptBegan reports whether the write took the lease for an attempt.
+func attemptBegan(q request, was, is turn.Record) bool {
+	return is.Phase == turn.Generating && took(q, was, is)
+}
+
+// took reports whether the write took the lease.
+func took(q request, was, is turn.Record) bool {
+	return is.Lease.Nonce != "" && is.Lease.Nonce == q.nonce && was.Lease.Nonce != q.nonce
+}
+
+// noteQuiet keeps the quiet time and the back-off.
+func (l *ledger) noteQuiet(w *world, q request, x write, before *storage) {
+	quiet := x.at.Add(w.scope.Policy.Debounce)
+	switch q.kind {
+	case receive, remove:
+		l.quietUntil = quiet
+	case edit:
+		if !before.message(q.message).media {
+			l.quietUntil = quiet
+		}
+	case typing:
+		l.quietUntil = max(l.quietUntil, x.at.Add(Tick))
+	case flush:
+		l.notBefore = 0
+		l.quietUntil = min(l.quietUntil, x.at)
+	case modelFailed, modelOut:
+		l.notBefore = x.at.Add(Tick)
+		l.endQuiet(w, x)
+	case modelRejected, interrupted, handBack:
+		l.endQuiet(w, x)
+	case requeue, resume, resumeClosing:
+		l.quietUntil = min(l.quietUntil, x.at)
+	}
+}
+
+// endQuiet is a try of the same inputs, which were quiet before.
+func (l *ledger) endQuiet(w *world, x write) {
+	if w.store.waiting() == l.answering {
+		l.quietUntil = min(l.quietUntil, x.at)
+	}
+}
+
+// noteWindow keeps what the hard cap counts from: the first waiting input; a
+// discard, a resume, a withdrawal; across a take-over what it was.
+func (l *ledger) noteWindow(q request, x write, was turn.Record, s *storage) {
+	switch {
+	case was.Phase == turn.Collecting && q.kind != resume:
+	case was.Phase == turn.Generating && (q.kind == wake || q.kind == claim) && was.Turn == s.record.Turn:
+	case was.Reply != nil && s.reply(was.Reply.Seq).status != turn.ReplyWithdrawn && s.reply(was.Reply.Seq).status != turn.ReplyFailed,
+		(q.kind == generated || q.kind == remove) && was.Turn != s.record.Turn,
+		q.kind == wake, q.kind == claim:
+		l.windowFrom, l.earliest = s.oldest(was.Through, false), s.oldest(was.Through, true)
+	default:
+		l.windowFrom, l.earliest = 0, 0
+	}
+	if l.windowFrom == 0 {
+		l.windowFrom, l.earliest = x.at, x.at
+	}
+}
+
+// oldest is when the first input after through was accepted, of those that
+// wait, or also of those that were deleted.
+func (s *storage) oldest(through int64, deleted bool) turn.Time {
+	var at turn.Time
+	for _, m := range s.messages {
+		counts := m.status == turn.InputPending || deleted && m.status == turn.InputDeleted
+		if counts && m.version > through && (at == 0 || m.since < at) {
+			at = m.since
+		}
+	}
+	return at
+}
+
+// noteDoubt remembers when nobody can know whether a part was delivered, and
+// forgets it with the next part.
+func (l *ledger) noteDoubt(w *world, q request, was turn.Record) {
+	is := w.store.record
+	if was.Reply == nil || is.Reply == nil || was.Reply.Seq != is.Reply.Seq {
+		return
+	}
+	r := w.store.reply(is.Reply.Seq)
+	switch {
+	case was.Reply.Done != is.Reply.Done:
+		r.doubtful = false
+	case was.Lease.Nonce != "" && took(q, was, is):
+		r.doubtful = true // its holder was lost while it sent
+	}
+}

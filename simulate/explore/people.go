@@ -1,0 +1,108 @@
+package explore
+
+import "fmt"
+
+// maxMessages bounds the messages of a path.
+const maxMessages = 4
+
+// peopleMoves are what people can do, at the node i.
+func (w *world) peopleMoves(list []move, i uint8) []move {
+	ask := func(q kind, target int) {
+		list = w.answers(list, move{action: people, worker: i, choice: uint8(q), index: uint8(target)})
+	}
+	if w.left.Inputs > 0 {
+		list = w.inputMoves(list, i)
+	}
+	if w.left.Redelivered > 0 {
+		for id := 1; id <= int(w.ledger.messages); id++ {
+			list = w.answers(list, move{action: people, worker: i, choice: uint8(receive), index: uint8(id)})
+		}
+	}
+	r := w.store.record
+	if w.left.Pauses > 0 && !r.OnHold && r.Exists() {
+		ask(pause, 0)
+	}
+	if r.OnHold {
+		ask(resume, 0)
+		ask(resumeClosing, 0)
+	}
+	if w.left.Humans > 0 && r.Exists() {
+		ask(human, 0)
+		ask(closing, 0)
+	}
+	if w.left.Nudges > 0 && r.Exists() {
+		ask(flush, 0)
+		ask(typing, 0)
+		ask(requeue, 0)
+	}
+	return list
+}
+
+func (w *world) inputMoves(list []move, i uint8) []move {
+	m := move{action: people, worker: i}
+	if w.ledger.messages < maxMessages {
+		m.choice = uint8(receive)
+		list = w.answers(list, m)
+	}
+	if !w.scope.Edits {
+		return list
+	}
+	for _, entry := range w.store.messages {
+		m.index = entry.id
+		m.choice = uint8(edit)
+		list = w.answers(list, m)
+		m.choice = uint8(remove)
+		list = w.answers(list, m)
+	}
+	return list
+}
+
+// ask carries out what somebody outside asks for.
+func (w *world) ask(m move) {
+	q := request{kind: kind(m.choice), message: m.index}
+	switch q.kind {
+	case receive:
+		w.askMessage(&q)
+	case edit, remove:
+		w.left.Inputs--
+		w.ledger.changes++
+		q.number = w.ledger.changes
+	case pause:
+		w.left.Pauses--
+	case human, closing:
+		w.left.Humans--
+		w.ledger.humans++
+		q.number = w.ledger.humans
+		w.ledger.closed = true
+	case resumeClosing:
+		w.ledger.closed = true
+	case flush, typing, requeue:
+		w.left.Nudges--
+	}
+	w.apply(int(m.worker), q, m.answer)
+}
+
+// askMessage sends a new message, or one that was sent before again.
+func (w *world) askMessage(q *request) {
+	q.media = w.scope.Media
+	if q.message != 0 {
+		w.left.Redelivered--
+		return
+	}
+	w.left.Inputs--
+	w.ledger.messages++
+	q.message = w.ledger.messages
+}
+
+func (w *world) describeRequest(m move) string {
+	q := kind(m.choice)
+	switch {
+	case q == receive && m.index == 0:
+		return fmt.Sprintf("message m%d arrives", w.ledger.messages+1)
+	case q == receive:
+		return fmt.Sprintf("message m%d arrives again", m.index)
+	case q == edit || q == remove:
+		return fmt.Sprintf("%v of m%d", q, m.index)
+	}
+	return q.String()
+}

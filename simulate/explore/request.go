@@ -1,0 +1,160 @@
+package explore
+
+import (
+	"strconv"
+
+	"github.com/onereply/onereply/turn"
+)
+
+// kind is what a worker is asked to apply.
+type kind uint8
+
+const (
+	receive kind = iota
+	edit
+	remove
+	typing
+	flush
+	requeue
+	pause
+	resume
+	resumeClosing
+	closing
+	human
+	// From here on: by the workers themselves.
+	wake
+	claim
+	renew
+	handBack
+	seal
+	interrupted
+	generated
+	modelFailed
+	modelRejected
+	modelOut
+	sent
+	sendFailed
+	sendRefused
+	sendUnknown
+)
+
+var kindNames = [...]string{
+	"message", "edit", "delete", "typing", "flush", "requeue", "pause", "resume", "resume and close", "close",
+	"a person's reply", "wake-up", "claim and wake-up", "renew", "hand back", "seal", "interrupted", "generated",
+	"the model failed", "the model rejected it", "the model is out of reach", "sent", "send failed",
+	"send refused for good", "send with unknown outcome",
+}
+
+func (k kind) String() string { return kindNames[k] }
+
+// fromClient reports whether somebody outside waits for the answer.
+func (k kind) fromClient() bool { return k <= human }
+
+// request is what a worker applies to the conversation, as often as it takes.
+type request struct {
+	kind     kind
+	message  uint8  // of an input: the message's id
+	number   uint8  // of an edit, or of a person's reply: which one
+	nonce    string // of the lease that it comes from, or takes
+	token    int64  // of a seal
+	part     int    // of a send's result
+	parts    int    // of a reply
+	covers   inputs // of a reply: what its prompt held
+	media    bool   // of a message: its attachment is still being processed
+	repeated bool   // only with flaws.dedupeAfterBump
+}
+
+// event is the request as the core sees it.
+func (q request) event(s *storage) turn.Event {
+	switch q.kind {
+	case receive:
+		return turn.Message{Media: q.media}
+	case edit, remove:
+		m := s.message(q.message)
+		if q.kind == edit {
+			return turn.Edit{Target: m.version, HadMedia: m.media}
+		}
+		return turn.Delete{Target: m.version, HadMedia: m.media}
+	case typing:
+		return turn.Typing{For: Tick}
+	case flush:
+		return turn.Flush{}
+	case requeue:
+		return turn.Requeue{}
+	case pause:
+		return turn.Pause{}
+	case resume, resumeClosing:
+		return turn.Resume{Answer: q.kind == resume}
+	case closing:
+		return turn.Close{}
+	case human:
+		return turn.HumanReply{Parts: 1}
+	case wake, claim:
+		return turn.Wake{Nonce: q.nonce, Moved: q.kind == claim}
+	case renew:
+		return turn.Renew{Nonce: q.nonce}
+	case handBack:
+		return turn.HandBack{Nonce: q.nonce}
+	case seal:
+		return turn.Seal{Token: q.token}
+	case interrupted:
+		return turn.Interrupted{Nonce: q.nonce}
+	}
+	return q.result()
+}
+
+// result is the event of a finished attempt or send.
+func (q request) result() turn.Event {
+	switch q.kind {
+	case generated:
+		return turn.Generated{Nonce: q.nonce, Parts: q.parts}
+	case modelFailed:
+		return turn.GenerateFailed{Nonce: q.nonce, Fault: turn.Mistake}
+	case modelRejected:
+		return turn.GenerateFailed{Nonce: q.nonce, Fault: turn.Rejected}
+	case modelOut:
+		return turn.GenerateFailed{Nonce: q.nonce, Fault: turn.Outage}
+	case sent:
+		return turn.Sent{Nonce: q.nonce, Part: q.part}
+	case sendFailed, sendRefused:
+		return turn.SendFailed{Nonce: q.nonce, Part: q.part, ForGood: q.kind == sendRefused}
+	default:
+		return turn.SendUnknown{Nonce: q.nonce, Part: q.part}
+	}
+}
+
+// known reports whether the store already holds what the request asks for, so
+// that Step must not see it again: a claimed id, an edit whose text is there,
+// a person's reply that is in the transcript.
+func (q request) known(s *storage) bool {
+	m := s.message(q.message)
+	switch q.kind {
+	case receive:
+		return m != nil
+	case edit:
+		return m == nil || m.status != turn.InputPending || m.edit == q.number
+	case remove:
+		return m == nil || m.status != turn.InputPending
+	case human:
+		for _, r := range s.replies {
+			if r.human == q.number {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// nonce makes a nonce that was never given out on this path.
+func (w *world) nonce() string {
+	w.given++
+	return "n" + strconv.Itoa(w.given)
+}
+
+// clock is what the worker takes for the store's time.
+func (w *world) clock(i int) turn.Time {
+	if i == 1 {
+		return w.now.Add(w.scope.flaws.localClock)
+	}
+	return w.now
+}

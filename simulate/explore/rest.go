@@ -1,0 +1,83 @@
+package explore
+
+import "github.com/onereply/onereply/turn"
+
+// onward is the next thing that happens when faults stop and nobody asks for
+// anything: it reports false at rest. It is deterministic, so that following
+// it from any state either comes to rest or shows a state that never will.
+//
+// Timers in memory never fire here: the store's ones alone must do. A frozen
+// worker stays frozen, unless nobody else is there.
+func (w *world) onward() (move, bool) {
+	if len(w.orphans) > 0 {
+		return move{action: landOrphan}, true
+	}
+	for i := range w.workers {
+		if m, ok := w.workOn(uint8(i)); ok {
+			return m, true
+		}
+	}
+	for i := range w.workers {
+		if w.workers[i].frozen {
+			continue
+		}
+		switch {
+		case w.store.timer == 0:
+			return move{}, false
+		case w.store.timer <= w.now && !w.scope.flaws.timerInMemory:
+			return move{action: lookClaimed, worker: uint8(i)}, true
+		}
+		return move{action: tick}, true
+	}
+	return move{action: thaw}, true
+}
+
+// workOn is the next thing that worker i does, where no fault hits it.
+func (w *world) workOn(i uint8) (move, bool) {
+	worker := &w.workers[i]
+	for k, t := range worker.tasks {
+		switch m := (move{worker: i, index: uint8(k)}); {
+		case t.stage == onWire:
+			m.action = land
+			return m, true
+		case worker.frozen:
+		case t.stage == answered:
+			m.action = hear
+			return m, true
+		default:
+			m.action = resolve
+			return m, true
+		}
+	}
+	if worker.frozen || len(worker.jobs) == 0 {
+		return move{}, false
+	}
+	return w.workOnJob(i), true
+}
+
+func (w *world) workOnJob(i uint8) move {
+	j := w.workers[i].jobs[0]
+	m := move{worker: i}
+	switch {
+	case w.stops(i, j):
+		m.action = dropJob
+	case !j.send && j.cancelled:
+		m.action, m.choice = finish, uint8(interrupted)
+	case !j.send:
+		m.action, m.choice = finish, uint8(generated)|1<<6
+	case w.now >= j.expires && !j.begun && !w.scope.flaws.sendUnchecked:
+		m.action = keep
+	default:
+		m.action = deliver
+	}
+	return m
+}
+
+// checkRest judges a state in which nothing is left to do: each accepted input
+// is settled, or the record says why not.
+func (w *world) checkRest() {
+	r := w.store.record
+	if w.store.waiting() != 0 && !r.OnHold && r.Phase != turn.Failed {
+		w.fail("P3 rest", "%v wait for ever, in phase %s", w.store.waiting(), r.Phase)
+	}
+}

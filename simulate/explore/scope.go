@@ -1,0 +1,157 @@
+package explore
+
+import (
+	"time"
+
+	"github.com/onereply/onereply/turn"
+)
+
+// Tick is the unit of time of the explored world. It is the shortest back-off
+// of the core, so that each of its times is a whole number of ticks, and each
+// moment has one before and one after it.
+const Tick = 500 * time.Millisecond
+
+// hold is how far a claim pushes the store's timer.
+const hold = 2 * Tick
+
+// StepFunc is the signature of [turn.Step].
+type StepFunc func(turn.Record, turn.Event, turn.Time, turn.Policy) (turn.Record, turn.Effects)
+
+// Budget is how often each thing may happen on one path. Faults counts all
+// faults together; the kinds in [Scope.Faults] are allowed.
+type Budget struct {
+	Inputs      int8 // messages, edits and deletions
+	Redelivered int8 // repeats of a message id
+	Pauses      int8
+	Humans      int8 // replies and closings by a person
+	Nudges      int8 // flush, typing, requeue
+	Seals       int8
+	Faults      int8
+}
+
+// Faults are the kinds of faults that may happen.
+type Faults struct {
+	Store  bool // a write is slow, or its answer is late, or its outcome unknown
+	Worker bool // crash, freeze, hand-back, a claim that dies
+	Model  bool // a failure, a rejection, an outage
+	Send   bool // a send fails, for now or for good, or nobody knows
+}
+
+// Scope is one exploration.
+type Scope struct {
+	Name     string
+	Policy   turn.Policy
+	Budget   Budget
+	Faults   Faults
+	Edits    bool // inputs may be edits and deletions
+	Media    bool // messages come with an attachment that is still being processed
+	MaxParts int  // a reply has 1 to so many parts
+	Silence  bool // the responder may choose not to reply
+
+	Step StepFunc // nil means turn.Step
+
+	flaws flaws
+}
+
+// flaws are the ways in which the world around the core can be broken on
+// purpose, to show that the checks see it. The zero value is the world as it
+// should be.
+type flaws struct {
+	plainWrite       bool          // the store writes without comparing
+	dedupeAfterBump  bool          // a repeated id is found after the version grew
+	timerCleared     bool          // the end of a turn overwrites the timer
+	staleFireClears  bool          // a wake-up that comes too early deletes the timer
+	timerInMemory    bool          // only memory holds timers: the store's one is never claimed
+	promptReadLate   bool          // the prompt is read at the end of the attempt, whatever the version then
+	coversAtCommit   bool          // what a reply covers is computed at commit, not from its prompt
+	localClock       time.Duration // the second worker's clock is ahead by so much
+	sendUnchecked    bool          // a worker sends without looking at its lease
+	unknownIsFailure bool          // a send that timed out is reported as failed
+	unknownIsOK      bool          // a write of unknown outcome is taken for applied
+	ackBeforeWrite   bool          // the caller is answered before the write
+	resendDelivered  bool          // a send always starts with the first part
+	lastPartFirst    bool          // a send starts with the last part
+}
+
+func base(mode turn.Mode) turn.Policy {
+	return turn.Policy{
+		Debounce: 2 * Tick, MaxWait: 3 * Tick, OnNewInput: mode, MaxDiscards: 1, Lease: 3 * Tick,
+		MediaWait: 4 * Tick, MaxAttempts: 2, ResendUnknown: true, RetryFor: 3 * Tick,
+	}
+}
+
+// policies are the settings that are explored apart: each changes what is
+// allowed, and so what must be checked.
+func policies() []Scope {
+	eager := base(turn.Interrupt)
+	eager.Debounce = 0
+	strict := base(turn.Discard)
+	strict.MaxDiscards = 0
+	held := base(turn.Interrupt)
+	held.ResendUnknown = false
+	return []Scope{
+		{Name: "interrupt, 1 discard", Policy: base(turn.Interrupt)},
+		{Name: "discard, 1 discard", Policy: base(turn.Discard)},
+		{Name: "discard, 0 discards", Policy: strict},
+		{Name: "finish", Policy: base(turn.Finish)},
+		{Name: "debounce 0", Policy: eager},
+		{Name: "unknown sends are held", Policy: held},
+	}
+}
+
+// everything allows each kind of fault.
+func everything() Faults { return Faults{Store: true, Worker: true, Model: true, Send: true} }
+
+// under gives each policy a budget, and a name that says so.
+func under(name string, scope Scope) []Scope {
+	list := policies()
+	for i, policy := range list {
+		list[i] = scope
+		list[i].Policy, list[i].Name = policy.Policy, policy.Name+": "+name
+	}
+	return list
+}
+
+// Tiny is what fits into an ordinary test run: every policy with two inputs
+// and no fault, and with one input and any one fault.
+func Tiny() []Scope {
+	return append(
+		under("2 inputs, no fault", Scope{Budget: Budget{Inputs: 2, Redelivered: 1}, Edits: true}),
+		under("1 input, 1 fault", Scope{Budget: Budget{Inputs: 1, Faults: 1}, Faults: everything()})...)
+}
+
+// Small is what a person waits for, about a minute on one core: every policy
+// with two inputs and any one fault, three inputs with edits and deletions,
+// people who step in, and replies of two parts.
+func Small() []Scope {
+	first := base(turn.Interrupt)
+	spare := base(turn.Interrupt)
+	spare.Fallback = true
+	return append(
+		under("2 inputs, 1 fault", Scope{Budget: Budget{Inputs: 2, Faults: 1}, Faults: everything()}),
+		Scope{Name: "3 inputs with edits", Policy: first, Budget: Budget{Inputs: 3, Redelivered: 1}, Edits: true},
+		Scope{Name: "announced attachments", Policy: first, Budget: Budget{Inputs: 3}, Edits: true, Media: true},
+		Scope{Name: "2 faults of workers", Policy: first, Budget: Budget{Inputs: 2, Faults: 2}, Faults: Faults{Worker: true}},
+		Scope{Name: "2 faults of model and channel", Policy: spare, Budget: Budget{Inputs: 2, Faults: 2}, Faults: Faults{Model: true, Send: true}, MaxParts: 2, Silence: true},
+		Scope{Name: "a human steps in", Policy: first, Budget: Budget{Inputs: 2, Pauses: 1}, MaxParts: 2},
+		Scope{Name: "a human replies", Policy: first, Budget: Budget{Inputs: 2, Humans: 1}},
+		Scope{Name: "an agent seals", Policy: first, Budget: Budget{Inputs: 2, Seals: 1, Faults: 1}, Faults: Faults{Worker: true}},
+	)
+}
+
+// Large is what a build spends a few minutes on, besides Small: four inputs,
+// three inputs with a fault, two faults at once, and people amid faults.
+func Large() []Scope {
+	first := base(turn.Interrupt)
+	return []Scope{
+		{Name: "4 inputs with edits", Policy: first, Budget: Budget{Inputs: 4}, Edits: true},
+		{Name: "3 inputs, 1 fault of the store", Policy: first, Budget: Budget{Inputs: 3, Faults: 1}, Faults: Faults{Store: true}},
+		{Name: "3 inputs, 1 other fault, with edits", Policy: base(turn.Discard), Budget: Budget{Inputs: 3, Faults: 1}, Faults: Faults{Worker: true, Model: true, Send: true}, Edits: true},
+		{Name: "1 input, any 2 faults", Policy: first, Budget: Budget{Inputs: 1, Faults: 2}, Faults: everything()},
+		{Name: "2 inputs, 2 faults but of the store", Policy: first, Budget: Budget{Inputs: 2, Faults: 2}, Faults: Faults{Worker: true, Model: true, Send: true}},
+		{Name: "2 inputs, 3 faults of model and channel", Policy: first, Budget: Budget{Inputs: 2, Faults: 3}, Faults: Faults{Model: true, Send: true}, MaxParts: 2},
+		{Name: "a human steps in amid a fault", Policy: first, Budget: Budget{Inputs: 2, Pauses: 1, Faults: 1}, Faults: Faults{Worker: true, Send: true}},
+		{Name: "a human replies under a pause", Policy: first, Budget: Budget{Inputs: 2, Pauses: 1, Humans: 1}},
+		{Name: "flush, typing, requeue", Policy: first, Budget: Budget{Inputs: 2, Nudges: 1, Faults: 1}, Faults: Faults{Model: true}},
+	}
+}

@@ -1,0 +1,154 @@
+package explore
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/onereply/onereply/turn"
+)
+
+// node is a state that was found: how it was reached, and where it goes when
+// faults stop.
+type node struct {
+	parent uint32
+	onward uint32 // itself: at rest
+	move   move
+}
+
+// search is one walk.
+type search struct {
+	scope  Scope
+	nodes  []node
+	seen   map[digest]uint32
+	level  []*world // the states of one depth
+	first  uint32   // the node of the first of these
+	next   []*world
+	report Report
+	encode encoder
+	moves  []move
+}
+
+// Run explores a scope to the end, or to the first violation, which it returns
+// as an error of type [*Violation]. It prints a line on progress now and then;
+// a nil progress prints nothing. It uses about 100 bytes a state, and some
+// kilobytes for each state of the depth that it is at.
+func Run(ctx context.Context, scope Scope, progress io.Writer) (Report, error) {
+	if scope.Step == nil {
+		scope.Step = turn.Step
+	}
+	if scope.MaxParts == 0 {
+		scope.MaxParts = 1
+	}
+	if progress == nil {
+		progress = io.Discard
+	}
+	s := &search{scope: scope, seen: make(map[digest]uint32)}
+	began := time.Now()
+	err := s.walk(ctx, progress, began)
+	s.report.Scope, s.report.States, s.report.Elapsed = scope.Name, len(s.nodes), time.Since(began)
+	return s.report, err
+}
+
+func (s *search) walk(ctx context.Context, progress io.Writer, began time.Time) error {
+	start := newWorld(&s.scope)
+	s.find(start, 0, move{})
+	told := began
+	for len(s.next) > 0 {
+		s.first = uint32(len(s.nodes) - len(s.next))
+		s.level, s.next = s.next, nil
+		for i, w := range s.level {
+			s.level[i] = nil
+			if err := s.expand(w, s.first+uint32(i)); err != nil {
+				return err
+			}
+			if i%1024 == 0 && ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+		}
+		if len(s.next) > 0 {
+			s.report.Depth++
+		}
+		if time.Since(told) > 5*time.Second {
+			told = time.Now()
+			fmt.Fprintf(progress, "%s: depth %d, %d states, %d at the frontier\n", s.scope.Name, s.report.Depth, len(s.nodes), len(s.next))
+		}
+	}
+	return s.checkAllRest()
+}
+
+// find returns the node of a state, and queues it where it is new.
+func (s *search) find(w *world, parent uint32, m move) uint32 {
+	d := s.encode.digest(w)
+	if n, ok := s.seen[d]; ok {
+		return n
+	}
+	n := uint32(len(s.nodes))
+	s.seen[d] = n
+	s.nodes = append(s.nodes, node{parent: parent, onward: n, move: m})
+	s.next = append(s.next, w)
+	return n
+}
+
+// expand tries all that can happen in w.
+func (s *search) expand(w *world, n uint32) error {
+	onward, moves := w.onward()
+	if !moves {
+		w.checkRest()
+		if w.broken != nil {
+			return s.violation(n, nil, w.broken)
+		}
+	}
+	s.moves = w.moves(s.moves[:0])
+	for _, m := range s.moves {
+		next := w.clone()
+		next.do(m)
+		next.check()
+		s.report.Transitions++
+		if next.broken != nil {
+			return s.violation(n, &m, next.broken)
+		}
+		found := s.find(next, n, m)
+		if moves && m == onward {
+			s.nodes[n].onward = found
+		}
+	}
+	if moves && s.nodes[n].onward == n {
+		return s.violation(n, nil, &Violation{Check: "P3 rest", Text: "nothing leads on from here, and it is not at rest"})
+	}
+	return nil
+}
+
+// checkAllRest follows each state to its rest. All states on the way are known,
+// with how far it is from each.
+func (s *search) checkAllRest() error {
+	const unknown = ^uint32(0)
+	far := make([]uint32, len(s.nodes))
+	for n := range far {
+		far[n] = unknown
+	}
+	var path []uint32
+	for n := range s.nodes {
+		at := uint32(n)
+		path = path[:0]
+		for far[at] == unknown {
+			if s.nodes[at].onward == at {
+				far[at] = 0
+				break
+			}
+			path = append(path, at)
+			at = s.nodes[at].onward
+			if len(path) > len(s.nodes) {
+				return s.violation(uint32(n), nil, &Violation{Check: "P3 rest", Text: "without any fault it goes round in circles from here"})
+			}
+		}
+		steps := far[at]
+		for i := len(path) - 1; i >= 0; i-- {
+			steps++
+			far[path[i]] = steps
+		}
+		s.report.Rest = max(s.report.Rest, int(far[n]))
+	}
+	return nil
+}

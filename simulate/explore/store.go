@@ -1,0 +1,195 @@
+package explore
+
+import (
+	"slices"
+
+	"github.com/onereply/onereply/turn"
+)
+
+// storage is the store: record, transcript and timer of one conversation.
+type storage struct {
+	record   turn.Record
+	op       int // of the last write: the revision
+	ops      int // given out
+	timer    turn.Time
+	claimed  bool // a claim pushed the timer, and nobody wrote it since
+	messages []message
+	replies  []reply
+}
+
+// message is an entry of the transcript. Its text is named by its version.
+type message struct {
+	id      uint8
+	seq     int64
+	version int64
+	was     int64     // the text before the last edit, where an attempt may still need it
+	edit    uint8     // the last edit that was applied
+	since   turn.Time // when it was accepted, or first touched after an attempt had read it
+	media   bool      // its attachment is still being processed
+	status  turn.Status
+}
+
+// reply is an entry of the transcript.
+type reply struct {
+	seq       int64
+	kind      string
+	human     uint8 // which of the replies that people wrote
+	covers    inputs
+	parts     int
+	delivered [2]uint8 // times that the person saw each part
+	doubtful  bool     // the outcome of a send of the current part is truly unknown
+	status    turn.Status
+}
+
+// write is a commit that was prepared: what Step made of the record that was
+// read.
+type write struct {
+	expect, op int
+	at         turn.Time
+	record     turn.Record
+	effects    turn.Effects
+	real       turn.Time // the true time of Step, whatever the worker's clock says
+}
+
+func (s *storage) message(id uint8) *message {
+	for i := range s.messages {
+		if s.messages[i].id == id {
+			return &s.messages[i]
+		}
+	}
+	return nil
+}
+
+func (s *storage) reply(seq int64) *reply {
+	for i := range s.replies {
+		if s.replies[i].seq == seq {
+			return &s.replies[i]
+		}
+	}
+	return nil
+}
+
+// waiting is the set of inputs that wait.
+func (s *storage) waiting() inputs {
+	var set inputs
+	for _, m := range s.messages {
+		if m.status == turn.InputPending {
+			set |= input(m.version)
+		}
+	}
+	return set
+}
+
+// prompt is what an attempt reads: all that waits, as it was at a version.
+func (s *storage) prompt(through int64) inputs {
+	var set inputs
+	for _, m := range s.messages {
+		switch {
+		case m.status != turn.InputPending:
+		case m.version <= through:
+			set |= input(m.version)
+		case m.was != 0 && m.was <= through:
+			set |= input(m.was)
+		}
+	}
+	return set
+}
+
+// commit applies a write: record, transcript and timer at once.
+func (w *world) commit(q request, x write) {
+	before := w.store
+	before.messages = slices.Clone(w.store.messages) // entries change in place
+	s := &w.store
+	s.record, s.op = x.record, x.op
+	w.writeEntries(q, x, before.record)
+	for _, settle := range x.effects.Settles {
+		w.settle(q, settle)
+	}
+	for _, mark := range x.effects.Marks {
+		w.mark(mark)
+	}
+	s.timer, s.claimed = 0, false
+	if at, wakes := s.record.Wake(); wakes {
+		s.timer = at
+	}
+	if w.scope.flaws.timerCleared && before.record.Reply != nil && s.record.Reply == nil {
+		s.timer = 0
+	}
+	w.judge(q, x, &before)
+	w.ledger.note(w, q, x, &before)
+}
+
+// writeEntries appends and changes entries, as the engine does with each
+// request.
+func (w *world) writeEntries(q request, x write, before turn.Record) {
+	s := &w.store
+	r := s.record
+	switch {
+	case x.effects.AppendInput && !q.repeated:
+		s.messages = append(s.messages, message{
+			id: q.message, seq: r.Seq, version: r.Version, since: x.at, media: q.media, status: turn.InputPending,
+		})
+	case q.kind == edit:
+		m := s.message(q.message)
+		if m.version <= before.Through {
+			m.was, m.since = m.version, x.at
+		} else if m.was > before.Through {
+			m.was = 0
+		}
+		m.version, m.edit, m.media = r.Version, q.number, false
+	case q.kind == remove:
+		m := s.message(q.message)
+		if m.version <= before.Through {
+			m.since = x.at
+		}
+		m.version, m.was, m.status = r.Version, 0, turn.InputDeleted
+	}
+	if seq := x.effects.AppendReply; seq != 0 {
+		s.replies = append(s.replies, newReply(r, q, seq))
+	}
+}
+
+// newReply is the entry of a reply. What one of the responder covers is what
+// its prompt held; what a person's covers, its write settles; the text that
+// stands in for a failed turn answers nothing.
+func newReply(r turn.Record, q request, seq int64) reply {
+	e := reply{seq: seq, status: turn.ReplyCommitted}
+	if r.Reply != nil && r.Reply.Seq == seq {
+		e.kind, e.parts = r.Reply.Kind, r.Reply.Parts
+	}
+	switch q.kind {
+	case generated:
+		e.covers = q.covers
+	case human:
+		e.kind, e.parts, e.human = turn.ReplyHuman, 1, q.number
+	}
+	return e
+}
+
+// settle carries out a [turn.Settle]. A person's reply covers what it closes.
+func (w *world) settle(q request, settle turn.Settle) {
+	from, to := turn.InputPending, settle.Status
+	if settle.Reopen {
+		from, to = turn.InputFailed, turn.InputPending
+	}
+	for i := range w.store.messages {
+		m := &w.store.messages[i]
+		inRange := m.seq > settle.AfterSeq && settle.From < m.version && m.version <= settle.Through
+		if !inRange || m.status != from {
+			continue
+		}
+		m.status = to
+		by := w.store.reply(settle.ReplySeq)
+		if by != nil && by.kind == turn.ReplyHuman {
+			by.covers |= input(m.version)
+		}
+		w.judgeSettled(q, *m, by)
+	}
+}
+
+func (w *world) mark(mark turn.Mark) {
+	if r := w.store.reply(mark.Seq); r != nil {
+		r.status = mark.Status
+		w.judgeMarked(*r)
+	}
+}

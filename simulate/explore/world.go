@@ -1,0 +1,88 @@
+package explore
+
+import (
+	"slices"
+
+	"github.com/onereply/onereply/turn"
+)
+
+// epoch is when the world begins. It is far from zero, which means "not set".
+const epoch = turn.Time(1_000_000)
+
+// inputs is a set of inputs, each by the version that it made. A message whose
+// text is edited becomes another input, with the version of the edit.
+type inputs uint32
+
+func input(version int64) inputs { return 1 << version }
+
+func (s inputs) has(version int64) bool { return s&input(version) != 0 }
+
+// world is one state.
+type world struct {
+	scope   *Scope
+	now     turn.Time
+	store   storage
+	workers [2]worker
+	orphans []task // writes on the wire whose worker is gone
+	left    Budget
+	ledger  ledger
+	given   int // nonces given out
+	broken  *Violation
+}
+
+func newWorld(scope *Scope) *world {
+	return &world{scope: scope, now: epoch, left: scope.Budget}
+}
+
+// clone copies all that a move may change in place.
+func (w *world) clone() *world {
+	c := *w
+	c.store.messages = slices.Clone(w.store.messages)
+	c.store.replies = slices.Clone(w.store.replies)
+	for i := range c.workers {
+		c.workers[i].tasks = slices.Clone(w.workers[i].tasks)
+		c.workers[i].jobs = slices.Clone(w.workers[i].jobs)
+	}
+	c.orphans = slices.Clone(w.orphans)
+	return &c
+}
+
+// worker is the memory of one process.
+type worker struct {
+	frozen bool
+	tasks  []task // requests whose write is not settled
+	jobs   []job  // attempts and sends that it runs
+}
+
+// idle reports whether the worker has nothing that a fault could hit.
+func (k *worker) idle() bool { return len(k.tasks) == 0 && len(k.jobs) == 0 }
+
+// stage is how far a task is.
+type stage uint8
+
+const (
+	onWire   stage = iota // the write is on its way to the store
+	answered              // applied, and the answer is on its way back
+	unsure                // the outcome is unknown: read again
+)
+
+// task is a request whose write is not settled.
+type task struct {
+	request request
+	stage   stage
+	write   write
+}
+
+// job is work under a lease: an attempt, or the send of one part.
+type job struct {
+	send      bool
+	nonce     string
+	token     int64
+	expires   turn.Time // the lease's end, as far as the worker knows
+	through   int64
+	saw       inputs // an attempt: what its prompt holds
+	cancelled bool   // an attempt: the worker learned of newer input
+	seq       int64  // a send: the reply
+	part      int    // a send: which part
+	begun     bool   // a send: the worker froze in the middle of the call
+}
