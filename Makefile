@@ -32,7 +32,8 @@ browser:
 	@scripts/browser
 
 prove:
-	go test -count=1 -timeout 60m ./simulate/... -explore=large
+	ONEREPLY_EXPLORE=small go test -count=1 -run TestScopes -v -timeout 30m ./simulate/explore
+	ONEREPLY_EXPLORE=large go test -count=1 -run TestScopes -v -timeout 60m ./simulate/explore
 
 kills:
 	go test -count=1 -timeout 60m ./e2e/... -kills=2000

@@ -78,6 +78,7 @@ func open(ctx context.Context, s store.Store, o Options, step engine.Step, bots 
 	a.node.Start(clock.now())
 	a.work.Go(a.loop)
 	a.work.Go(a.maintain)
+	a.work.Go(a.listen)
 	if !s.Guarantees().Exclusive {
 		a.work.Go(func() { a.clock.follow(a.ctx, a.log) })
 	}

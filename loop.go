@@ -112,6 +112,8 @@ func (a *App) carry(output engine.Output) {
 		a.running.start(a, o)
 	case engine.Send:
 		a.running.send(a, o)
+	case engine.Hint:
+		a.hint(o.Key)
 	case engine.Stop:
 		a.running.stop(o.Nonce, errors.New(o.Reason))
 	}

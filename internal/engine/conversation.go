@@ -47,6 +47,7 @@ type batch struct {
 	actions  []turn.Action
 	events   []Event
 	spoken   *store.Entry // the reply that it commits
+	held     string       // nonce of the lease that the record had before
 }
 
 func (n *Node) get(key store.Key) *conversation {
@@ -192,7 +193,7 @@ func (r *Request) look(l LoadResult) {
 func (n *Node) apply(c *conversation) {
 	requests := slices.Clone(c.next())
 	c.queue = c.queue[len(requests):]
-	b := &batch{requests: requests, record: c.snap.Record}
+	b := &batch{requests: requests, record: c.snap.Record, held: c.snap.Record.Lease.Nonce}
 	for _, r := range requests {
 		n.one(c, b, r)
 	}
@@ -283,7 +284,21 @@ func (n *Node) applied(c *conversation, b *batch) {
 		n.count(e)
 		n.emit(Tell{Event: e})
 	}
+	if b.held != "" && !n.holds(c) {
+		n.emit(Hint{Key: c.key})
+	}
 	n.finish(c, b)
+}
+
+// Hinted takes a hint of another node. An attempt that runs here renews its
+// lease at once, and learns with that whether it was overtaken or fenced.
+func (n *Node) Hinted(now turn.Time, key store.Key) {
+	n.now = now
+	c := n.all[key]
+	if c == nil || c.run == nil || c.run.ended || gone(c.run.stopped) {
+		return
+	}
+	n.own(c, &Request{event: turn.Renew{Nonce: c.run.lease.Nonce}})
 }
 
 // finish answers the requests of a batch and carries out its actions.

@@ -77,6 +77,10 @@ type Send struct {
 	Until turn.Time
 }
 
+// Hint tells the other nodes, as far as they can be reached, that a
+// conversation changed under a lease that is not this node's.
+type Hint struct{ Key store.Key }
+
 // Answer ends a request.
 type Answer struct {
 	Ticket any
@@ -95,6 +99,7 @@ func (ReadPrompt) output() {}
 func (Start) output()      {}
 func (Stop) output()       {}
 func (Send) output()       {}
+func (Hint) output()       {}
 func (Answer) output()     {}
 func (Tell) output()       {}
 
