@@ -60,7 +60,7 @@ func (s *step) wakeCollecting(e Wake) {
 		}
 	case s.throttled():
 		s.Changed = true
-		s.NotBefore = s.MinuteStart.Add(minute)
+		s.NotBefore = s.now.Add(minute)
 		s.schedule()
 		s.Notices[len(s.Notices)-1].Reason = Throttled
 	default:
@@ -102,7 +102,8 @@ func (s *step) begin() {
 const minute = 60_000_000_000 // of time.Duration
 
 // throttled reports whether the ceiling on attempts per minute is reached. It
-// counts in fixed minutes, the first of which starts with an attempt.
+// counts in fixed minutes, the first of which starts with an attempt. Who
+// reaches the ceiling rests for a minute: it is there to end loops.
 func (s *step) throttled() bool {
 	return s.p.TurnsPerMinute > 0 && s.now < s.MinuteStart.Add(minute) && s.MinuteRuns >= s.p.TurnsPerMinute
 }

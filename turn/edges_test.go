@@ -51,7 +51,7 @@ func TestWakeAtTheEdge(t *testing.T) {
 	throttled.TurnsPerMinute = 1
 	nextTurn := []happened{written, attempt, committed,
 		{4 * time.Second, turn.Sent{Nonce: "a"}}, {5 * time.Second, turn.Message{}},
-		{7 * time.Second, turn.Wake{Holder: "b", Nonce: "b"}}, // moves due to the end of the minute
+		{7 * time.Second, turn.Wake{Holder: "b", Nonce: "b"}}, // moves due by a minute
 	}
 	tests := []struct {
 		name   string
@@ -69,7 +69,7 @@ func TestWakeAtTheEdge(t *testing.T) {
 			{3 * time.Second, turn.GenerateFailed{Nonce: "a", Fault: turn.Outage, After: 20 * time.Second}}}, 23 * time.Second, turn.NotDue},
 		{"the next try of a send", basic, []happened{written, attempt, committed,
 			{4 * time.Second, turn.SendFailed{Nonce: "a", After: 20 * time.Second}}}, 24 * time.Second, turn.NotDue},
-		{"the end of the minute", throttled, nextTurn, 62 * time.Second, turn.NotDue},
+		{"the end of the rest", throttled, nextTurn, 67 * time.Second, turn.NotDue},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -167,5 +167,5 @@ type Policy struct {
 	ResendUnknown  bool          // send again where the outcome is unknown; otherwise leave it
 	RetryFor       time.Duration // how long certain send failures are tried again
 	Fallback       bool          // a text stands in for a failed turn
-	TurnsPerMinute int           // attempts that may start in a minute; 0: no ceiling
+	TurnsPerMinute int           // attempts that may start in a minute, after which it rests for one; 0: no ceiling
 }
