@@ -1,0 +1,285 @@
+package scenario
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// check compares what was seen with what the story expects. Times are exact.
+func (x Expect) check(l *Ledger) []string {
+	problems := slices.Concat(
+		x.checkReplies(l), x.checkTimes(l), x.checkModel(l), x.checkPrompts(l),
+		x.checkSends(l), x.checkStates(l), x.checkHTTP(l),
+	)
+	return append(problems, x.checkAnyOf(l)...)
+}
+
+// checkAnyOf wants one of several endings.
+func (x Expect) checkAnyOf(l *Ledger) []string {
+	var all []string
+	for i, one := range x.AnyOf {
+		problems := one.check(l)
+		if len(problems) == 0 {
+			return nil
+		}
+		for _, p := range problems {
+			all = append(all, fmt.Sprintf("ending %d: %s", i+1, p))
+		}
+	}
+	return all
+}
+
+// complaints collects what is wrong.
+type complaints []string
+
+func (c *complaints) wrong(bad bool, format string, args ...any) {
+	if bad {
+		*c = append(*c, fmt.Sprintf(format, args...))
+	}
+}
+
+// atMost compares a number with its bound, where there is one.
+func (c *complaints) atMost(what string, got int, bound *int) {
+	if bound != nil {
+		c.wrong(got > *bound, "%s: %d, more than %d", what, got, *bound)
+	}
+}
+
+func (x Expect) checkReplies(l *Ledger) (c complaints) {
+	replies := l.byBot()
+	var covers [][]string
+	perConversation := map[string]int{}
+	for _, r := range replies {
+		covers = append(covers, r.Covers)
+		perConversation[r.Conversation]++
+	}
+	if x.Replies != nil {
+		c.wrong(len(replies) != *x.Replies, "replies: %d, not %d; they cover %v", len(replies), *x.Replies, few(covers))
+	}
+	if x.RepliesMin != nil {
+		c.wrong(len(replies) < *x.RepliesMin, "replies: %d, fewer than %d", len(replies), *x.RepliesMin)
+	}
+	c.atMost("replies", len(replies), x.RepliesMax)
+	if x.Covers != nil {
+		c.wrong(!slices.EqualFunc(covers, *x.Covers, sameSet), "covers: %v, not %v", few(covers), *x.Covers)
+	}
+	if x.AllCovered {
+		c = append(c, l.uncovered()...)
+	}
+	for conversation, want := range x.PerConversation {
+		got := perConversation[conversation]
+		c.wrong(got != want, "replies in %s: %d, not %d", conversation, got, want)
+	}
+	return c
+}
+
+// few keeps what is printed readable.
+func few(covers [][]string) [][]string { return covers[:min(len(covers), 10)] }
+
+// uncovered are the stored messages that no reply covers.
+func (l *Ledger) uncovered() (c complaints) {
+	covered := map[string]bool{}
+	for _, r := range l.replies(anyReply) {
+		for _, label := range r.Covers {
+			covered[label] = true
+		}
+	}
+	for label := range l.stored() {
+		c.wrong(!covered[label], "message %s is in no reply", label)
+	}
+	return c
+}
+
+func (x Expect) checkTimes(l *Ledger) (c complaints) {
+	replies := l.byBot()
+	if len(replies) == 0 {
+		late := x.FirstReplyByMS != nil || x.ReplyByMS != nil
+		c.wrong(late && (x.Replies == nil || *x.Replies > 0), "no reply came at all")
+		return c
+	}
+	first, last := replies[0].At, replies[len(replies)-1].At
+	if x.NoReplyBeforeMS != nil {
+		c.wrong(first < milliseconds(*x.NoReplyBeforeMS), "a reply came at %v, before %v", first, milliseconds(*x.NoReplyBeforeMS))
+	}
+	by := func(what string, at time.Duration, bound *int) {
+		if bound != nil {
+			c.wrong(at > milliseconds(*bound), "the %s reply came at %v, after %v", what, at, milliseconds(*bound))
+		}
+	}
+	by("first", first, x.FirstReplyByMS)
+	by("last", last, x.ReplyByMS)
+	return c
+}
+
+func (x Expect) checkModel(l *Ledger) (c complaints) {
+	c.atMost("model calls", len(l.Calls), x.ModelCallsMax)
+	c.atMost("model calls at once", l.peak("", false), x.MaxConcurrentModelCalls)
+	c.atMost("model calls at once, but for frozen nodes", l.peak("", true), x.MaxConcurrentModelCallsExcludingPaused)
+	for tool, bound := range x.ToolRunsMax {
+		c.atMost("runs of the tool "+tool, l.Tools[tool], &bound)
+		c.wrong(l.Tools[tool] == 0, "the tool %s never ran", tool)
+	}
+	return c
+}
+
+func (x Expect) checkPrompts(l *Ledger) (c complaints) {
+	spoken := l.spoken()
+	switch x.RequestRoles {
+	case "":
+	case "alternate":
+		for _, call := range l.Calls {
+			c.wrong(!alternate(call.Roles), "call %d: the roles are %v", call.Number, call.Roles)
+		}
+	default:
+		c.wrong(true, "unknown request_roles %q", x.RequestRoles)
+	}
+	for _, call := range spoken {
+		order := slices.Compact(slices.Clone(call.Labels))
+		c.wrong(x.PromptOrder != nil && !slices.Equal(order, x.PromptOrder), "call %d: the order is %v, not %v", call.Number, order, x.PromptOrder)
+		for _, secret := range x.PromptExcludes {
+			c.wrong(strings.Contains(call.Prompt, secret), "call %d: the prompt holds %q", call.Number, secret)
+		}
+		for label, author := range x.PromptAuthors {
+			c.wrong(!strings.Contains("\n"+call.Prompt, "\n"+author+": "+mark(label)), "call %d: %s is not by %s in %q", call.Number, label, author, call.Prompt)
+		}
+	}
+	c.wrong(len(spoken) == 0 && (x.PromptOrder != nil || x.PromptAuthors != nil), "no call of the model was answered and shown")
+	if x.HistoryHasOnlyDelivered {
+		c = append(c, l.undeliveredHistory()...)
+	}
+	return c
+}
+
+// alternate reports whether the roles take turns, and the person is last.
+func alternate(roles []string) bool {
+	for i, role := range roles {
+		want := "user"
+		if (len(roles)-1-i)%2 == 1 {
+			want = "assistant"
+		}
+		if role != want {
+			return false
+		}
+	}
+	return len(roles) > 0
+}
+
+// undeliveredHistory are texts that a prompt takes for said, although nobody
+// had seen them then.
+func (l *Ledger) undeliveredHistory() (c complaints) {
+	for _, call := range l.Calls {
+		for _, said := range call.Said {
+			for _, found := range numbered.FindAllString(said, -1) {
+				shown := slices.ContainsFunc(l.Posts, func(p Post) bool {
+					return p.Shown && p.At <= call.Start && strings.Contains(p.Text, found)
+				})
+				c.wrong(!shown, "call %d takes answer %s for said, but nobody had seen it", call.Number, found)
+			}
+		}
+	}
+	return c
+}
+
+func (x Expect) checkSends(l *Ledger) (c complaints) {
+	shown := 0
+	byNode, tries := map[string]int{}, map[string]int{}
+	for _, p := range l.Posts {
+		byNode[p.Node]++
+		tries[p.Conversation]++
+		if p.Shown {
+			shown++
+		}
+	}
+	if x.VisibleMessages != nil {
+		c.wrong(shown != *x.VisibleMessages, "messages that the person sees: %d, not %d", shown, *x.VisibleMessages)
+	}
+	c.atMost("messages that the person sees", shown, x.VisibleMessagesMax)
+	for node, want := range x.SendsBy {
+		c.wrong(byNode[node] != want, "sends by %s: %d, not %d", node, byNode[node], want)
+	}
+	for conversation, bound := range x.SendAttemptsMax {
+		c.atMost("sends in "+conversation, tries[conversation], &bound)
+	}
+	if x.VisiblePartsOfFirst != nil {
+		replies := l.byBot()
+		c.wrong(len(replies) == 0 || !slices.Equal(replies[0].Parts, x.VisiblePartsOfFirst), "parts of the first reply: %v, not %v", replies, x.VisiblePartsOfFirst)
+	}
+	if x.SSEEvents != nil {
+		c.wrong(!slices.Equal(l.Stream, x.SSEEvents), "the page saw %v, not %v", l.Stream, x.SSEEvents)
+	}
+	return c
+}
+
+func (x Expect) checkStates(l *Ledger) (c complaints) {
+	if x.PendingCopiesMax != nil {
+		for label, copies := range l.copies() {
+			c.atMost("copies of "+label, copies, x.PendingCopiesMax)
+		}
+	}
+	if x.DeadLetters != nil {
+		dead := l.messagesWith("failed")
+		c.wrong(!sameSet(dead, x.DeadLetters), "set aside: %v, not %v", dead, x.DeadLetters)
+	}
+	if x.InMemoryEntriesMax != nil {
+		c.wrong(len(l.Measured) == 0, "nothing was measured")
+		for _, count := range l.Measured {
+			c.atMost("idle conversations in memory", count, x.InMemoryEntriesMax)
+		}
+	}
+	return c
+}
+
+// copies is how often each message is stored.
+func (l *Ledger) copies() map[string]int {
+	copies := map[string]int{}
+	for _, conversation := range l.Conversations {
+		for _, e := range conversation.Entries {
+			if e.Kind == "message" {
+				copies[e.ID]++
+			}
+		}
+	}
+	return copies
+}
+
+// messagesWith are the messages with a status.
+func (l *Ledger) messagesWith(status string) []string {
+	var labels []string
+	for _, conversation := range l.Conversations {
+		for _, e := range conversation.Entries {
+			if e.Kind == "message" && e.Status == status {
+				labels = append(labels, e.ID)
+			}
+		}
+	}
+	return labels
+}
+
+func (x Expect) checkHTTP(l *Ledger) (c complaints) {
+	if x.HTTPOfM2 == nil {
+		return nil
+	}
+	asked := false
+	for _, a := range l.Answers {
+		if a.Label == "m2" {
+			asked = true
+			c.wrong(!answers(a.Status, *x.HTTPOfM2), "m2 was answered %d, not %d", a.Status, *x.HTTPOfM2)
+		}
+	}
+	c.wrong(!asked, "m2 was never sent")
+	return c
+}
+
+// answers reports whether a status is what the story names: 200 stands for any
+// success, and a worker that takes no connections any more refuses with 503.
+func answers(got, want int) bool {
+	switch want {
+	case 200:
+		return got/100 == 2
+	case 503:
+		return got == 503 || got == 0
+	}
+	return got == want
+}

@@ -1,0 +1,265 @@
+package scenario
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Answer is what the API said to one inbound request.
+type Answer struct {
+	At           time.Duration
+	Event        string // its type
+	Worker       string
+	Conversation string
+	Label        string // of the message
+	Status       int    // 0: the connection broke, so nobody knows
+	Outcome      string
+	Expect       int  // the status that the story names, 0: none
+	Excused      bool // the story gives a reason why it may fail
+}
+
+// stored reports whether the API answered for it.
+func (a Answer) stored() bool {
+	return a.Status/100 == 2 && a.Outcome != "ignored"
+}
+
+func conversationURL(worker, conversation, rest string) string {
+	return "http://" + worker + "/v1/bots/" + botName + "/conversations/" + url.PathEscape(conversation) + rest
+}
+
+// ask sends a request with the API's key and reads the answer into value,
+// where there is one. It returns the status, 0 where none came.
+func (w *world) ask(method, address string, body, value any) int {
+	var content []byte
+	if body != nil {
+		var err error
+		if content, err = json.Marshal(body); err != nil {
+			panic(err) // it is made of maps and texts
+		}
+	}
+	return w.raw(method, address, content, apiKey, nil, value)
+}
+
+func (w *world) raw(method, address string, body []byte, key string, header map[string]string, value any) int {
+	request, err := http.NewRequest(method, address, bytes.NewReader(body))
+	if err != nil {
+		w.problem("%s %s: %v", method, address, err)
+		return 0
+	}
+	request.Header.Set("Authorization", "Bearer "+key)
+	request.Header.Set("Content-Type", "application/json")
+	for name, text := range header {
+		request.Header.Set(name, text)
+	}
+	response, err := w.people.Do(request)
+	if err != nil {
+		w.tracef("%s %s: %v", method, address, err)
+		return 0
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+	if err != nil {
+		return 0
+	}
+	if value != nil && response.StatusCode/100 == 2 {
+		if err := json.Unmarshal(answer, value); err != nil {
+			w.problem("%s %s: the answer is no JSON: %v", method, address, err)
+		}
+	}
+	if response.StatusCode/100 != 2 {
+		w.tracef("%s %s: %d %s", method, address, response.StatusCode, answer)
+	}
+	return response.StatusCode
+}
+
+// body is a message as the API takes it.
+func (w *world) body(m Message) map[string]any {
+	body := map[string]any{"text": w.text(m)}
+	optional := func(key, text string) {
+		if text != "" {
+			body[key] = text
+		}
+	}
+	optional("id", m.ID)
+	optional("group", m.Group)
+	if m.Sender != "" {
+		body["sender"] = map[string]string{"id": m.Sender, "name": m.Sender}
+	}
+	if m.ProviderTS != 0 {
+		body["sent_at"] = time.Unix(int64(m.ProviderTS), 0).UTC().Format(time.RFC3339)
+	}
+	if m.FromMe {
+		body["from_me"] = true
+	}
+	if m.Addressed != nil {
+		body["addressed"] = *m.Addressed
+	}
+	if m.Kind != "" {
+		pending := m.MediaReadyAtMS > 0 || m.MediaFailed
+		body["attachments"] = []map[string]any{{"kind": m.Kind + " " + mark(m.label()), "pending": pending}}
+	}
+	body["metadata"] = map[string]any{"event": m.EventName, "event_id": m.EventID, "mention": m.Mention, "source": m.Source}
+	return body
+}
+
+// text is the message's text, marked so that the model knows it again. What
+// the whole text decides about is left as it is.
+func (w *world) text(m Message) string {
+	text := m.Caption
+	if m.Text != nil {
+		text = written(*m.Text)
+	}
+	for _, word := range append(w.scenario.Config.StopWords, w.scenario.Config.OptOutWords...) {
+		if strings.EqualFold(text, word) {
+			return text
+		}
+	}
+	if strings.TrimSpace(text) == "" {
+		return text
+	}
+	return mark(m.label()) + " " + text
+}
+
+// receive posts a message to a worker.
+func (w *world) receive(m Message, worker string, e Event) {
+	var receipt struct {
+		MessageID string `json:"message_id"`
+		Outcome   string `json:"outcome"`
+		Reason    string `json:"reason"`
+	}
+	body, err := json.Marshal(w.body(m))
+	if err != nil {
+		panic(err) // it is made of maps and texts
+	}
+	header := map[string]string{}
+	if e.Header != "" {
+		header["X-Delivery"] = e.Header
+	}
+	a := Answer{At: w.now(), Event: e.Type, Worker: worker, Conversation: m.conversation(), Label: m.label(), Expect: e.HTTPExpect, Excused: w.excused(m, worker)}
+	a.Status = w.raw(http.MethodPost, conversationURL(worker, m.conversation(), "/messages"), body, apiKey, header, &receipt)
+	a.Outcome = receipt.Outcome
+	if receipt.MessageID != "" {
+		w.name(m.conversation(), receipt.MessageID, m.label())
+	}
+	w.tracef("%s %s to %s: %d %s %s", e.Type, m.label(), worker, a.Status, receipt.Outcome, receipt.Reason)
+	w.note(a)
+}
+
+// excused reports whether the story gives a reason why a message may be
+// refused, or its answer lost: it is blank, its worker is not there, or is
+// about to crash.
+func (w *world) excused(m Message, worker string) bool {
+	blank := strings.TrimSpace(w.text(m)) == "" && m.Kind == ""
+	return blank || !w.takes(worker) || w.hooks.waitsFor(afterAppend)
+}
+
+func (w *world) note(a Answer) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.answers = append(w.answers, a)
+}
+
+// tell makes any other inbound request.
+func (w *world) tell(e Event, method, conversation, rest string, body any) {
+	var answer struct{ Outcome string }
+	worker := w.target(e)
+	a := Answer{At: w.now(), Event: e.Type, Worker: worker, Conversation: conversation, Expect: e.HTTPExpect, Excused: e.Author == "self"}
+	var value any = &answer
+	if rest == "/typing" {
+		value = nil
+	}
+	a.Status = w.ask(method, conversationURL(worker, conversation, rest), body, value)
+	a.Outcome = answer.Outcome
+	w.tracef("%s to %s: %d %s", e.Type, worker, a.Status, a.Outcome)
+	w.note(a)
+}
+
+// target is the worker that an event goes to.
+func (w *world) target(e Event) string {
+	if e.Worker != "" {
+		return e.Worker
+	}
+	return w.inbound("")
+}
+
+// rawHTTP sends what is no message.
+func (w *world) rawHTTP(e Event) {
+	worker, key := w.target(e), apiKey
+	if e.BadSignature {
+		key = "somebody else's key"
+	}
+	body := bytes.Repeat([]byte("x"), e.Bytes)
+	status := w.raw(http.MethodPost, conversationURL(worker, "c1", "/messages"), body, key, nil, nil)
+	w.note(Answer{At: w.now(), Event: e.Type, Worker: worker, Conversation: "c1", Status: status, Expect: e.HTTPExpect})
+}
+
+// entry and state are what the API tells about a conversation.
+type entry struct {
+	Seq       int64
+	Kind      string
+	ID        string
+	Text      string
+	Status    string
+	Author    string
+	Covers    []string
+	LateInput bool `json:"late_input"`
+}
+
+type state struct {
+	Conversation string
+	Phase        string
+	Pending      int
+	Version      int64
+	Answered     int64
+	LastError    string `json:"last_error"`
+}
+
+// conversations reads everything back through the API of a node.
+func (w *world) conversations() []Conversation {
+	worker := w.inbound("")
+	var all []Conversation
+	for cursor := ""; ; {
+		var page struct {
+			Conversations []state
+			Next          *string `json:"next_cursor"`
+		}
+		address := fmt.Sprintf("http://%s/v1/bots/%s/conversations?limit=1000&cursor=%s", worker, botName, url.QueryEscape(cursor))
+		if status := w.ask(http.MethodGet, address, nil, &page); status != http.StatusOK {
+			w.problem("the list of conversations can't be read: status %d", status)
+			return all
+		}
+		for _, s := range page.Conversations {
+			all = append(all, Conversation{state: s, Entries: w.transcript(worker, s.Conversation)})
+		}
+		if page.Next == nil {
+			return all
+		}
+		cursor = *page.Next
+	}
+}
+
+func (w *world) transcript(worker, conversation string) []entry {
+	var all []entry
+	for after := int64(0); ; {
+		var page struct {
+			Entries []entry
+			Next    *int64
+		}
+		address := conversationURL(worker, conversation, fmt.Sprintf("/transcript?limit=1000&after=%d", after))
+		if status := w.ask(http.MethodGet, address, nil, &page); status != http.StatusOK {
+			w.problem("the transcript of %q can't be read: status %d", conversation, status)
+			return all
+		}
+		all = append(all, page.Entries...)
+		if page.Next == nil {
+			return all
+		}
+		after = *page.Next
+	}
+}

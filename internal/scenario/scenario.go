@@ -1,0 +1,240 @@
+package scenario
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Scenario is one story.
+type Scenario struct {
+	ID     string  `json:"id"`
+	Class  string  `json:"class"`
+	Source string  `json:"source"`
+	Title  string  `json:"title"`
+	Config Config  `json:"config"`
+	Events []Event `json:"events"`
+	Expect Expect  `json:"expect"`
+}
+
+// Config is how the nodes are configured. Where a pointer is nil, the default
+// of the program holds.
+type Config struct {
+	DebounceMS          int      `json:"debounce_ms"`
+	MaxWaitMS           int      `json:"max_wait_ms"`
+	LeaseTTLMS          int      `json:"lease_ttl_ms"`
+	MaxDiscards         int      `json:"max_discards"`
+	Workers             int      `json:"workers"`
+	AmbiguousSend       string   `json:"ambiguous_send"`
+	ChannelLimit        *int     `json:"channel_limit"`
+	PartGapMS           int      `json:"part_gap_ms"` // the channel takes so long for each part
+	MaxModelAttempts    int      `json:"max_model_attempts"`
+	MaxTurnAttempts     int      `json:"max_turn_attempts"`
+	AutoRestartMS       int      `json:"auto_restart_ms"` // a crashed node comes back after so long
+	CancelOnStale       bool     `json:"cancel_on_stale"`
+	GroupWaitMS         *int     `json:"group_wait_ms"`
+	ContinuationWaitMS  *int     `json:"continuation_wait_ms"`
+	MediaWaitMS         *int     `json:"media_wait_ms"`
+	MaxTurnsPerMinute   int      `json:"max_turns_per_minute"`
+	OptOutWords         []string `json:"opt_out_words"`
+	StopWords           []string `json:"stop_words"`
+	MaxBodyBytes        int      `json:"max_body_bytes"` // a fixed limit of the API
+	OutageNotice        bool     `json:"outage_notice"`  // there is none: what waits gets its reply
+	MaxModelConcurrency int      `json:"max_model_concurrency"`
+	Mode                string   `json:"mode"`
+	Store               string   `json:"store"`
+	Delivery            string   `json:"delivery"`
+	Stream              bool     `json:"stream"`         // always on
+	TypingExtends       bool     `json:"typing_extends"` // always on
+	IdleEvictMS         int      `json:"idle_evict_ms"`  // a fixed bound of the engine
+}
+
+// Event is something that happens. Which fields it has depends on its type.
+type Event struct {
+	AtMS int    `json:"at_ms"`
+	Type string `json:"type"`
+
+	Message
+	Messages []Message `json:"messages"`
+	Of       string    `json:"of"`
+	Header   string    `json:"header"`
+
+	Worker     string `json:"worker"`
+	Hook       string `json:"hook"`
+	HTTPExpect int    `json:"http_expect"`
+
+	MS      int    `json:"ms"`
+	UntilMS int    `json:"until_ms"`
+	Count   int    `json:"count"`
+	Calls   int    `json:"calls"`
+	Forever bool   `json:"forever"`
+	Op      string `json:"op"`
+	Mode    string `json:"mode"`
+	Part    int    `json:"part"`
+	Status  int    `json:"status"`
+	Chars   int    `json:"chars"`
+	Empty   bool   `json:"empty"`
+	GraceMS int    `json:"grace_ms"`
+	TTLMS   int    `json:"ttl_ms"`
+	Times   int    `json:"times"`
+
+	Author        string          `json:"author"`
+	TextChanged   *bool           `json:"text_changed"`
+	On            string          `json:"on"`
+	Emoji         string          `json:"emoji"`
+	Name          string          `json:"name"`
+	Effect        bool            `json:"effect"`
+	Reengage      bool            `json:"reengage"`
+	Key           string          `json:"key"`
+	Value         json.RawMessage `json:"value"`
+	Bytes         int             `json:"bytes"`
+	BadSignature  bool            `json:"bad_signature"`
+	Conversations int             `json:"conversations"`
+	MessagesEach  int             `json:"messages_each"`
+}
+
+// Message is what somebody wrote.
+type Message struct {
+	ID             string  `json:"id"`
+	Alias          string  `json:"alias"` // names a message that has no id
+	Text           *string `json:"text"`
+	Kind           string  `json:"kind"`
+	Caption        string  `json:"caption"`
+	Sender         string  `json:"sender"`
+	Conv           string  `json:"conv"`
+	Chat           string  `json:"chat"`
+	Thread         string  `json:"thread"`
+	Group          string  `json:"group"`
+	ProviderTS     int     `json:"provider_ts"`
+	Addressed      *bool   `json:"addressed"`
+	Mention        bool    `json:"mention"`
+	FromMe         bool    `json:"from_me"`
+	EventName      string  `json:"event"`
+	EventID        string  `json:"event_id"`
+	Source         string  `json:"source"`
+	MediaReadyAtMS int     `json:"media_ready_at_ms"`
+	MediaFailed    bool    `json:"media_failed"`
+	Transcript     string  `json:"transcript"`
+	CrashesWorker  bool    `json:"crashes_worker"`
+}
+
+// Expect is what must have happened. A nil field demands nothing.
+type Expect struct {
+	Notes string   `json:"notes"`
+	AnyOf []Expect `json:"any_of"`
+
+	Replies             *int           `json:"replies"`
+	RepliesMin          *int           `json:"replies_min"`
+	RepliesMax          *int           `json:"replies_max"`
+	Covers              *[][]string    `json:"covers"`
+	AllCovered          bool           `json:"all_covered"`
+	NoReplyBeforeMS     *int           `json:"no_reply_before_ms"`
+	FirstReplyByMS      *int           `json:"first_reply_by_ms"`
+	ReplyByMS           *int           `json:"reply_by_ms"`
+	PerConversation     map[string]int `json:"per_conversation"`
+	VisibleMessages     *int           `json:"visible_messages"`
+	VisibleMessagesMax  *int           `json:"visible_messages_max"`
+	VisiblePartsOfFirst []int          `json:"visible_parts_of_first"`
+
+	ModelCallsMax                          *int              `json:"model_calls_max"`
+	MaxConcurrentModelCalls                *int              `json:"max_concurrent_model_calls"`
+	MaxConcurrentModelCallsExcludingPaused *int              `json:"max_concurrent_model_calls_excluding_paused"`
+	RequestRoles                           string            `json:"request_roles"`
+	PromptOrder                            []string          `json:"prompt_order"`
+	PromptAuthors                          map[string]string `json:"prompt_authors"`
+	PromptExcludes                         []string          `json:"prompt_excludes"`
+	HistoryHasOnlyDelivered                bool              `json:"history_has_only_delivered"`
+	ToolRunsMax                            map[string]int    `json:"tool_runs_max"`
+
+	PendingCopiesMax   *int           `json:"pending_copies_max"`
+	SendsBy            map[string]int `json:"sends_by"`
+	SendAttemptsMax    map[string]int `json:"send_attempts_max"`
+	DeadLetters        []string       `json:"dead_letters"`
+	SSEEvents          []string       `json:"sse_events"`
+	InMemoryEntriesMax *int           `json:"in_memory_entries_max"`
+	HTTPOfM2           *int           `json:"http_of_m2"`
+}
+
+// Read reads stories, one a line. What it does not know is an error: nobody
+// must believe that it was checked.
+func Read(source io.Reader) ([]Scenario, error) {
+	var all []Scenario
+	lines := bufio.NewScanner(source)
+	lines.Buffer(nil, 1<<20)
+	for number := 1; lines.Scan(); number++ {
+		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+			continue
+		}
+		decoder := json.NewDecoder(bytes.NewReader(lines.Bytes()))
+		decoder.DisallowUnknownFields()
+		var s Scenario
+		if err := decoder.Decode(&s); err != nil {
+			return nil, fmt.Errorf("line %d (%s): %w", number, s.ID, err)
+		}
+		all = append(all, s)
+	}
+	return all, lines.Err()
+}
+
+// Scaled bounds how many conversations an event may make. What is expected of
+// as many is expected of as many fewer. It reports the bound where it mattered.
+func (s Scenario) Scaled(limit int) (Scenario, int) {
+	events := append([]Event(nil), s.Events...)
+	reached := 0
+	for i, e := range events {
+		if e.Type != "seed_conversations" || e.Count <= limit {
+			continue
+		}
+		events[i].Count, reached = limit, limit
+		for _, expected := range []**int{&s.Expect.Replies, &s.Expect.ModelCallsMax} {
+			if *expected != nil && **expected == e.Count {
+				*expected = &limit
+			}
+		}
+	}
+	s.Events = events
+	return s, reached
+}
+
+func milliseconds(n int) time.Duration { return time.Duration(n) * time.Millisecond }
+
+var repeated = regexp.MustCompile(`^(.)\*(\d+)$`)
+
+// written is the text that the story stands for: "y*4096" is long.
+func written(text string) string {
+	if m := repeated.FindStringSubmatch(text); m != nil {
+		count, _ := strconv.Atoi(m[2])
+		return strings.Repeat(m[1], count)
+	}
+	return text
+}
+
+// label names a message in the story: its id, or its alias.
+func (m Message) label() string {
+	if m.ID != "" {
+		return m.ID
+	}
+	return m.Alias
+}
+
+// conversation is where a message belongs. A chat and a thread are encoded so
+// that two pairs never become one name.
+func (m Message) conversation() string {
+	if m.Chat == "" {
+		if m.Conv == "" {
+			return "c1"
+		}
+		return m.Conv
+	}
+	name, err := json.Marshal([]string{m.Chat, m.Thread})
+	if err != nil {
+		panic(err) // strings always have a JSON form
+	}
+	return string(name)
+}

@@ -1,0 +1,153 @@
+package scenario
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/onereply/onereply"
+	delivery "github.com/onereply/onereply/channel/webhook"
+	"github.com/onereply/onereply/responder/openai"
+	responder "github.com/onereply/onereply/responder/webhook"
+	"github.com/onereply/onereply/server/config"
+)
+
+// Names and secrets of the world.
+const (
+	botName       = "bot"
+	modelHost     = "model.test"
+	receiverHost  = "receiver.test"
+	apiKey        = "0123456789abcdef0123456789abcdef"
+	signingSecret = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
+	splitAt       = 4096 // the limit of the client that cuts long texts
+)
+
+// settings is the configuration file of the story's nodes; JSON is YAML. What
+// it asks for goes the way of all configurations, so a bad one is refused.
+func (s Scenario) settings() (config.Config, error) {
+	root := map[string]any{
+		"api_keys": []string{apiKey},
+		"bots":     map[string]any{botName: s.bot()},
+	}
+	if n := s.Config.MaxModelConcurrency; n > 0 {
+		root["max_generations"] = n
+	}
+	file, err := json.Marshal(root)
+	if err != nil {
+		return config.Config{}, err
+	}
+	none := func(string) (string, bool) { return "", false }
+	return config.Parse("onereply.yaml", file, none, config.Overrides{})
+}
+
+func (s Scenario) bot() map[string]any {
+	c := s.Config
+	bot := map[string]any{
+		"debounce":     duration(c.DebounceMS),
+		"max_wait":     duration(c.MaxWaitMS),
+		"lease":        duration(c.LeaseTTLMS),
+		"max_discards": c.MaxDiscards,
+		"on_new_input": "interrupt",
+		"responder":    s.responder(),
+		"delivery":     s.delivery(),
+	}
+	optional := func(key string, ms *int) {
+		if ms != nil {
+			bot[key] = duration(*ms)
+		}
+	}
+	optional("group_wait", c.GroupWaitMS)
+	optional("media_wait", c.MediaWaitMS)
+	optional("split_wait", c.ContinuationWaitMS)
+	if c.ContinuationWaitMS != nil {
+		bot["split_at"] = splitAt
+	}
+	if c.AmbiguousSend != "" {
+		bot["unknown_send"] = c.AmbiguousSend
+	}
+	if c.MaxTurnsPerMinute > 0 {
+		bot["turns_per_minute"] = c.MaxTurnsPerMinute
+	}
+	if len(c.StopWords) > 0 {
+		bot["stop_words"] = c.StopWords
+	}
+	if len(c.OptOutWords) > 0 {
+		bot["opt_out_words"] = c.OptOutWords
+	}
+	return bot
+}
+
+func duration(ms int) string { return fmt.Sprintf("%dms", ms) }
+
+// responder is the model, or, where a tool has an effect, an agent that seals.
+func (s Scenario) responder() map[string]any {
+	r := map[string]any{"kind": config.OpenAI, "base_url": "http://" + modelHost + "/v1", "model": "fake", "system": "Be brief."}
+	if s.has("tool_call") {
+		r = map[string]any{"kind": config.Webhook, "url": "http://" + modelHost + "/agent", "secret": signingSecret}
+	}
+	r["timeout"] = duration(60_000 + 2*s.slowest())
+	attempts := max(s.Config.MaxModelAttempts, s.Config.MaxTurnAttempts)
+	if attempts > 0 {
+		r["attempts"] = attempts
+	}
+	return r
+}
+
+// slowest is the longest latency of the model in the story, in milliseconds.
+func (s Scenario) slowest() int {
+	slowest := 0
+	for _, e := range s.Events {
+		if e.Type == "model_latency" {
+			slowest = max(slowest, e.MS)
+		}
+	}
+	return slowest
+}
+
+func (s Scenario) delivery() map[string]any {
+	if s.Config.Delivery == "sse" {
+		return map[string]any{"kind": config.None}
+	}
+	d := map[string]any{
+		"kind": config.Webhook, "url": "http://" + receiverHost + "/replies",
+		"secret": signingSecret, "parts": "separate",
+	}
+	if s.Config.ChannelLimit != nil {
+		d["limit"] = *s.Config.ChannelLimit
+	}
+	return d
+}
+
+// build makes the bots of one node, whose calls go out through client.
+func build(c config.Config, client *http.Client, node string) ([]onereply.Bot, error) {
+	var bots []onereply.Bot
+	for _, b := range c.Bots {
+		bot := b.Settings
+		var err error
+		if bot.Responder, err = buildResponder(b.Responder, client, node); err != nil {
+			return nil, err
+		}
+		if b.Delivery.Kind == config.Webhook {
+			d := b.Delivery
+			bot.Sender, err = delivery.New(delivery.Config{
+				URL: d.URL, Secret: d.Secret, Limit: d.Limit, Separate: d.Separate, HTTPClient: client,
+			})
+		}
+		if err != nil {
+			return nil, err
+		}
+		bots = append(bots, bot)
+	}
+	return bots, nil
+}
+
+func buildResponder(c config.Responder, client *http.Client, node string) (onereply.Responder, error) {
+	if c.Kind == config.Webhook {
+		return responder.New(responder.Config{
+			URL: c.URL, Secret: c.Secret, SealBase: "http://" + node, IdleTimeout: c.IdleTimeout, HTTPClient: client,
+		})
+	}
+	return openai.New(openai.Config{
+		BaseURL: c.BaseURL, Model: c.Model, System: c.System, IdleTimeout: c.IdleTimeout, HTTPClient: client,
+	})
+}
