@@ -67,7 +67,7 @@ func open(ctx context.Context, s store.Store, o Options, step engine.Step, bots 
 	}
 	a := &App{
 		store: s, bots: configured, names: names, options: o, log: o.Logger, clock: clock,
-		watch: newBroker(o.Node), limits: make(chan struct{}, 64), drain: make(chan struct{}),
+		watch: newBroker(), limits: make(chan struct{}, 64), drain: make(chan struct{}),
 	}
 	a.inbox.signal = make(chan struct{}, 1)
 	a.ctx, a.stop = context.WithCancelCause(context.Background())
@@ -196,7 +196,7 @@ const handBackGrace = 3 * time.Second
 func (a *App) settle(ctx context.Context) bool {
 	for {
 		quiet := make(chan bool, 1)
-		if !a.do(func(turn.Time) { quiet <- a.node.Working() == 0 && a.node.Writing() == 0 }) {
+		if !a.do(func(turn.Time) { quiet <- a.node.Quiet() }) {
 			return true
 		}
 		select {
@@ -218,7 +218,8 @@ func (a *App) settle(ctx context.Context) bool {
 }
 
 // Close ends the node. What runs is cut off and its leases are given back;
-// call [App.Drain] first to let it end. Close may be called more than once.
+// call [App.Drain] first to let it end. Close waits until every responder and
+// sender has returned. It may be called more than once.
 func (a *App) Close() error {
 	a.closing.Do(func() {
 		now, cancel := context.WithCancelCause(context.Background())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/onereply/onereply/internal/engine"
@@ -79,7 +80,7 @@ func (a *App) Receive(ctx context.Context, bot, conversation string, m Message) 
 }
 
 func bodyOf(m Message) store.Body {
-	b := store.Body{Text: m.Text, Sender: m.Sender, Attachments: m.Attachments, Metadata: m.Metadata}
+	b := store.Body{Text: m.Text, Sender: m.Sender, Attachments: slices.Clone(m.Attachments), Metadata: slices.Clone(m.Metadata)}
 	if !m.SentAt.IsZero() {
 		b.SentAt = turn.At(m.SentAt)
 	}
@@ -179,7 +180,10 @@ func (a *App) control(ctx context.Context, op, bot, conversation string, r engin
 	}
 	r.Key = c.key
 	result, err := a.request(ctx, &r)
-	return stateOf(c.key, result.Record), c.of(err)
+	if err != nil {
+		return State{}, c.of(err)
+	}
+	return stateOf(c.key, *result.Record), nil
 }
 
 // Answer delivers what a human wrote, also while the conversation is paused,

@@ -45,7 +45,16 @@ func (c *clock) measure(ctx context.Context) error {
 	return nil
 }
 
-const measureEvery = 10 * time.Second
+const (
+	measureEvery = 10 * time.Second
+	measureLimit = time.Second // half of what an answer took is how wrong it may be
+)
+
+func (c *clock) again(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, measureLimit)
+	defer cancel()
+	return c.measure(ctx)
+}
 
 // follow measures again and again, against drift.
 func (c *clock) follow(ctx context.Context, log *slog.Logger) {
@@ -56,7 +65,7 @@ func (c *clock) follow(ctx context.Context, log *slog.Logger) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			if err := c.measure(ctx); err != nil && ctx.Err() == nil {
+			if err := c.again(ctx); err != nil && ctx.Err() == nil {
 				log.Warn("the store's clock could not be read", "err", err)
 			}
 		}

@@ -97,7 +97,7 @@ func (a *App) carry(output engine.Output) {
 	case engine.Tell:
 		a.tell(o.Event)
 	case engine.Commit:
-		a.work.Go(func() { a.commit(o) })
+		a.commit(&o.Write)
 	case engine.Load:
 		a.work.Go(func() { a.load(o) })
 	case engine.Delete:
@@ -131,14 +131,35 @@ func (a *App) logOf(key store.Key) *slog.Logger {
 	return a.log.With("bot", key.Bot, "conversation", key.Conversation)
 }
 
-func (a *App) commit(o engine.Commit) {
-	ctx, cancel := a.storeContext()
-	defer cancel()
-	result, err := a.store.Commit(ctx, o.Write)
-	if err != nil {
-		a.logOf(o.Write.Key).Error("a write failed", "turn", o.Write.Record.Turn, "token", o.Write.Record.Token, "not_applied", errors.Is(err, store.ErrNotApplied), "err", err)
+// laterCommitter is an optional power of a store: a commit that is answered by
+// a call, so that nobody has to wait for it. done must neither block nor call the
+// store.
+type laterCommitter interface {
+	CommitLater(write store.Write, done func(store.Result, error))
+}
+
+func (a *App) commit(write *store.Write) {
+	if s, ok := a.store.(laterCommitter); ok {
+		a.work.Add(1)
+		s.CommitLater(*write, func(result store.Result, err error) {
+			a.committed(write, result, err)
+			a.work.Done()
+		})
+		return
 	}
-	a.do(func(now turn.Time) { a.node.Committed(now, o.Write.Key, result, err) })
+	a.work.Go(func() {
+		ctx, cancel := a.storeContext()
+		defer cancel()
+		result, err := a.store.Commit(ctx, *write)
+		a.committed(write, result, err)
+	})
+}
+
+func (a *App) committed(write *store.Write, result store.Result, err error) {
+	if err != nil {
+		a.logOf(write.Key).Error("a write failed", "turn", write.Record.Turn, "token", write.Record.Token, "not_applied", errors.Is(err, store.ErrNotApplied), "err", err)
+	}
+	a.do(func(now turn.Time) { a.node.Committed(now, write.Key, result, err) })
 }
 
 func (a *App) load(o engine.Load) {

@@ -144,7 +144,12 @@ type Fault struct {
 	Err   error
 }
 
-func (f *Fault) Error() string { return string(f.Kind) + ": " + f.Err.Error() }
+func (f *Fault) Error() string {
+	if f.Err == nil {
+		return string(f.Kind)
+	}
+	return string(f.Kind) + ": " + f.Err.Error()
+}
 func (f *Fault) Unwrap() error { return f.Err }
 
 // class is what the turn core knows of the fault.

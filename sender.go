@@ -62,7 +62,12 @@ type SendError struct {
 	Err     error
 }
 
-func (e *SendError) Error() string { return e.Err.Error() }
+func (e *SendError) Error() string {
+	if e.Err == nil {
+		return "the send failed"
+	}
+	return e.Err.Error()
+}
 func (e *SendError) Unwrap() error { return e.Err }
 
 // NotDelivered says that a send certainly failed and is worth another try.

@@ -1,11 +1,11 @@
 package onereply
 
 import (
-	"fmt"
+	"crypto/rand"
+	"log/slog"
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/onereply/onereply/internal/engine"
 	"github.com/onereply/onereply/turn"
@@ -40,16 +40,16 @@ const (
 // broker hands events to those who watch. It never blocks a publisher.
 type broker struct {
 	mu     sync.Mutex
-	epoch  string
+	epoch  string  // of this broker only: it tells its ids from those of another
 	last   uint64  // number of the last event
 	ring   []Event // the last events, by number modulo its length
 	subs   map[*Subscription]struct{}
 	closed bool
 }
 
-func newBroker(node string) *broker {
+func newBroker() *broker {
 	return &broker{
-		epoch: strconv.FormatInt(time.Now().UnixMilli(), 36),
+		epoch: rand.Text()[:10],
 		ring:  make([]Event, 0, 64),
 		subs:  map[*Subscription]struct{}{},
 	}
@@ -59,7 +59,7 @@ func (b *broker) publish(e Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.last++
-	e.ID = fmt.Sprintf("%s-%d", b.epoch, b.last)
+	e.ID = b.epoch + "-" + strconv.FormatUint(b.last, 10)
 	if len(b.ring) < eventsKept {
 		b.ring = append(b.ring, e)
 	} else {
@@ -146,15 +146,30 @@ func (a *App) tell(e engine.Event) {
 		Type: string(e.Kind), At: e.At.Go(), Node: a.options.Node, Bot: e.Key.Bot, Conversation: e.Key.Conversation,
 		Turn: e.Turn, Token: e.Token, Attempt: e.Attempt, Version: e.Version, Through: e.Through, DueAt: e.Due.Go(),
 		MessageID: e.MessageID, ReplyID: e.ReplyID, Covers: e.Covers, Text: e.Text, Part: e.Part, Parts: e.Parts, Reason: e.Reason,
-		LateInput: e.Kind == turn.ReplyCommittedKind && e.Through != 0 && e.Version > e.Through && !e.Human,
+		LateInput: e.Late,
 	})
+	level := levelOf(e.Kind)
+	if !a.log.Enabled(a.ctx, level) {
+		return // the attributes would be made for nothing, for every message
+	}
 	log := a.logOf(e.Key).With("turn", e.Turn, "token", e.Token)
-	switch e.Kind {
-	case turn.TurnFailed, turn.ReplyFailedKind:
+	switch level {
+	case slog.LevelWarn:
 		log.Warn(string(e.Kind), "reason", e.Reason)
-	case turn.ReplyDiscardedKind:
+	case slog.LevelInfo:
 		log.Info(string(e.Kind), "reason", e.Reason, "saw", e.Through, "newest", e.Version)
 	default:
 		log.Debug(string(e.Kind), "version", e.Version)
 	}
+}
+
+// levelOf is how much an operator wants to know of it.
+func levelOf(kind turn.Kind) slog.Level {
+	switch kind {
+	case turn.TurnFailed, turn.ReplyFailedKind:
+		return slog.LevelWarn
+	case turn.ReplyDiscardedKind:
+		return slog.LevelInfo
+	}
+	return slog.LevelDebug
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -45,8 +46,8 @@ func (r *running) stop(nonce string, cause error) {
 	}
 }
 
-// returnGrace is how long a responder may take to return once it was told to
-// end. After that the turn goes on without it.
+// returnGrace is how long a responder or a sender may take to return once it
+// was told to end. After that the turn goes on without it.
 const returnGrace = 10 * time.Second
 
 // start runs a responder.
@@ -68,11 +69,11 @@ func (a *App) respond(ctx context.Context, o engine.Start) engine.Response {
 	ctx, cancel := context.WithTimeoutCause(ctx, bot.Timeout, tooLong)
 	defer cancel()
 	var tokens atomic.Int64
-	t := a.newTurn(o, &tokens)
+	t := a.newTurn(ctx, o, &tokens)
 	log := a.logOf(o.Key).With("turn", o.Turn, "attempt", o.Attempt, "token", o.Lease.Token)
 	log.Debug("attempt started", "messages", len(t.Messages))
 
-	reply, err := a.call(ctx, bot.Responder, t)
+	reply, err := outside(ctx, a, log, "responder", func() (Reply, error) { return bot.Responder.Respond(ctx, t) })
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
@@ -95,11 +96,11 @@ func (a *App) cut(ctx context.Context) error {
 	return nil
 }
 
-// call calls the responder, survives its panic, and leaves it behind where it
-// does not return.
-func (a *App) call(ctx context.Context, responder Responder, t *Turn) (Reply, error) {
+// outside calls code that the program brought, survives its panic, and leaves
+// it behind where it does not return when ctx ends.
+func outside[T any](ctx context.Context, a *App, log *slog.Logger, name string, f func() (T, error)) (T, error) {
 	type answer struct {
-		reply Reply
+		value T
 		err   error
 	}
 	done := make(chan answer, 1)
@@ -107,24 +108,24 @@ func (a *App) call(ctx context.Context, responder Responder, t *Turn) (Reply, er
 		var got answer
 		defer func() {
 			if p := recover(); p != nil {
-				a.log.Error("the responder panicked", "bot", t.Bot, "panic", p, "stack", string(debug.Stack()))
-				got = answer{err: &Fault{Kind: Broken, Err: fmt.Errorf("the responder panicked: %v", p)}}
+				log.Error("the "+name+" panicked", "panic", p, "stack", string(debug.Stack()))
+				got.err = fmt.Errorf("the %s panicked: %v", name, p)
 			}
 			done <- got
 		}()
-		got.reply, got.err = responder.Respond(ctx, t)
+		got.value, got.err = f()
 	})
 	select {
 	case got := <-done:
-		return got.reply, got.err
+		return got.value, got.err
 	case <-ctx.Done():
 	}
 	select {
 	case got := <-done:
-		return got.reply, got.err
+		return got.value, got.err
 	case <-time.After(returnGrace):
-		a.log.Warn("a responder did not return when its context ended", "bot", t.Bot, "conversation", t.Conversation, "turn", t.Number)
-		return Reply{}, context.Cause(ctx)
+		log.Warn("the " + name + " did not return when its context ended")
+		return *new(T), context.Cause(ctx)
 	}
 }
 
@@ -163,10 +164,17 @@ func readReply(reply Reply, err error) engine.Response {
 		return fail(errors.New("the responder gave an empty reply"))
 	case len(parts) > MaxParts:
 		return fail(fmt.Errorf("the reply has %d parts, more than %d", len(parts), MaxParts))
-	case len(text) > MaxReplyBytes:
-		return fail(fmt.Errorf("the reply has %d bytes, more than %d", len(text), MaxReplyBytes))
+	case max(len(text), size(parts)) > MaxReplyBytes:
+		return fail(fmt.Errorf("the reply has %d bytes, more than %d", max(len(text), size(parts)), MaxReplyBytes))
 	}
 	return engine.Response{Text: strings.ToValidUTF8(text, "\uFFFD"), Parts: parts}
+}
+
+func size(texts []string) (bytes int) {
+	for _, t := range texts {
+		bytes += len(t)
+	}
+	return bytes
 }
 
 func notBlank(texts []string) []string {
@@ -179,8 +187,9 @@ func notBlank(texts []string) []string {
 	return out
 }
 
-// newTurn is what a responder sees of an attempt.
-func (a *App) newTurn(o engine.Start, tokens *atomic.Int64) *Turn {
+// newTurn is what a responder sees of an attempt. Once ctx has ended, what it
+// still streams is part of no reply.
+func (a *App) newTurn(ctx context.Context, o engine.Start, tokens *atomic.Int64) *Turn {
 	t := &Turn{
 		Bot: o.Key.Bot, Conversation: o.Key.Conversation, Number: o.Turn, Attempt: o.Attempt, Token: o.Lease.Token,
 		History: newHistory(o.Prompt.History),
@@ -191,6 +200,9 @@ func (a *App) newTurn(o engine.Start, tokens *atomic.Int64) *Turn {
 	t.seal = func(ctx context.Context) error { return a.Seal(ctx, o.Key.Bot, o.Key.Conversation, o.Lease.Token) }
 	t.spend = func(u Usage) { tokens.Add(u.Input + u.Output) }
 	t.delta = func(text string) {
+		if ctx.Err() != nil {
+			return
+		}
 		a.watch.publish(Event{
 			Type: "reply.delta", At: a.clock.now().Go(), Node: a.options.Node, Bot: o.Key.Bot, Conversation: o.Key.Conversation,
 			Turn: o.Turn, Attempt: o.Attempt, Token: o.Lease.Token, Through: o.Through, Text: text,
@@ -250,7 +262,7 @@ func (a *App) deliver(ctx context.Context, o engine.Send) engine.SendResult {
 		entry, err := a.entry(ctx, o.Key, o.Reply.Seq)
 		if err != nil {
 			log.Error("the reply could not be read", "err", err)
-			result.NotSent = true
+			result.Err, result.Certain, result.NotSent = fmt.Sprintf("the reply could not be read: %v", err), true, ctx.Err() != nil
 			return result
 		}
 		result.Entry = entry
@@ -266,7 +278,9 @@ func (a *App) deliver(ctx context.Context, o engine.Send) engine.SendResult {
 	}
 	ctx, cancel := context.WithTimeout(ctx, min(bot.SendTimeout, left))
 	defer cancel()
-	if err := a.sendPart(ctx, bot.Sender, newDelivery(o, *result.Entry)); err != nil {
+	delivery := newDelivery(o, *result.Entry)
+	_, err := outside(ctx, a, log, "sender", func() (struct{}, error) { return struct{}{}, bot.Sender.Send(ctx, delivery) })
+	if err != nil {
 		known := outcomeOf(err)
 		result.Err, result.Certain, result.ForGood, result.After = known.Error(), known.Certain, known.ForGood, known.After
 		log.Warn("a send failed", "certain", known.Certain, "for_good", known.ForGood, "err", err)
@@ -283,18 +297,6 @@ func (a *App) entry(ctx context.Context, key store.Key, seq int64) (*store.Entry
 		return nil, fmt.Errorf("there is no entry %d", seq)
 	}
 	return &found[0], nil
-}
-
-// sendPart calls the sender and survives its panic, of which nobody knows how
-// far it came.
-func (a *App) sendPart(ctx context.Context, sender Sender, d *Delivery) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			a.log.Error("the sender panicked", "bot", d.Bot, "panic", p, "stack", string(debug.Stack()))
-			err = fmt.Errorf("the sender panicked: %v", p)
-		}
-	}()
-	return sender.Send(ctx, d)
 }
 
 func newDelivery(o engine.Send, e store.Entry) *Delivery {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/onereply/onereply"
@@ -44,9 +45,11 @@ type seen struct {
 type settings struct {
 	nodes int
 	model time.Duration
-	bot   onereply.Bot
-	store store.Store // nil: memory
-	step  engine.Step // nil: the one that ships
+	bot   onereply.Bot // its Responder nil: a model that takes its time; its Sender nil: what a person sees
+	store store.Store  // nil: memory
+	step  engine.Step  // nil: the one that ships
+
+	retention time.Duration // 0: the default
 }
 
 func newWorld(t *testing.T, s settings) *world {
@@ -56,14 +59,18 @@ func newWorld(t *testing.T, s settings) *world {
 		w.store = memory.New()
 	}
 	s.bot.Name = "bot"
-	s.bot.Responder = w.model(s.model)
-	s.bot.Sender = onereply.SenderFunc(w.see)
+	if s.bot.Responder == nil {
+		s.bot.Responder = w.model(s.model)
+	}
+	if s.bot.Sender == nil {
+		s.bot.Sender = onereply.SenderFunc(w.see)
+	}
 	if s.step == nil {
 		s.step = turn.Step
 	}
 	for i := range max(s.nodes, 1) {
 		app, err := onereply.OpenBroken(t.Context(), w.store, onereply.Options{
-			Node: fmt.Sprintf("node%d", i+1), Logger: slog.New(slog.DiscardHandler),
+			Node: fmt.Sprintf("node%d", i+1), Logger: slog.New(slog.DiscardHandler), Retention: s.retention,
 		}, s.step, s.bot)
 		if err != nil {
 			t.Fatal(err)
@@ -130,6 +137,12 @@ func (w *world) say(node int, id string) {
 // until waits for a moment of the virtual time.
 func (w *world) until(d time.Duration) { time.Sleep(d - time.Since(w.start)) }
 
+// rest lets time pass, and all that happens at its end.
+func rest(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
 // verdict checks P1 to P4 from what a person saw, or says what is wrong.
 func (w *world) verdict() error {
 	w.mu.Lock()
@@ -164,6 +177,44 @@ func (w *world) texts() []string {
 		texts = append(texts, s.text)
 	}
 	return texts
+}
+
+// state is what a node knows of the conversation.
+func (w *world) state(node int) onereply.State {
+	w.t.Helper()
+	s, err := w.nodes[node].State(w.t.Context(), "bot", "c")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return s
+}
+
+// transcript is the lines of the conversation, as "text (status)".
+func (w *world) transcript() []string {
+	w.t.Helper()
+	entries, err := w.nodes[0].Transcript(w.t.Context(), "bot", "c", 0, 0)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var lines []string
+	for _, e := range entries {
+		lines = append(lines, fmt.Sprintf("%s (%s)", e.Text, e.Status))
+	}
+	return lines
+}
+
+func (w *world) wantTranscript(want ...string) {
+	w.t.Helper()
+	if got := w.transcript(); !slices.Equal(got, want) {
+		w.t.Errorf("the transcript is %q, want %q", got, want)
+	}
+}
+
+func (w *world) wantPhase(want turn.Phase) {
+	w.t.Helper()
+	if got := w.state(0); got.Phase != want {
+		w.t.Errorf("the conversation is %s, want %s: %+v", got.Phase, want, got)
+	}
 }
 
 func (w *world) wantReplies(want ...string) {

@@ -30,13 +30,15 @@ func (n *Node) one(c *conversation, b *batch, r *Request) {
 }
 
 func (n *Node) put(c *conversation, b *batch, r *Request) {
-	switch r.Op {
-	case Receive:
+	switch {
+	case r.Op == Receive:
 		n.receive(c, b, r)
-	case Edit, Retract:
+	case r.Op == Edit || r.Op == Retract:
 		n.change(c, b, r)
-	case HumanReply:
+	case r.Op == HumanReply:
 		n.humanReply(c, b, r)
+	case r.wakes() && !b.record.Exists(): // it was forgotten, and must not come back
+		r.result.Outcome, r.result.Reason = turn.Ignored, turn.NothingWaits
 	default:
 		e := n.step(c, b, r, r.plain())
 		n.append(c, b, r, e)
@@ -152,6 +154,8 @@ func (n *Node) change(c *conversation, b *batch, r *Request) {
 		r.result.Outcome, r.result.Reason = turn.Ignored, OwnMessage
 	case entry == nil:
 		r.result.Err = fmt.Errorf("%w: %q was never received", ErrNotFound, r.ID)
+	case r.maybe && r.Op == Retract && entry.Status == turn.InputDeleted:
+		r.result.Outcome = turn.Queued // an earlier try of this very request did it
 	case entry.Status != turn.InputPending:
 		r.result.Outcome, r.result.Reason = turn.Ignored, turn.AlreadyAnswered
 	case r.Op == Retract:
@@ -261,7 +265,7 @@ func sameAttachments(a, b []store.Attachment) bool {
 // humanReply commits what a person wrote.
 func (n *Node) humanReply(c *conversation, b *batch, r *Request) {
 	if r.maybe {
-		r.result.Err = fmt.Errorf("%w: nobody knows whether the reply was stored; look at the transcript before you send it again", ErrUnavailable)
+		r.result.Err = errMaybeReplied
 		return
 	}
 	from := b.record.Answered
@@ -315,12 +319,15 @@ func (b *batch) changes(seq int64) bool {
 	return false
 }
 
-// cut splits a text into parts that the channel takes.
+// cut splits a text into parts that the channel takes. It never loses the text:
+// a reply without parts would count as none.
 func (bot Bot) cut(text string) []string {
-	if bot.Split == nil {
-		return []string{text}
+	if bot.Split != nil {
+		if parts := bot.Split(text); len(parts) > 0 {
+			return parts
+		}
 	}
-	return bot.Split(text)
+	return []string{text}
 }
 
 // sends is how many sends it takes to deliver the parts.
@@ -338,8 +345,8 @@ func (n *Node) append(c *conversation, b *batch, r *Request, effects turn.Effect
 		b.commit(n.replyEntry(c, b, r, seq))
 	}
 	for _, mark := range effects.Marks {
-		if mark.Status == turn.ReplyPartial && r.entry != nil && r.entry.Seq == mark.Seq {
-			partial := *r.entry
+		if entry := c.speaks(mark.Seq, r); entry != nil && mark.Status == turn.ReplyPartial {
+			partial := *entry
 			partial.Delivered = c.snap.Record.Reply.Done
 			if _, ok := r.event.(turn.Sent); ok {
 				partial.Delivered++
@@ -395,7 +402,7 @@ func (b *batch) commit(entry store.Entry) {
 	for i := range b.events {
 		if e := &b.events[i]; e.Seq == entry.Seq {
 			e.ReplyID, e.Covers, e.Text = entry.ID, entry.Covers, entry.Text
-			e.Human = entry.Author == turn.ReplyHuman
+			e.Human, e.Late = entry.Author == turn.ReplyHuman, entry.Late
 		}
 	}
 }

@@ -20,6 +20,7 @@ type conversation struct {
 	snap     store.Snapshot //
 	queue    []*Request
 	busy     bool         // a read or a write is under way
+	reading  Load         // what the read under way was asked for
 	batch    *batch       // what is being written
 	settles  *batch       // a write whose outcome is unknown: the read under way settles it
 	retryAt  turn.Time    // the store failed: when to try again, 0: it did not
@@ -89,7 +90,7 @@ func (n *Node) pump(c *conversation) {
 			c.busy = true
 			n.emit(Delete{Key: c.key})
 			return
-		case !c.known || c.lookups():
+		case !c.known || len(c.ready()) == 0:
 			n.load(c)
 			return
 		default:
@@ -113,9 +114,16 @@ func (c *conversation) next() []*Request {
 	return c.queue
 }
 
-// lookups reports whether a request needs entries that were not read yet.
-func (c *conversation) lookups() bool {
-	return slices.ContainsFunc(c.next(), func(r *Request) bool { return r.needs() && !r.looked })
+// ready is the part of it that needs no entries, or has them. What arrived
+// while they were read waits for the next read, and does not hold up the rest.
+func (c *conversation) ready() []*Request {
+	next := c.next()
+	for i, r := range next {
+		if r.needs() && !r.looked {
+			return next[:i]
+		}
+	}
+	return next
 }
 
 func (r *Request) needs() bool { return r.Op == Edit || r.Op == Retract || r.Op == HumanReply }
@@ -130,7 +138,7 @@ func (n *Node) load(c *conversation) {
 			read.Pending = true
 		}
 	}
-	c.busy = true
+	c.busy, c.reading = true, read
 	n.emit(read)
 }
 
@@ -148,24 +156,20 @@ type LoadResult struct {
 func (n *Node) Loaded(now turn.Time, l LoadResult) {
 	n.now = now
 	c := n.get(l.Key)
-	c.busy = false
+	asked := c.reading
+	c.busy, c.reading = false, Load{}
 	if l.Err != nil {
 		n.failed(c, l.Err)
 		return
 	}
-	c.fails, c.retryAt = 0, 0
-	c.known, c.snap = true, l.Snapshot
+	c.known, c.snap, c.retryAt = true, l.Snapshot, 0
 	if b := c.settles; b != nil {
 		c.settles = nil
-		if l.Snapshot.Op == b.write.Op {
-			n.applied(c, b)
-			n.pump(c)
-			return
-		}
-		n.requeueBatch(c, b, l.Snapshot.Op != b.write.Expect)
+		n.settle(c, b)
+		return
 	}
 	for _, r := range c.next() {
-		r.look(l)
+		r.look(asked, l)
 	}
 	if c.recovers {
 		c.recovers = false
@@ -175,11 +179,33 @@ func (n *Node) Loaded(now turn.Time, l LoadResult) {
 	n.pump(c)
 }
 
-func (r *Request) look(l LoadResult) {
+// settle finds out what became of a write. A store that answers, but has not
+// written, twice in a row counts as out of reach.
+func (n *Node) settle(c *conversation, b *batch) {
+	switch c.snap.Op {
+	case b.write.Op:
+		n.applied(c, b)
+	case b.write.Expect:
+		n.requeueBatch(c, b, false)
+		for _, r := range b.requests {
+			r.doubted, r.expected = true, b.write.Expect
+		}
+		if c.fails++; c.fails > 1 {
+			n.failed(c, errNotWritten)
+			return
+		}
+	default:
+		n.requeueBatch(c, b, true)
+	}
+	n.pump(c)
+}
+
+// look takes what the request asked for out of what was read.
+func (r *Request) look(asked Load, l LoadResult) {
 	switch {
-	case r.Op == HumanReply:
+	case r.Op == HumanReply && asked.Pending:
 		r.looked, r.pending = true, l.Pending
-	case r.needs() && slices.Contains(l.IDs, r.ID):
+	case r.Op != HumanReply && r.needs() && slices.Contains(asked.IDs, r.ID):
 		r.looked, r.found = true, nil
 		for i := range l.Messages {
 			if l.Messages[i].ID == r.ID {
@@ -191,10 +217,11 @@ func (r *Request) look(l LoadResult) {
 
 // apply puts what waits through the core, and writes what comes of it.
 func (n *Node) apply(c *conversation) {
-	requests := slices.Clone(c.next())
+	requests := slices.Clone(c.ready())
 	c.queue = c.queue[len(requests):]
 	b := &batch{requests: requests, record: c.snap.Record, held: c.snap.Record.Lease.Nonce}
 	for _, r := range requests {
+		r.maybe = r.maybe || r.doubted && r.expected != c.snap.Op
 		n.one(c, b, r)
 	}
 	if !b.changed {
@@ -244,7 +271,6 @@ func (n *Node) requeueBatch(c *conversation, b *batch, maybe bool) {
 	for _, r := range b.requests {
 		r.looked, r.found, r.pending, r.result = false, nil, nil, Result{}
 		r.maybe = r.maybe || maybe
-		r.tries++
 	}
 	c.queue = append(slices.Clone(b.requests), c.queue...)
 }
@@ -256,27 +282,51 @@ func (n *Node) failed(c *conversation, err error) {
 	c.known = false
 	c.fails++
 	c.retryAt = n.now.Add(min(50*time.Millisecond<<min(c.fails, 5), time.Second))
-	refused := fmt.Errorf("%w: %w", ErrUnavailable, err)
 	if b := c.settles; b != nil {
 		c.settles = nil
 		n.requeueBatch(c, b, true)
 	}
 	kept := c.queue[:0:0]
 	for _, r := range c.queue {
-		if r.Op == internal {
+		switch {
+		case r.Op != internal:
+			n.emit(Answer{Ticket: r.Ticket, Result: Result{Err: r.refused(err)}})
+		case r.wakes() && !r.maybe && c.fails >= wakeTries:
+			c.waking = false
+		default:
 			kept = append(kept, r)
-			continue
 		}
-		n.emit(Answer{Ticket: r.Ticket, Result: Result{Err: refused}})
 	}
 	c.queue = kept
+	if !c.waking && c.run == nil {
+		n.freeSlot(c)
+	}
 	n.arm(c)
 	n.settleDown(c)
 }
 
+// wakeTries is how often a wake-up meets a store that is out of reach before it
+// gives its place to other conversations: it may be this record alone that
+// can't be read. The store's timer brings it back.
+const wakeTries = 5
+
+func (r *Request) wakes() bool {
+	_, ok := r.event.(turn.Wake)
+	return ok
+}
+
+// refused is what is told to whoever waits for a store that is out of reach. A
+// message has an id, and can be sent again in any case; what a person wrote
+// has none.
+func (r *Request) refused(err error) error {
+	if (r.maybe || r.doubted) && r.Op == HumanReply {
+		return errMaybeReplied
+	}
+	return fmt.Errorf("%w: %w", ErrUnavailable, err)
+}
+
 // applied follows a write that is durable.
 func (n *Node) applied(c *conversation, b *batch) {
-	c.fails, c.retryAt = 0, 0
 	if b.spoken != nil {
 		c.spoken = b.spoken
 	}
@@ -303,8 +353,12 @@ func (n *Node) Hinted(now turn.Time, key store.Key) {
 
 // finish answers the requests of a batch and carries out its actions.
 func (n *Node) finish(c *conversation, b *batch) {
+	c.fails, c.retryAt = 0, 0
 	for _, r := range b.requests {
 		n.answer(c, r)
+	}
+	if c.snap.Record.Reply == nil {
+		c.spoken = nil
 	}
 	n.carryOut(c, b)
 	n.arm(c)
@@ -314,9 +368,18 @@ func (n *Node) answer(c *conversation, r *Request) {
 	if r.Op == internal {
 		return
 	}
-	r.result.Record = c.snap.Record
+	if r.controls() {
+		record := c.snap.Record
+		r.result.Record = &record
+	}
 	n.countInput(r)
 	n.emit(Answer{Ticket: r.Ticket, Result: r.result})
+}
+
+// controls reports whether the caller is shown the record. A message, which
+// must be answered quickly, carries none.
+func (r *Request) controls() bool {
+	return r.Op == Flush || r.Op == Pause || r.Op == Resume || r.Op == Requeue
 }
 
 // Deleted takes the answer to a Delete.

@@ -3,6 +3,7 @@ package engine
 import (
 	"container/list"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -15,6 +16,9 @@ var (
 	ErrUnavailable = errors.New("the store is out of reach; try again later")
 	ErrNotFound    = errors.New("no such message")
 	ErrTooMany     = errors.New("too many inputs wait in this conversation; try again later")
+
+	errNotWritten   = errors.New("it does not take writes")
+	errMaybeReplied = fmt.Errorf("%w: nobody knows whether the reply was stored; look at the transcript before you send it again", ErrUnavailable)
 )
 
 // Limits.
@@ -70,7 +74,8 @@ type Node struct {
 	pollAt   turn.Time
 	polling  bool
 	draining bool
-	working  int // attempts and sends under way here
+	leaving  bool // what runs here is handed back
+	working  int  // attempts and sends under way here
 	Counters Counters
 }
 
@@ -136,16 +141,18 @@ type Request struct {
 	Answer      bool                // Resume
 	Token       int64               // Seal
 
-	event   turn.Event   // internal
-	reply   store.Body   // internal: the responder's reply
-	entry   *store.Entry // internal: the reply that was being sent
-	tries   int
-	maybe   bool // an earlier write of it may have been applied
-	again   bool // its id was claimed before
-	looked  bool // found is up to date
-	found   *store.Entry
-	pending []store.Entry
-	result  Result
+	event    turn.Event   // internal
+	reply    store.Body   // internal: the responder's reply
+	entry    *store.Entry // internal: the reply that was being sent
+	ends     bool         // internal: the work under way here ends with it
+	maybe    bool         // an earlier write of it may have been applied
+	again    bool         // its id was claimed before
+	doubted  bool         // a write of it was not there when this node looked, and may land yet,
+	expected store.Op     // for as long as the record is still the one with this Op
+	looked   bool         // found is up to date
+	found    *store.Entry
+	pending  []store.Entry
+	result   Result
 }
 
 // Submit takes a request in. It is answered once what it asks for is durable.
@@ -160,10 +167,13 @@ func (n *Node) Submit(now turn.Time, r *Request) {
 	n.pump(c)
 }
 
-// own queues an event of this node's own.
+// own queues an event of this node's own. What has ended needs no alarm for its
+// lease any more, and one that is over must not stay in the heap while the
+// write is under way: it would hide the alarms of all others.
 func (n *Node) own(c *conversation, r *Request) {
 	r.Key, r.Op = c.key, internal
 	c.queue = append(c.queue, r)
+	n.arm(c)
 	n.pump(c)
 }
 
@@ -190,10 +200,12 @@ func (n *Node) Drain(now turn.Time) {
 	n.draining, n.pollAt = true, 0
 }
 
-// HandBack ends what runs here, and gives its leases back. A sealed attempt
-// goes on: another node would do the irreversible once more.
+// HandBack drains, ends what runs here, and gives its leases back: also of what only
+// now learns that it got one, and between two parts of a reply. A sealed
+// attempt goes on: another node would do the irreversible once more.
 func (n *Node) HandBack(now turn.Time) {
-	n.now = now
+	n.Drain(now)
+	n.leaving = true
 	for _, c := range n.sorted() {
 		if c.run != nil && !c.snap.Record.Sealed {
 			n.stopRun(c, stopHandBack)
@@ -209,6 +221,17 @@ func (n *Node) Generating() int { return n.ready.used }
 
 // Remembered reports how many conversations are in memory.
 func (n *Node) Remembered() int { return len(n.all) }
+
+// Quiet reports whether nothing of this node's own is under way: no attempt, no
+// send, and no wake-up that could become one.
+func (n *Node) Quiet() bool {
+	for _, c := range n.all {
+		if c.waking || n.holds(c) {
+			return false
+		}
+	}
+	return true
+}
 
 // Writing reports how many conversations wait for the store.
 func (n *Node) Writing() int {

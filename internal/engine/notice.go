@@ -15,6 +15,7 @@ type Event struct {
 	Covers    []string
 	Text      string
 	Human     bool
+	Late      bool
 }
 
 // event adds to a notice what it is about.
@@ -27,7 +28,12 @@ func (n *Node) event(c *conversation, b *batch, r *Request, notice turn.Notice) 
 		if r.Text != nil {
 			e.Text = *r.Text
 		}
-		e.Reason = map[Op]string{Edit: "edited", Retract: "deleted"}[r.Op]
+		switch r.Op {
+		case Edit:
+			e.Reason = "edited"
+		case Retract:
+			e.Reason = "deleted"
+		}
 	case turn.ReplyCommittedKind, turn.ReplySentKind, turn.ReplyFailedKind, turn.ReplyDiscardedKind:
 		if notice.Seq == 0 {
 			break

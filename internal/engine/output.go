@@ -109,8 +109,8 @@ type Result struct {
 	Reason    string
 	Duplicate bool
 	MessageID string
-	Version   int64       // after the request
-	Due       turn.Time   // when the next turn starts, as far as that is known: 0 while paused, or while one runs
-	Record    turn.Record // as it is now
-	Err       error       // wraps ErrUnavailable, ErrNotFound or ErrTooMany; then nothing was stored
+	Version   int64        // after the request
+	Due       turn.Time    // when the next turn starts, as far as that is known: 0 while paused, or while one runs
+	Record    *turn.Record // as it is now, of a control; nil of an input, and where Err is set
+	Err       error        // wraps ErrUnavailable, ErrNotFound or ErrTooMany; ErrUnavailable leaves open whether it was stored
 }

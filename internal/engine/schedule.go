@@ -163,7 +163,7 @@ func (n *Node) Claimed(now turn.Time, claimed []store.Timer, err error) {
 		n.claimed(t.Key)
 	}
 	n.serve()
-	if len(claimed) > 0 && err == nil {
+	if len(claimed) > 0 && err == nil && !n.draining {
 		n.pollAt = now // there may be more
 	}
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/onereply/onereply/store"
@@ -32,7 +33,6 @@ type run struct {
 type send struct {
 	lease   turn.Lease
 	renewAt turn.Time
-	part    int
 	stopped string
 	ended   bool
 }
@@ -45,11 +45,9 @@ func (n *Node) holds(c *conversation) bool { return c.run != nil || c.send != ni
 func (n *Node) carryOut(c *conversation, b *batch) {
 	woken := false
 	for _, r := range b.requests {
-		if _, ok := r.event.(turn.Wake); ok {
-			woken = true
-		}
+		woken = woken || r.wakes()
 	}
-	n.endWork(c)
+	n.endWork(c, b)
 	for _, action := range b.actions {
 		switch a := action.(type) {
 		case turn.Run:
@@ -71,16 +69,19 @@ func (n *Node) carryOut(c *conversation, b *batch) {
 	}
 }
 
-// endWork lets go of what has returned and whose result is written.
-func (n *Node) endWork(c *conversation) {
-	if c.run != nil && c.run.ended {
-		if c.snap.Record.Lease.Nonce != c.run.lease.Nonce && c.snap.Record.Phase == turn.Collecting {
-			n.Counters.DiscardedTokens += uint64(max(0, c.run.tokens))
+// endWork lets go of what has returned, once its result is settled.
+func (n *Node) endWork(c *conversation, b *batch) {
+	for _, r := range b.requests {
+		switch {
+		case !r.ends:
+		case c.run != nil && c.run.ended:
+			if r.result.Outcome != turn.Committed {
+				n.Counters.DiscardedTokens += uint64(max(0, c.run.tokens))
+			}
+			n.dropRun(c)
+		case c.send != nil && c.send.ended:
+			n.dropSend(c)
 		}
-		n.dropRun(c)
-	}
-	if c.send != nil && c.send.ended {
-		n.dropSend(c)
 	}
 }
 
@@ -104,8 +105,13 @@ func (n *Node) startRun(c *conversation, a turn.Run) {
 	}
 	n.working++
 	c.run = &run{
-		lease: a.Lease, renewAt: n.now.Add(n.bot(c).Policy.Lease / 3),
+		lease: a.Lease, renewAt: n.renewal(c, a.Lease),
 		through: a.Through, turn: a.Turn, attempt: a.Attempt,
+	}
+	if n.leaving {
+		n.stopRun(c, stopHandBack)
+		n.runEnded(c, &Request{})
+		return
 	}
 	n.emit(ReadPrompt{Key: c.key, Nonce: a.Lease.Nonce, AfterSeq: a.AfterSeq, History: n.bot(c).History})
 }
@@ -122,29 +128,35 @@ func (n *Node) PromptRead(now turn.Time, key store.Key, nonce string, entries, t
 	}
 	r.prompt = newPrompt(entries, tail, r.through, n.bot(c).History)
 	switch {
-	case r.stopped == "" && err != nil:
-		r.stopped = stopHandBack
-		n.runEnded(c, &Request{})
-	case r.stopped == "" && len(r.prompt.Messages) == 0:
-		r.stopped = turn.Superseded // all of it was deleted or edited since
-		n.runEnded(c, &Request{})
 	case r.stopped != "":
 		n.runEnded(c, &Request{})
+	case err != nil:
+		n.runEnded(c, &Request{event: n.unread(r, turn.Outage, fmt.Sprintf("what waits could not be read: %v", err))})
+	case len(r.prompt.Messages) == 0:
+		n.runEnded(c, &Request{event: n.unread(r, turn.Mistake, "nothing that waits is in the transcript")})
 	default:
 		r.started = true
 		n.emit(Start{Key: key, Lease: r.lease, Turn: r.turn, Attempt: r.attempt, Through: r.through, Prompt: r.prompt})
 	}
 }
 
+// unread is an attempt whose prompt could not be made. It backs off: tried again
+// at once, a transcript that can't be read would keep the store busy for ever.
+func (n *Node) unread(r *run, fault turn.Fault, text string) turn.Event {
+	return turn.GenerateFailed{Nonce: r.lease.Nonce, Fault: fault, Text: text, Jitter: n.jitter()}
+}
+
 // stopRun tells an attempt to end. Its result decides nothing any more; the
 // lease is kept until it has returned, so that no other one runs beside it.
+// That the lease is gone outweighs any reason before.
 func (n *Node) stopRun(c *conversation, reason string) {
 	r := c.run
-	if r.stopped != "" || r.ended {
+	if r.ended || r.stopped != "" && (gone(r.stopped) || !gone(reason)) {
 		return
 	}
+	told := r.stopped != ""
 	r.stopped = reason
-	if r.started {
+	if r.started && !told {
 		n.emit(Stop{Key: c.key, Nonce: r.lease.Nonce, Reason: reason})
 	}
 }
@@ -206,13 +218,14 @@ func (n *Node) jitter() int { return int(n.options.Random() % 1000) }
 
 // runEnded writes what came of an attempt. One that was stopped ends without a
 // result, except that a finished text is still offered: the final check
-// decides.
+// decides. A lease that this node gave up for lost may still be its own, if the
+// store was out of reach: it is given back, which changes nothing elsewhere.
 func (n *Node) runEnded(c *conversation, request *Request) {
 	r := c.run
 	r.ended = true
 	_, finished := request.event.(turn.Generated)
 	switch {
-	case gone(r.stopped):
+	case gone(r.stopped) && r.stopped != stopLost:
 		n.Counters.DiscardedTokens += uint64(max(0, r.tokens))
 		n.dropRun(c)
 		n.freeSlot(c)
@@ -220,26 +233,28 @@ func (n *Node) runEnded(c *conversation, request *Request) {
 		n.pump(c)
 		return
 	case r.stopped == "" || finished:
-	case r.stopped == stopHandBack:
+	case r.stopped == stopHandBack || r.stopped == stopLost:
 		request.event = turn.HandBack{Nonce: r.lease.Nonce}
 	default:
 		request.event = turn.Interrupted{Nonce: r.lease.Nonce}
 	}
+	request.ends = true
 	n.own(c, request)
+	n.freeSlot(c)
 }
 
-// startSend begins to deliver a part, unless the lease is about to end: whoever
-// takes over then can be sure that nothing was sent.
+// startSend begins to deliver a part, unless the lease is about to end, or this
+// node: whoever takes over then can be sure that nothing was sent.
 func (n *Node) startSend(c *conversation, a turn.Send) {
 	if c.send != nil || !n.live(c, a.Lease) {
 		return
 	}
 	lease := c.snap.Record.Lease
 	n.working++
-	c.send = &send{lease: lease, renewAt: n.now.Add(n.bot(c).Policy.Lease / 3), part: a.Reply.Done}
-	if n.now >= n.deadline(c, lease) {
+	c.send = &send{lease: lease, renewAt: n.renewal(c, lease)}
+	if n.leaving || n.now >= n.deadline(c, lease) {
 		c.send.ended = true
-		n.own(c, &Request{event: turn.HandBack{Nonce: lease.Nonce}})
+		n.own(c, &Request{event: turn.HandBack{Nonce: lease.Nonce}, ends: true})
 		return
 	}
 	var entry *store.Entry
@@ -255,7 +270,7 @@ type SendResult struct {
 	Nonce   string
 	Part    int
 	Entry   *store.Entry // the reply
-	NotSent bool         // it was not even tried: the reply could not be read
+	NotSent bool         // it was not even tried: the lease is about to end, or this node
 	Err     string       // "" where it was delivered
 	Certain bool         // it was certainly not delivered
 	ForGood bool
@@ -274,14 +289,16 @@ func (n *Node) SendEnded(now turn.Time, s SendResult) {
 	if s.Entry != nil {
 		c.spoken = s.Entry
 	}
-	request := &Request{entry: s.Entry}
+	request := &Request{entry: s.Entry, ends: true}
 	switch {
 	case s.NotSent:
 		request.event = turn.HandBack{Nonce: s.Nonce}
 	case s.Err == "":
 		request.event = turn.Sent{Nonce: s.Nonce, Part: s.Part}
 	case s.Certain:
-		n.Counters.Deliveries["retried"]++
+		if !s.ForGood {
+			n.Counters.Deliveries["retried"]++
+		}
 		request.event = turn.SendFailed{Nonce: s.Nonce, Part: s.Part, ForGood: s.ForGood, Text: s.Err, After: s.After, Jitter: n.jitter()}
 	default:
 		request.event = turn.SendUnknown{Nonce: s.Nonce, Part: s.Part, Text: s.Err, Jitter: n.jitter()}
@@ -313,6 +330,11 @@ func (n *Node) stopSend(c *conversation, reason string) {
 		s.stopped = reason
 		n.emit(Stop{Key: c.key, Nonce: s.lease.Nonce, Reason: reason})
 	}
+}
+
+// renewal is when a lease is to be renewed: a third of it after the last time.
+func (n *Node) renewal(c *conversation, lease turn.Lease) turn.Time {
+	return lease.Expires.Add(-n.bot(c).Policy.Lease * 2 / 3)
 }
 
 // deadline is when this node stops itself, a tenth of a lease before others

@@ -2,14 +2,13 @@ package sqlite
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/onereply/onereply/internal/storejson"
 	"github.com/onereply/onereply/store"
 )
 
@@ -29,13 +28,33 @@ func (s *Store) Commit(ctx context.Context, write store.Write) (store.Result, er
 	return p.result, p.refused
 }
 
+// CommitLater is Commit for callers that do not wait: it returns at once, and
+// calls done, once, when the write is durable or has failed. It saves a goroutine,
+// a context and two switches for each write. done must not block, and must not
+// call the store: it may run on the goroutine that writes, and holds up all
+// others; it may also run before CommitLater returns.
+func (s *Store) CommitLater(write store.Write, done func(store.Result, error)) {
+	p, err := encode(write)
+	if err == nil {
+		err = s.writer.queue.add(&task{apply: p.apply, done: func(err error) {
+			if err != nil {
+				done(store.Result{}, s.failed(err, "commit %v", p.Key))
+				return
+			}
+			done(p.result, p.refused)
+		}})
+	}
+	if err != nil {
+		done(store.Result{}, s.failed(notApplied(err), "commit %v", write.Key))
+	}
+}
+
 // pending is a write on its way, with all its JSON made before it waits for the
 // writer, which has better things to do.
 type pending struct {
 	store.Write
-	record   string
-	appended []string // bodies of Append
-	changed  []string // bodies of Change
+	record string
+	bodies []string // of Append, then of Change
 
 	result  store.Result
 	refused error // why a write that no correct caller makes was not applied
@@ -50,38 +69,32 @@ func encode(write store.Write) (*pending, error) {
 	if write.Op.IsZero() {
 		return nil, errors.New("the write has no Op")
 	}
-	var err error
-	if p.record, err = toJSON(write.Record); err != nil {
-		return nil, err
-	}
-	if p.appended, err = bodies(write.Append); err != nil {
-		return nil, err
-	}
-	p.changed, err = bodies(write.Change)
-	return p, err
+	return p, p.toJSON()
 }
 
-func bodies(entries []store.Entry) ([]string, error) {
-	var texts []string
-	for i := range entries {
-		text, err := toJSON(&entries[i].Body)
-		if err != nil {
-			return nil, fmt.Errorf("entry %q: %w", entries[i].ID, err)
+// usualJSON holds the JSON of most writes.
+const usualJSON = 1024
+
+// toJSON makes one text of the record and all bodies, and cuts it: one
+// allocation instead of one for each.
+func (p *pending) toJSON() (err error) {
+	text := storejson.AppendRecord(make([]byte, 0, usualJSON), &p.Record)
+	ends := make([]int, 1, 4)
+	ends[0] = len(text)
+	for _, entries := range [][]store.Entry{p.Append, p.Change} {
+		for i := range entries {
+			if text, err = storejson.AppendBody(text, &entries[i].Body); err != nil {
+				return fmt.Errorf("entry %q: %w", entries[i].ID, err)
+			}
+			ends = append(ends, len(text))
 		}
-		texts = append(texts, text)
 	}
-	return texts, nil
-}
-
-// toJSON leaves <, > and & as they are, since people read the file.
-func toJSON(v any) (string, error) {
-	var text strings.Builder
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(v); err != nil {
-		return "", err
+	all := string(text)
+	p.record = all[:ends[0]]
+	for i, end := range ends[1:] {
+		p.bodies = append(p.bodies, all[ends[i]:end])
 	}
-	return strings.TrimSuffix(text.String(), "\n"), nil
+	return nil
 }
 
 // In: bot, conversation. Out: its number, op and last sequence. It runs in the
@@ -103,7 +116,7 @@ const updateConversation = `UPDATE conversations
 // apply carries out the write within the writer's transaction. A write that is
 // refused changes nothing, or takes back what it changed.
 func (p *pending) apply(db *connection) error {
-	there, err := find(db, p.Key)
+	there, err := db.recent.find(db, p.Key)
 	if err != nil {
 		return err
 	}
@@ -126,7 +139,7 @@ func (p *pending) apply(db *connection) error {
 	if err != nil {
 		return err
 	}
-	return p.writeRest(db, there.id)
+	return p.writeRest(db, there)
 }
 
 // create is apply for a conversation that is not there yet.
@@ -145,15 +158,19 @@ func (p *pending) create(db *connection) error {
 		_, err := db.run(deleteConversation, id)
 		return err
 	}
-	return p.writeRest(db, id)
+	return p.writeRest(db, conversation{id: id})
 }
 
 // writeRest writes the timer and the transcript.
-func (p *pending) writeRest(db *connection, id int64) error {
-	if err := setTimer(db, id, p.Timer); err != nil {
+func (p *pending) writeRest(db *connection, there conversation) error {
+	if err := setTimer(db, there.id, p.Timer); err != nil {
 		return err
 	}
-	return p.writeTranscript(db, id)
+	if err := p.writeTranscript(db, there.id); err != nil {
+		return err
+	}
+	db.recent.keep(p.Key, conversation{id: there.id, op: p.Op, lastSeq: p.lastSeq(there.lastSeq)})
+	return nil
 }
 
 // conversation is what is there when a write is applied; its zero value stands

@@ -20,6 +20,7 @@ const lockWait = 5 * time.Second
 type connection struct {
 	*sqlite3.Conn
 	prepared map[string]*sqlite3.Stmt
+	recent   recent // of the one that writes
 }
 
 // connect opens the file with the settings that all connections share. vfs
@@ -71,6 +72,8 @@ func (c *connection) statement(query string, arguments ...any) (*sqlite3.Stmt, e
 	return s, nil
 }
 
+// bind lets nothing of the argument escape, not even for an error, so that the
+// callers' arguments need no allocations.
 func bind(s *sqlite3.Stmt, place int, argument any) error {
 	switch v := argument.(type) {
 	case int64:
@@ -84,7 +87,7 @@ func bind(s *sqlite3.Stmt, place int, argument any) error {
 	case nil:
 		return s.BindNull(place)
 	}
-	return fmt.Errorf("no column takes a %T", argument)
+	return fmt.Errorf("no column takes what is given for ?%d", place)
 }
 
 // run carries out a statement that returns no rows, and says how many it

@@ -16,6 +16,7 @@
 //	queue.go       writes that wait
 //	writer.go      the transaction that they share, and what happens if it fails
 //	commit.go      Commit, the compare-and-swap
+//	recent.go      what need not be read for it
 //	transcript.go  what a commit does to ids and entries, and Entries
 //	timers.go      Claim and Due
 //	readers.go     connections that only read

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 
@@ -15,7 +16,9 @@ type task struct {
 	// whole transaction fails; a write that is merely refused records that
 	// elsewhere, leaves nothing behind and returns nil.
 	apply func(*connection) error
-	done  chan error // gets the outcome of the transaction, once
+	// done is told the outcome of the transaction, once, by the writer, which
+	// it must not keep waiting.
+	done func(error)
 }
 
 // queue holds the writes that wait, in the order of their arrival.
@@ -32,12 +35,16 @@ func newQueue() *queue { return &queue{ready: make(chan struct{}, 1)} }
 // ends first, a task that still waits is withdrawn; of one that is being
 // written nobody knows the outcome.
 func (q *queue) write(ctx context.Context, apply func(*connection) error) error {
-	t := &task{apply: apply, done: make(chan error, 1)}
-	if err := q.add(ctx, t); err != nil {
+	if err := ctx.Err(); err != nil {
+		return notApplied(err)
+	}
+	outcome := make(chan error, 1)
+	t := &task{apply: apply, done: func(err error) { outcome <- err }}
+	if err := q.add(t); err != nil {
 		return notApplied(err)
 	}
 	select {
-	case err := <-t.done:
+	case err := <-outcome:
 		return err
 	case <-ctx.Done():
 	}
@@ -47,10 +54,7 @@ func (q *queue) write(ctx context.Context, apply func(*connection) error) error 
 	return unknown(fmt.Errorf("gave up waiting for the disk: %w", ctx.Err()))
 }
 
-func (q *queue) add(ctx context.Context, t *task) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
+func (q *queue) add(t *task) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed {
@@ -78,6 +82,7 @@ func (q *queue) withdraw(t *task) bool {
 func (q *queue) take(batch []*task, limit int) ([]*task, bool) {
 	for {
 		<-q.ready
+		q.gather(limit)
 		q.mu.Lock()
 		count := min(limit, len(q.waiting))
 		batch = append(batch[:0], q.waiting[:count]...)
@@ -91,6 +96,29 @@ func (q *queue) take(batch []*task, limit int) ([]*task, bool) {
 			return batch, !ended
 		}
 	}
+}
+
+// gatherings is how often gather steps aside: 2 were measured to be better than
+// none and than 16, where the processors wait for the disk.
+const gatherings = 2
+
+// gather lets goroutines that are ready to run go first, as long as they bring
+// tasks: those share the transaction instead of paying for the next one. Where
+// nothing else is ready it costs nothing.
+func (q *queue) gather(limit int) {
+	for range gatherings {
+		before := q.length()
+		runtime.Gosched()
+		if after := q.length(); after == before || after >= limit {
+			return
+		}
+	}
+}
+
+func (q *queue) length() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.waiting)
 }
 
 // close lets no more tasks in. Those that wait are still written.

@@ -30,6 +30,7 @@ func (s *Store) Delete(ctx context.Context, key store.Key) error {
 }
 
 func removeAll(db *connection, conversation int64) error {
+	db.recent.forget()
 	for _, query := range []string{deleteConversation, clearTimer, deleteEntries, deleteIDs} {
 		if _, err := db.run(query, conversation); err != nil {
 			return err

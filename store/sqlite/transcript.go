@@ -80,12 +80,12 @@ func (p *pending) claim(db *connection, conversation int64) (repeated bool, err 
 // writeTranscript carries out Append, Change, Settle and Mark, in this order.
 func (p *pending) writeTranscript(db *connection, conversation int64) error {
 	for i := range p.Append {
-		if err := writeEntry(db, insertEntry, conversation, &p.Append[i], p.appended[i]); err != nil {
+		if err := writeEntry(db, insertEntry, conversation, &p.Append[i], p.bodies[i]); err != nil {
 			return err
 		}
 	}
 	for i := range p.Change {
-		if err := writeEntry(db, changeEntry, conversation, &p.Change[i], p.changed[i]); err != nil {
+		if err := writeEntry(db, changeEntry, conversation, &p.Change[i], p.bodies[len(p.Append)+i]); err != nil {
 			return err
 		}
 	}

@@ -36,7 +36,7 @@ func (w *writer) run() {
 		}
 		err := w.transaction(batch)
 		for i, t := range batch {
-			t.done <- err
+			t.done(err)
 			batch[i] = nil // for the garbage collector
 		}
 	}
@@ -67,6 +67,9 @@ func (w *writer) apply(batch []*task) error {
 	if _, err := w.db.run("BEGIN IMMEDIATE"); err != nil {
 		return notApplied(err)
 	}
+	if err := w.db.recent.begin(w.db); err != nil {
+		return notApplied(err)
+	}
 	for _, t := range batch {
 		if err := t.apply(w.db); err != nil {
 			return notApplied(err)
@@ -94,6 +97,7 @@ func (w *writer) recover(cause error) error {
 	if w.db == nil {
 		return nil
 	}
+	w.db.recent.forget()
 	var err error
 	if !w.db.GetAutocommit() {
 		_, err = w.db.run("ROLLBACK")

@@ -1,0 +1,246 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/onereply/onereply/internal/engine"
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+// A write that another node's came before is decided anew.
+func TestAConflictIsDecidedAnew(t *testing.T) {
+	h := newHand(t)
+	h.say("m1")
+	h.settle()
+	h.other("c", turn.Message{})
+	h.say("m2")
+	h.settle()
+	if got := h.answers["m2"]; got.Version != 3 || got.Err != nil {
+		t.Errorf("the message after the other node's: %+v, want version 3", got)
+	}
+	if h.writes != 3 {
+		t.Errorf("%d writes, want 3: one met a conflict", h.writes)
+	}
+}
+
+// A write whose answer was lost: what became of it, and what the caller of a
+// message is told. Whatever it is, the message is stored once at most.
+func TestUnknownOutcomes(t *testing.T) {
+	commit := func(h *hand, w store.Write) { h.store.Commit(context.Background(), w) }
+	tests := map[string]struct {
+		become  func(h *hand, w store.Write) // of the write
+		outcome turn.Outcome
+		version int64
+	}{
+		"applied":                        {commit, turn.Queued, 1},
+		"not applied":                    {func(*hand, store.Write) {}, turn.Queued, 1},
+		"applied, then overtaken":        {func(h *hand, w store.Write) { commit(h, w); h.other("c", turn.Typing{For: time.Minute}) }, turn.Queued, 1},
+		"not applied, and another wrote": {func(h *hand, w store.Write) { h.other("c", turn.Message{}) }, turn.Queued, 2},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			h := newHand(t)
+			lost := true
+			h.fault = func(w store.Write) (store.Result, error) {
+				if !lost {
+					return h.store.Commit(context.Background(), w)
+				}
+				lost = false
+				test.become(h, w)
+				return store.Result{}, store.ErrUnknown
+			}
+			h.say("m")
+			h.settle()
+			got := h.answers["m"]
+			if got.Err != nil || got.Outcome != test.outcome || got.Version != test.version || got.Duplicate {
+				t.Errorf("answered %+v, want %s with version %d", got, test.outcome, test.version)
+			}
+			if n := len(h.entries(keyOf("c"), store.EntryQuery{ID: "m"})); n != 1 {
+				t.Errorf("the message is stored %d times", n)
+			}
+		})
+	}
+}
+
+// Requests that can't be told from their own repeat by an id.
+func TestARequestWhoseFirstTryWasAppliedIsNotRefused(t *testing.T) {
+	h := newHand(t)
+	h.say("m1", "m2")
+	h.settle()
+	h.fault = func(w store.Write) (store.Result, error) {
+		h.fault = nil
+		h.store.Commit(context.Background(), w)
+		h.other("c", turn.Typing{For: time.Minute})
+		return store.Result{}, store.ErrUnknown
+	}
+	h.submit("edit", engine.Request{Op: engine.Edit, ID: "m1", Text: new("new")})
+	h.submit("retract", engine.Request{Op: engine.Retract, ID: "m2"})
+	h.settle()
+	for _, name := range []string{"edit", "retract"} {
+		if got := h.answers[name]; got.Outcome != turn.Queued || got.Err != nil {
+			t.Errorf("%s: %+v, want queued", name, got)
+		}
+	}
+	if v := h.record().Version; v != 4 {
+		t.Errorf("version %d, want 4: each counted once", v)
+	}
+}
+
+func TestAHumansReplyIsNeverStoredTwice(t *testing.T) {
+	away := errors.New("away")
+	for name, after := range map[string]func(h *hand){
+		"the store is read, and another wrote": func(h *hand) { h.other("c", turn.Typing{For: time.Minute}) },
+		"the store can't be read":              func(h *hand) { h.unread = away },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHand(t)
+			h.say("m")
+			h.settle()
+			h.fault = func(w store.Write) (store.Result, error) {
+				h.fault = nil
+				after(h)
+				return store.Result{}, store.ErrUnknown
+			}
+			h.submit("human", engine.Request{Op: engine.HumanReply, Body: store.Body{Text: "hello"}})
+			h.settle()
+			got := h.answers["human"].Err
+			if !errors.Is(got, engine.ErrUnavailable) || got.Error() == engine.ErrUnavailable.Error()+": "+away.Error() {
+				t.Errorf("answered %v, want that nobody knows", got)
+			}
+			if got := h.replied(turn.ReplyCommitted); got != "" {
+				t.Errorf("the reply %q was written by a second try", got)
+			}
+		})
+	}
+}
+
+// A store that does not write: callers are told at once, this node's own events
+// are kept and tried again, less and less often.
+func TestAStoreOutOfReach(t *testing.T) {
+	refused := fmt.Errorf("away: %w", store.ErrNotApplied)
+	for name, fault := range map[string]error{"certainly not applied": refused, "of unknown outcome": store.ErrUnknown} {
+		t.Run(name, func(t *testing.T) {
+			h := newHand(t)
+			started := h.started("m")
+			h.fault = func(store.Write) (store.Result, error) { return store.Result{}, fault }
+			before := h.writes
+			h.respond(started, engine.Response{Text: "hello"})
+			h.say("n")
+			h.settle()
+			if err := h.answers["n"].Err; !errors.Is(err, engine.ErrUnavailable) {
+				t.Errorf("a message: %v, want unavailable", err)
+			}
+			h.pass(20 * time.Second)
+			if tries := h.writes - before; tries < 5 || tries > 60 {
+				t.Errorf("%d tries in 20 seconds", tries)
+			}
+			h.fault = nil
+			h.pass(2 * time.Second)
+			if got := h.replied(turn.ReplyCommitted); got != "hello" {
+				t.Errorf("the reply that waited for the store: %q", got)
+			}
+			if n := len(h.entries(keyOf("c"), store.EntryQuery{ID: "n"})); n != 0 {
+				t.Error("the refused message is stored")
+			}
+			if r := h.record(); r.Version != 1 {
+				t.Errorf("version %d, want 1: nothing half done", r.Version)
+			}
+		})
+	}
+}
+
+// A conversation that can't be read gives its place to others, and is looked
+// at again later.
+func TestARecordThatCannotBeReadHoldsNoPlace(t *testing.T) {
+	h := newHand(t, func(o *engine.Options) { o.MaxGenerations = 1 })
+	h.say("m")
+	h.settle()
+	for range 3 { // remembered, it would need no read
+		h.other("c", turn.Typing{For: time.Second})
+	}
+	h.unread = store.ErrNewerSchema
+	h.pass(10 * time.Second)
+	h.unread = nil
+	if got := h.node.Generating(); got != 0 {
+		t.Fatalf("%d places are taken", got)
+	}
+	h.pass(10 * time.Second)
+	asked[engine.Start](h)
+}
+
+// An attempt whose prompt can't be read is tried again, with back-off and
+// without an end.
+func TestAPromptThatCannotBeRead(t *testing.T) {
+	h := newHand(t)
+	h.say("m")
+	h.settle()
+	entries := h.entries(keyOf("c"), store.EntryQuery{})
+	empty := func(read engine.ReadPrompt, err error) {
+		h.node.PromptRead(h.now, read.Key, read.Nonce, nil, nil, err)
+		h.collect()
+	}
+	attempts := 0
+	h.pass(900 * time.Millisecond)
+	for end := h.now.Add(time.Minute); h.now < end; h.now = h.now.Add(50 * time.Millisecond) {
+		h.node.Tick(h.now)
+		h.collect()
+		for h.step() {
+			if count[engine.ReadPrompt](h) > 0 {
+				attempts++
+				empty(asked[engine.ReadPrompt](h), errors.New("damaged"))
+			}
+		}
+	}
+	if attempts < 3 || attempts > 20 {
+		t.Errorf("%d attempts to read it in a minute", attempts)
+	}
+	if r := h.record(); r.Phase == turn.Failed || len(entries) != 1 {
+		t.Errorf("the conversation is %s, want that it waits the fault out", r.Phase)
+	}
+}
+
+// A prompt that is empty although the record says that something waits is a
+// failed attempt: the turn ends as failed, for all to see.
+func TestAPromptThatIsEmpty(t *testing.T) {
+	h := newHand(t)
+	h.say("m")
+	h.settle()
+	for range 1000 {
+		h.now = h.now.Add(100 * time.Millisecond)
+		h.node.Tick(h.now)
+		h.collect()
+		for h.step() {
+			if count[engine.ReadPrompt](h) > 0 {
+				read := asked[engine.ReadPrompt](h)
+				h.node.PromptRead(h.now, read.Key, read.Nonce, nil, nil, nil)
+				h.collect()
+			}
+		}
+	}
+	if r := h.record(); r.Phase != turn.Failed || h.writes > 20 {
+		t.Errorf("the conversation is %s after %d writes, want failed", r.Phase, h.writes)
+	}
+}
+
+// A reply that can't be read waits, with back-off; nothing was sent.
+func TestAReplyThatCannotBeRead(t *testing.T) {
+	h := newHand(t)
+	h.respond(h.started("m"), engine.Response{Text: "hello"})
+	before := h.writes
+	for range 60 {
+		for count[engine.Send](h) > 0 {
+			s := asked[engine.Send](h)
+			h.node.SendEnded(h.now, engine.SendResult{Key: s.Key, Nonce: s.Lease.Nonce, Err: "damaged", Certain: true})
+			h.settle()
+		}
+		h.pass(time.Second)
+	}
+	if tries := (h.writes - before) / 2; tries < 3 || tries > 15 {
+		t.Errorf("%d tries in a minute", tries)
+	}
+}

@@ -1,0 +1,282 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/onereply/onereply/internal/engine"
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/store/memory"
+	"github.com/onereply/onereply/turn"
+)
+
+// places is how many generations the nodes of this file run at once.
+const places = 4
+
+// bots configures several bots alike.
+func bots(names ...string) func(*engine.Options) {
+	return func(o *engine.Options) {
+		o.MaxGenerations = places
+		o.Bots = map[string]engine.Bot{}
+		for _, name := range names {
+			o.Bots[name] = engine.Bot{Policy: policy()}
+		}
+	}
+}
+
+// crowd lets one message wait in each of many conversations of a bot.
+func (h *hand) crowd(bot string, conversations int) {
+	for i := range conversations {
+		h.submit(fmt.Sprint(bot, i), engine.Request{
+			Key: store.Key{Bot: bot, Conversation: fmt.Sprint(i)}, Op: engine.Receive, ID: "m", Body: store.Body{Text: "hello"},
+		})
+	}
+	h.settle()
+}
+
+func TestNoMoreRunThanThereArePlaces(t *testing.T) {
+	h := newHand(t, bots("bot"))
+	h.crowd("bot", 50)
+	h.pass(2 * time.Second)
+	served := map[string]bool{}
+	for n := count[engine.Start](h); n > 0; n = count[engine.Start](h) {
+		if n > places || h.node.Generating() != n {
+			t.Fatalf("%d run, %d are counted, there are %d places", n, h.node.Generating(), places)
+		}
+		started := asked[engine.Start](h)
+		served[started.Key.Conversation] = true
+		h.respond(started, engine.Response{None: true})
+	}
+	if len(served) != 50 || h.node.Generating() != 0 {
+		t.Errorf("%d of 50 conversations were served, %d places stay taken", len(served), h.node.Generating())
+	}
+}
+
+// Within a bot, whoever was due first goes first.
+func TestConversationsTakeTurns(t *testing.T) {
+	h := newHand(t, bots("bot"), func(o *engine.Options) { o.MaxGenerations = 1 })
+	for i := range 5 {
+		h.submit(fmt.Sprint(i), engine.Request{Key: keyOf(fmt.Sprint(i)), Op: engine.Receive, ID: "m", Body: store.Body{Text: "hello"}})
+		h.settle()
+		h.now = h.now.Add(10 * time.Millisecond)
+	}
+	h.pass(2 * time.Second)
+	for i := range 5 {
+		started := asked[engine.Start](h)
+		if started.Key.Conversation != fmt.Sprint(i) {
+			t.Errorf("conversation %s is number %d", started.Key.Conversation, i)
+		}
+		h.respond(started, engine.Response{None: true})
+	}
+}
+
+// A bot whose model is slow takes no place that is another bot's share.
+func TestEveryBotHasItsShare(t *testing.T) {
+	h := newHand(t, bots("quick", "slow"))
+	h.crowd("slow", 50)
+	h.pass(2 * time.Second)
+	if n := count[engine.Start](h); n != places-1 {
+		t.Errorf("the slow bot alone has %d of %d places, want all but the other's share", n, places)
+	}
+	h.crowd("quick", 3)
+	h.pass(2 * time.Second)
+	for range 3 {
+		var quick engine.Start
+		for quick.Key.Bot != "quick" {
+			quick = asked[engine.Start](h) // the slow ones never return
+		}
+		h.respond(quick, engine.Response{None: true})
+	}
+}
+
+func TestBotsTakeTurns(t *testing.T) {
+	h := newHand(t, bots("a", "b"))
+	h.crowd("a", 20)
+	h.crowd("b", 20)
+	h.pass(2 * time.Second)
+	got := map[string]int{}
+	for range 20 {
+		started := asked[engine.Start](h)
+		got[started.Key.Bot]++
+		h.respond(started, engine.Response{None: true})
+	}
+	if got["a"] < 9 || got["a"] > 11 {
+		t.Errorf("of the first 20 attempts, %d are a's", got["a"])
+	}
+}
+
+// However an attempt ends, its place is free again.
+func TestEveryEndFreesThePlace(t *testing.T) {
+	respond := func(r engine.Response) func(*hand, engine.Start) {
+		return func(h *hand, s engine.Start) { h.respond(s, r) }
+	}
+	stopped := func(before func(h *hand)) func(*hand, engine.Start) {
+		return func(h *hand, s engine.Start) {
+			before(h)
+			h.settle()
+			h.respond(s, engine.Response{Fault: turn.Mistake, Reason: "canceled"})
+		}
+	}
+	ends := map[string]func(h *hand, s engine.Start){
+		"a reply":                 respond(engine.Response{Text: "hello"}),
+		"no reply":                respond(engine.Response{None: true}),
+		"a failure":               respond(engine.Response{Fault: turn.Mistake, Reason: "failed"}),
+		"an outage":               respond(engine.Response{Fault: turn.Outage, Reason: "down"}),
+		"a rejection":             respond(engine.Response{Fault: turn.Rejected, Reason: "no"}),
+		"newer input":             stopped(func(h *hand) { h.say("newer") }),
+		"a text beside newer":     func(h *hand, s engine.Start) { h.say("newer"); h.settle(); h.respond(s, engine.Response{Text: "old"}) },
+		"a pause":                 stopped(func(h *hand) { h.submit("pause", engine.Request{Op: engine.Pause}) }),
+		"a human's reply":         stopped(func(h *hand) { h.submit("human", engine.Request{Op: engine.HumanReply, Body: store.Body{Text: "x"}}) }),
+		"the message's deletion":  stopped(func(h *hand) { h.submit("retract", engine.Request{Op: engine.Retract, ID: "m"}) }),
+		"the conversation's":      stopped(func(h *hand) { h.submit("forget", engine.Request{Op: engine.Forget}) }),
+		"a hand-back":             stopped(func(h *hand) { h.node.HandBack(h.now) }),
+		"a lost lease":            stopped(func(h *hand) { h.now = h.now.Add(lease); h.other("c", turn.Wake{Holder: "other", Nonce: "other"}) }),
+		"a store that went away":  stopped(func(h *hand) { h.cutOff(); h.pass(lease); h.reconnect() }),
+		"a result without an end": func(h *hand, s engine.Start) { h.cutOff(); h.respond(s, engine.Response{Text: "hello"}) },
+	}
+	for name, end := range ends {
+		t.Run(name, func(t *testing.T) {
+			h := newHand(t, func(o *engine.Options) { o.MaxGenerations = 1 })
+			end(h, h.started("m"))
+			if n := h.node.Generating(); n != 0 {
+				t.Errorf("%d places are taken", n)
+			}
+		})
+	}
+}
+
+// So is that of an attempt whose responder never started.
+func TestAnAttemptThatIsOverBeforeItsPromptIsRead(t *testing.T) {
+	tests := map[string]func(h *hand){
+		"paused":   func(h *hand) { h.submit("pause", engine.Request{Op: engine.Pause}) },
+		"deleted":  func(h *hand) { h.submit("retract", engine.Request{Op: engine.Retract, ID: "m"}) },
+		"newer":    func(h *hand) { h.say("newer") },
+		"handback": func(h *hand) { h.node.HandBack(h.now) },
+	}
+	for name, end := range tests {
+		t.Run(name, func(t *testing.T) {
+			h := newHand(t)
+			h.say("m")
+			h.settle()
+			h.now = h.now.Add(time.Second)
+			h.node.Tick(h.now)
+			for h.step() && count[engine.ReadPrompt](h) == 0 {
+			}
+			read := asked[engine.ReadPrompt](h)
+			end(h)
+			h.settle()
+			h.node.PromptRead(h.now, read.Key, read.Nonce, h.entries(read.Key, store.EntryQuery{}), nil, nil)
+			h.settle()
+			if n := h.node.Generating(); n != 0 || count[engine.Start](h) != 0 {
+				t.Errorf("%d places are taken, %d responders run", n, count[engine.Start](h))
+			}
+		})
+	}
+}
+
+// Timers that nobody acts on are claimed, as many as there are free places, and
+// more as soon as those are done.
+func TestClaimsAreBoundedByFreePlaces(t *testing.T) {
+	shared := memory.New()
+	dead := newHandOn(t, shared, start, bots("bot"))
+	dead.crowd("bot", 20)
+	h := newHandOn(t, shared, dead.now, bots("bot"))
+	h.now = h.now.Add(time.Minute)
+	h.node.Tick(h.now)
+	h.collect()
+	claim := asked[engine.Claim](h)
+	if claim.Limit != places {
+		t.Errorf("claims %d, want %d", claim.Limit, places)
+	}
+	found, err := shared.Claim(context.Background(), h.now, claim.Limit, claim.Hold)
+	h.node.Claimed(h.now, found, err)
+	h.settle()
+	for range 20 {
+		h.respond(asked[engine.Start](h), engine.Response{None: true})
+		h.tick(h.now)
+		h.pass(400 * time.Millisecond)
+	}
+}
+
+func TestFullNodesClaimNothing(t *testing.T) {
+	h := newHand(t, bots("bot"))
+	h.crowd("bot", places)
+	h.pass(2 * time.Second)
+	h.now = h.now.Add(time.Second)
+	h.node.Tick(h.now)
+	h.collect()
+	if n := count[engine.Claim](h); n != 0 {
+		t.Error("a node without a free place claims timers")
+	}
+}
+
+// Timers of bots that this node does not know are left alone, also at the
+// start.
+func TestTimersOfUnknownBots(t *testing.T) {
+	shared := memory.New()
+	newHandOn(t, shared, start, bots("gone")).crowd("gone", 3)
+	h := newHandOn(t, shared, start, bots("bot"), func(o *engine.Options) { o.Alone = true })
+	h.pass(time.Minute)
+	if n := h.node.Remembered(); n != 0 || h.writes != 0 {
+		t.Errorf("%d conversations are remembered, %d writes", n, h.writes)
+	}
+}
+
+// A claim that comes for nothing sets the timer back to where it belongs.
+func TestAClaimMovesNoTimerForLong(t *testing.T) {
+	h := newHand(t)
+	h.say("m")
+	h.settle()
+	h.now = h.now.Add(900 * time.Millisecond)
+	found, err := h.store.Claim(context.Background(), h.now.Add(time.Second), 1, time.Hour)
+	if err != nil || len(found) != 1 {
+		t.Fatalf("claimed %v, %v", found, err)
+	}
+	h.node.Claimed(h.now, found, nil)
+	h.settle()
+	due, err := h.store.Due(context.Background(), h.now.Add(time.Second), 1)
+	if err != nil || len(due) != 1 || due[0].At != start.Add(time.Second) {
+		t.Errorf("the timer is %v, want the end of the window", due)
+	}
+}
+
+// A failed claim, and one that is answered after the node began to drain,
+// neither stop the looking nor turn it into a busy loop.
+func TestAnswersToClaims(t *testing.T) {
+	h := newHand(t, bots("bot"))
+	h.now = h.now.Add(time.Second)
+	h.node.Tick(h.now)
+	h.collect()
+	asked[engine.Claim](h)
+	h.node.Claimed(h.now, nil, errors.New("away"))
+	h.now = h.now.Add(time.Second)
+	h.node.Tick(h.now)
+	h.collect()
+	asked[engine.Claim](h)
+	h.node.Drain(h.now)
+	h.node.Claimed(h.now, []store.Timer{{Key: keyOf("c")}}, nil)
+	h.tick(h.now)
+	if next := h.node.NextTick(); next != 0 {
+		t.Errorf("a draining node wants to be looked at, at %d", next)
+	}
+	if n := h.node.Remembered(); n != 0 {
+		t.Errorf("it remembers %d conversations", n)
+	}
+}
+
+// A draining node leaves what is due to others, and still takes messages in.
+func TestDrainLeavesWhatIsDueToOthers(t *testing.T) {
+	shared := memory.New()
+	h, other := newHandOn(t, shared, start), newHandOn(t, shared, start)
+	h.node.Drain(h.now)
+	h.say("m")
+	h.pass(2 * time.Second)
+	if h.answers["m"].Err != nil || count[engine.Start](h) != 0 {
+		t.Errorf("answered %+v, %d responders run", h.answers["m"], count[engine.Start](h))
+	}
+	other.pass(2 * time.Second)
+	asked[engine.Start](other)
+}

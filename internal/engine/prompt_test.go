@@ -1,0 +1,141 @@
+package engine_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/onereply/onereply/internal/engine"
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+// prompted is the prompt that a node makes of the entries that it reads.
+func prompted(t *testing.T, waiting, tail []store.Entry, history int) engine.Prompt {
+	t.Helper()
+	h := newHand(t, func(o *engine.Options) {
+		b := o.Bots["bot"]
+		b.History = history
+		o.Bots["bot"] = b
+	})
+	h.say("m")
+	h.settle()
+	h.now = h.now.Add(time.Second)
+	h.node.Tick(h.now)
+	for h.step() && count[engine.ReadPrompt](h) == 0 {
+	}
+	read := asked[engine.ReadPrompt](h)
+	h.node.PromptRead(h.now, read.Key, read.Nonce, waiting, tail, nil)
+	h.settle()
+	return asked[engine.Start](h).Prompt
+}
+
+// waits is a message that waits, as the attempt over version 1 finds it.
+func waits(text string, sentAt turn.Time) store.Entry {
+	return store.Entry{Kind: store.Message, Status: turn.InputPending, Version: 1, Body: store.Body{Text: text, SentAt: sentAt}}
+}
+
+// Messages stand in the order in which they were sent; those that do not say
+// keep their places.
+func TestOrderOfThePrompt(t *testing.T) {
+	tests := map[string][]store.Entry{
+		"a b c": {waits("a", 0), waits("b", 0), waits("c", 0)},
+		"b c a": {waits("a", 30), waits("b", 10), waits("c", 20)},
+		"a c b": {waits("a", 0), waits("b", 20), waits("c", 10)},
+		"c b a": {waits("a", 20), waits("b", 0), waits("c", 10)},
+		"d a b": {waits("a", 10), waits("b", 10), waits("d", 5)},
+	}
+	for want, messages := range tests {
+		if got := texts(prompted(t, messages, nil, 0).Messages); got != want {
+			t.Errorf("the prompt reads %q, want %q", got, want)
+		}
+	}
+}
+
+func TestThePromptIsAsOfTheAttemptsStart(t *testing.T) {
+	later := waits("accepted later", 0)
+	later.Version = 2
+	edited := waits("as it is", 0)
+	edited.Version, edited.Was = 2, &store.Was{Version: 1, Text: "as it was"}
+	editedBefore := waits("fresh", 0)
+	editedBefore.Was = &store.Was{Version: 1, Text: "old"}
+	twice := waits("as it is", 0)
+	twice.Version, twice.Was = 3, &store.Was{Version: 2, Text: "in between"}
+	gone := waits("", 0)
+	gone.Status = turn.InputDeleted
+	got := prompted(t, []store.Entry{later, edited, editedBefore, twice, gone}, nil, 0)
+	if texts(got.Messages) != "as it was fresh" {
+		t.Errorf("the prompt reads %q", texts(got.Messages))
+	}
+}
+
+// The history is what a person saw, in the order of the replies.
+func TestHistory(t *testing.T) {
+	message := func(seq int64, text string, status turn.Status, reply int64) store.Entry {
+		return store.Entry{Seq: seq, Kind: store.Message, Status: status, ReplySeq: reply, Body: store.Body{Text: text}}
+	}
+	reply := func(seq int64, text string, status turn.Status, delivered int) store.Entry {
+		return store.Entry{Seq: seq, Kind: store.Reply, Status: status, Body: store.Body{Text: text, Parts: strings.Split(text, ","), Delivered: delivered}}
+	}
+	tests := map[string]struct {
+		tail  []store.Entry
+		limit int
+		want  string
+	}{
+		"a question and its answer": {[]store.Entry{message(1, "q", turn.InputAnswered, 2), reply(2, "A", turn.ReplySent, 0)}, 9, "q A"},
+		"a message accepted before the reply that it is not part of": {
+			[]store.Entry{
+				message(1, "q1", turn.InputAnswered, 3), message(2, "q2", turn.InputAnswered, 4),
+				reply(3, "A1", turn.ReplySent, 0), reply(4, "A2", turn.ReplySent, 0),
+			}, 9, "q1 A1 q2 A2",
+		},
+		"what did not reach anybody": {
+			[]store.Entry{
+				reply(1, "withdrawn", turn.ReplyWithdrawn, 0), reply(2, "undelivered", turn.ReplyFailed, 0), reply(3, "unknown", turn.ReplyUnknown, 0),
+				reply(4, "on its way", turn.ReplyCommitted, 0), reply(5, "partial", turn.ReplyPartial, 0),
+			}, 9, "",
+		},
+		"a part of it":              {[]store.Entry{reply(1, "one,two,three", turn.ReplyPartial, 2)}, 9, "one\ntwo"},
+		"what nobody answered":      {[]store.Entry{reply(1, "A", turn.ReplySent, 0), message(2, "closed", turn.InputClosed, 0)}, 9, "A"},
+		"what was closed before":    {[]store.Entry{message(1, "closed", turn.InputClosed, 0), reply(2, "A", turn.ReplySent, 0)}, 9, "closed A"},
+		"what waits or failed":      {[]store.Entry{message(1, "p", turn.InputPending, 0), message(2, "f", turn.InputFailed, 0), reply(3, "A", turn.ReplySent, 0)}, 9, "A"},
+		"no more than is asked for": {[]store.Entry{message(1, "q", turn.InputAnswered, 2), reply(2, "A", turn.ReplySent, 0)}, 1, "A"},
+	}
+	for name, test := range tests {
+		if got := texts(prompted(t, []store.Entry{waits("m", 0)}, test.tail, test.limit).History); got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// Of a reply that was given up, the history holds what was delivered, whoever
+// gave it up.
+func TestAReplyThatWasGivenUpHalfWay(t *testing.T) {
+	tests := map[string]func(h *hand, second engine.Send){
+		"the receiver": func(h *hand, s engine.Send) { h.sent(s, engine.SendResult{Err: "no", Certain: true, ForGood: true}) },
+		"a pause after a failure": func(h *hand, s engine.Send) {
+			h.sent(s, engine.SendResult{Err: "later", Certain: true})
+			h.submit("pause", engine.Request{Op: engine.Pause})
+		},
+		"a pause before a failure": func(h *hand, s engine.Send) {
+			h.submit("pause", engine.Request{Op: engine.Pause})
+			h.settle()
+			h.sent(s, engine.SendResult{Err: "later", Certain: true})
+		},
+	}
+	for name, giveUp := range tests {
+		t.Run(name, func(t *testing.T) {
+			h := newHand(t)
+			h.respond(h.started("m"), engine.Response{Parts: []string{"one", "two", "three"}, Text: "all"})
+			h.sent(asked[engine.Send](h), engine.SendResult{})
+			giveUp(h, asked[engine.Send](h))
+			h.settle()
+			h.submit("resume", engine.Request{Op: engine.Resume})
+			h.say("next")
+			h.pass(2 * time.Second)
+			if got := texts(asked[engine.Start](h).Prompt.History); got != "m one" {
+				t.Errorf("the history is %q, want the part that was delivered", got)
+			}
+		})
+	}
+}

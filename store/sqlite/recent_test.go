@@ -1,0 +1,92 @@
+package sqlite
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+// outside runs SQL on the file as a person with another program would.
+func outside(t *testing.T, s *Store, query string) {
+	t.Helper()
+	db, err := connect(s.path, logFiles)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := db.Exec(query); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAnotherProgramsWriteIsNoticed: what the writer remembers of a
+// conversation must not survive somebody else's change of it.
+func TestAnotherProgramsWriteIsNoticed(t *testing.T) {
+	s := openNew(t)
+	mustCommit(t, s, message(key("a"), store.Op{}, opOf(1), 1))
+	mustCommit(t, s, message(key("b"), store.Op{}, opOf(2), 1))
+	outside(t, s, `UPDATE conversations SET op = zeroblob(16) WHERE conversation = 'a'; DELETE FROM conversations WHERE conversation = 'b'`)
+	for conversation, op := range map[string]store.Op{"a": opOf(1), "b": opOf(2)} {
+		result, err := s.Commit(t.Context(), message(key(conversation), op, opOf(9), 2))
+		if err != nil || result.Status != store.Conflict {
+			t.Errorf("%s: got %v, %v; want a conflict", conversation, result.Status, err)
+		}
+	}
+}
+
+// TestNothingIsRememberedOfARollback: the transaction that was to make the
+// record failed.
+func TestNothingIsRememberedOfARollback(t *testing.T) {
+	s := openNew(t)
+	mustCommit(t, s, message(key("a"), store.Op{}, opOf(1), 1))
+	release := hold(t, s)
+	// Both wait behind the held transaction, so they share the next one.
+	first := make(chan error, 1)
+	s.CommitLater(message(key("a"), opOf(1), opOf(2), 2), func(_ store.Result, err error) { first <- err })
+	if err := s.writer.queue.add(&task{
+		apply: func(db *connection) error { return db.Exec("no SQL") },
+		done:  func(error) {},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	release()
+	if err := <-first; err == nil {
+		t.Fatal("the transaction did not fail")
+	}
+	mustCommit(t, s, message(key("a"), opOf(1), opOf(3), 2))
+}
+
+// TestARemovedConversationBeginsAnew is the same for Delete and Expire.
+func TestARemovedConversationBeginsAnew(t *testing.T) {
+	s := openNew(t)
+	mustCommit(t, s, message(key("a"), store.Op{}, opOf(1), 7))
+	if err := s.Delete(t.Context(), key("a")); err != nil {
+		t.Fatal(err)
+	}
+	mustCommit(t, s, message(key("a"), store.Op{}, opOf(2), 1))
+
+	idle := store.Write{Key: key("b"), Op: opOf(3), Record: turn.Record{Schema: turn.Schema, Phase: turn.Idle}, At: start}
+	mustCommit(t, s, idle)
+	if removed, err := s.Expire(t.Context(), start+1, start+1, 100); err != nil || removed != 1 {
+		t.Fatalf("Expire: got %d, %v; want 1", removed, err)
+	}
+	idle.Op = opOf(4)
+	mustCommit(t, s, idle)
+}
+
+// TestWhatIsRememberedIsBounded keeps the memory of the writer level.
+func TestWhatIsRememberedIsBounded(t *testing.T) {
+	var r recent
+	for i := range 3 * maxRecent {
+		r.keep(key(fmt.Sprint(i)), conversation{id: int64(i)})
+		if len(r.known) > maxRecent {
+			t.Fatalf("it remembers %d", len(r.known))
+		}
+	}
+}
