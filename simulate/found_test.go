@@ -1,0 +1,55 @@
+package simulate
+
+import (
+	"bytes"
+	"testing"
+	"time"
+)
+
+// What simulation found in the engine, each as the shortest plan that led
+// there. The plans are played with many seeds, since the moments matter.
+
+// A write that the node gave up, and that was not there when it looked, landed
+// after that; what a person had written was stored and sent a second time.
+func TestHumanReplyWhoseWriteLandsLate(t *testing.T) {
+	foundBefore(t, []Event{
+		{ID: 1, At: 0, What: unknownLater, For: 3 * time.Second},
+		{ID: 2, At: time.Second, What: humanSays},
+	})
+}
+
+// The model ignored that it was told to stop, and the lease could not be
+// renewed meanwhile: the node looked at that lease without end.
+func TestDeafModelUnderALeaseThatEnds(t *testing.T) {
+	foundBefore(t, []Event{
+		{ID: 1, At: 0, What: modelDeaf, For: 20 * time.Second},
+		{ID: 2, At: 0, What: modelHangs, For: 20 * time.Second},
+		{ID: 3, At: time.Second, What: send, Message: "a1"},
+		{ID: 4, At: 4 * time.Second, What: send, Message: "a2"},
+		{ID: 5, At: 4500 * time.Millisecond, What: partition, For: 12 * time.Second},
+	})
+}
+
+func foundBefore(t *testing.T, events []Event) {
+	t.Helper()
+	for seed := range uint64(200) {
+		plan := &Plan{Seed: seed, Events: events, end: 30 * time.Second, settings: plainSettings()}
+		plan.nodes, plan.talks, plan.policy.Lease, plan.sendTimeout = 2, 2, 2*time.Second, time.Second
+		var trace bytes.Buffer
+		w := newWorld(plan, variant{}, &trace)
+		w.play()
+		if w.broken != nil {
+			t.Fatalf("%v\n%s%s", w.broken, plan, trace.String())
+		}
+	}
+}
+
+// While the write of an attempt's end was on its way, the node looked at none
+// of its timers: the leases of its other conversations ran out.
+func TestTimersWhileAWriteIsSlow(t *testing.T) {
+	foundBefore(t, []Event{
+		{ID: 1, At: 0, What: send, Message: "a1"},
+		{ID: 2, At: 500 * time.Millisecond, What: send, Talk: 1, Message: "b1"},
+		{ID: 3, At: 2500 * time.Millisecond, What: storeSlow, For: 3 * time.Second},
+	})
+}

@@ -1,0 +1,277 @@
+package simulate
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+// wrote judges a write that was applied, against what was there before.
+func (l *ledger) wrote(n *node, write store.Write, before turn.Record, waiting []store.Entry) {
+	t, after := l.talk(write.Key), write.Record
+	l.say("store", "%s of %s: %s", t.key.Conversation, n.name, sum(before, after))
+	if err := turn.Check(after); err != nil {
+		l.fail("turn.Check", "%v", err)
+	}
+	if at, _ := after.Wake(); write.Timer != at {
+		l.fail("P6 timer", "the record wants to be looked at at %s, and the timer is set for %s", clock(at), clock(write.Timer))
+	}
+	l.judgeInputs(n, t, write, before)
+	l.judgeLease(n, t, write, before)
+	l.judgeWindow(t, write, before)
+	for _, e := range write.Append {
+		if e.Kind == store.Reply {
+			l.committed(n, t, write, before, waiting, e)
+		}
+	}
+	l.follow(n, t, write, before)
+}
+
+// follow remembers what later writes are judged by.
+func (l *ledger) follow(n *node, t *talk, write store.Write, before turn.Record) {
+	after := write.Record
+	if after.Lease.Nonce != "" {
+		t.leases[after.Lease.Nonce] = true
+	}
+	switch {
+	case before.OnHold && !after.OnHold && t.resumes == 0:
+		l.fail("P2 pause", "the pause ended, and nobody asked for it")
+	case before.OnHold && !after.OnHold:
+		t.resumes--
+	}
+	switch {
+	case !after.OnHold:
+		t.paused = 0
+	case !before.OnHold:
+		t.paused = l.now
+	}
+	t.wrote[n] = l.now
+	if after.Phase == turn.Collecting && !after.OnHold {
+		l.aim(write.Key, atDue, after.Due)
+	}
+}
+
+// judgeInputs is P4: the version counts what was accepted and nothing else.
+func (l *ledger) judgeInputs(n *node, t *talk, write store.Write, before turn.Record) {
+	visible, folded := int64(0), false
+	for _, e := range slices.Concat(write.Append, write.Change) {
+		if e.Kind != store.Message {
+			continue
+		}
+		visible++
+		folded = folded || e.EditedAt != 0 || e.Status == turn.InputDeleted
+		if t.messages[e.ID] == nil {
+			t.messages[e.ID] = &message{id: e.ID, accepted: l.now}
+			l.sums.Inputs++
+			l.story.arrivals = append(l.story.arrivals, arrival{id: e.ID, at: l.now, node: n.index})
+		}
+	}
+	if grown := write.Record.Version - before.Version; grown < visible || grown > visible && !folded {
+		l.fail("P4 version", "%d inputs were accepted, and the version grew by %d", visible, grown)
+	}
+}
+
+// slack is what two nodes may disagree about the time.
+const slack = 2 * clockError * time.Millisecond
+
+// judgeLease is P5: a lease is taken when it is free, and kept by its holder.
+func (l *ledger) judgeLease(n *node, t *talk, write store.Write, before turn.Record) {
+	was, is := before.Lease, write.Record.Lease
+	took := is.Nonce != "" && is.Nonce != was.Nonce
+	operated := before.OnHold != write.Record.OnHold || len(write.Append)+len(write.Change)+len(write.Settle) > 0 // by the same write
+	switch {
+	case took && was.Nonce != "" && was.Holder != n.name && !operated && !l.alone:
+		l.judgeTakeOver(n, was)
+	case is.Nonce == was.Nonce && is.Expires != was.Expires && was.Holder != n.name:
+		l.fail("P5 renewal", "%s renewed the lease of %s", n.name, was.Holder)
+	}
+	if took && write.Record.Phase == turn.Generating {
+		l.judgeBegin(t, write, before)
+	}
+	if took && before.Phase == turn.Generating && was.Nonce != "" && !operated {
+		l.judgeLost(t, before.Turn)
+	}
+}
+
+func (l *ledger) judgeTakeOver(n *node, was turn.Lease) {
+	if l.now.Add(slack) < was.Expires {
+		l.fail("P5 lease", "%s took the lease of %s %v before its end", n.name, was.Holder, was.Expires.Sub(l.now))
+	}
+	c := l.calls[was.Nonce]
+	if c != nil && !c.over && !c.stopped && c.node.life == c.life && c.node.up() && !c.node.frozen {
+		l.fail("P5 single flight", "%s took the lease of %s, whose call of the model goes on", n.name, was.Holder)
+	}
+}
+
+// judgeLost is P3: what brings down each worker is given up in the end.
+func (l *ledger) judgeLost(t *talk, number int64) {
+	t.lost[number]++
+	if t.lost[number] > l.policy.MaxAttempts-1 {
+		l.fail("P3 attempts", "turn %d was begun again after %d workers were lost, and %d are allowed", number, t.lost[number], l.policy.MaxAttempts-1)
+	}
+}
+
+// judgeBegin is P2 for the start of an attempt: not while a human has the
+// conversation, and not before the window has ended.
+func (l *ledger) judgeBegin(t *talk, write store.Write, before turn.Record) {
+	if write.Record.OnHold && !write.Record.Sealed {
+		l.fail("P2 pause", "an attempt began while a human has the conversation")
+	}
+	if write.Record.Runs != 1 || before.Phase != turn.Collecting || t.operated {
+		return
+	}
+	if due := l.earliest(write); l.now.Add(2*slack) < due { // its inputs came by other clocks than the wake-up
+		l.fail("P2 due", "an attempt began %v before the window can have ended", due.Sub(l.now))
+	}
+}
+
+// earliest is when a window can end at the earliest: a quiet time after the
+// last message, or the hard cap after the first.
+func (l *ledger) earliest(write store.Write) turn.Time {
+	var first, last turn.Time
+	for _, e := range l.waiting(write.Key) {
+		if e.Version > write.Record.Through {
+			continue // it came behind the wake-up, in the same write
+		}
+		if first == 0 || e.At < first {
+			first = e.At
+		}
+		last = max(last, e.At)
+	}
+	return min(last.Add(l.policy.Debounce), first.Add(l.policy.MaxWait))
+}
+
+// judgeWindow is P3's hard cap. The ledger keeps by itself when a window
+// began; a resume begins one too.
+func (l *ledger) judgeWindow(t *talk, write store.Write, before turn.Record) {
+	after := write.Record
+	if after.Phase != turn.Collecting {
+		return
+	}
+	if before.Phase != turn.Collecting || t.resumes > 0 || before.Turn != after.Turn {
+		t.since = write.At
+	}
+	most := l.policy.MaxWait
+	if after.Media > 0 {
+		most = max(most, l.policy.MediaWait)
+	}
+	if latest := max(t.since.Add(most+slack), after.NotBefore); !after.OnHold && after.Due > latest {
+		l.fail("P3 hard cap", "the window that began at %s ends at %s, %v after the latest moment", clock(t.since), clock(after.Due), after.Due.Sub(latest))
+	}
+	if before.Sealed && after.Discards > before.Discards {
+		l.fail("P2 seal", "a sealed attempt was discarded")
+	}
+}
+
+// committed judges a reply as it is committed, and remembers it.
+func (l *ledger) committed(n *node, t *talk, write store.Write, before turn.Record, waiting []store.Entry, e store.Entry) {
+	r := &reply{entry: e, parts: 1, sends: map[int]*sending{}, shown: map[int]bool{}}
+	for _, queued := range slices.Concat(write.Record.Queue, current(write.Record)) {
+		if queued.Seq == e.Seq {
+			r.parts = queued.Parts
+		}
+	}
+	t.replies[e.Seq] = r
+	if e.Author != turn.ReplyAnswer {
+		return
+	}
+	c := l.calls[before.Lease.Nonce]
+	if c == nil || e.Text != "" && e.Text != c.text {
+		l.fail("P5 fenced result", "%s committed %q, and the lease is that of %s, whose prompt was %q", n.name, e.Text, before.Lease.Holder, textOf(c))
+		return
+	}
+	r.seen = saw(c.text)
+	if ids := idsOf(r.seen); !slices.Equal(ids, e.Covers) {
+		l.fail("P1 covers", "the reply says that it covers %v, and its prompt held %v", e.Covers, ids)
+	}
+	if e.Text != "" {
+		l.judgeCurrent(write, before, waiting, e, r.seen)
+	}
+}
+
+func textOf(c *call) string {
+	if c == nil {
+		return ""
+	}
+	return c.text
+}
+
+func current(r turn.Record) []turn.Reply {
+	if r.Reply == nil {
+		return nil
+	}
+	return []turn.Reply{*r.Reply}
+}
+
+func idsOf(seen []sight) []string {
+	var ids []string
+	for _, s := range seen {
+		ids = append(ids, s.id)
+	}
+	return ids
+}
+
+// judgeCurrent is P2: nothing waits at the commit that the reply has not seen,
+// as it is now, unless the reply is late and may be.
+func (l *ledger) judgeCurrent(write store.Write, before turn.Record, waiting []store.Entry, e store.Entry, seen []sight) {
+	if e.Late {
+		sealed := before.Sealed || write.Record.Reply != nil && write.Record.Reply.Sealed
+		if l.policy.OnNewInput != turn.Finish && !sealed && before.Discards < l.policy.MaxDiscards {
+			l.fail("P2 late", "a reply was committed although it is late, after %d discards of %d", before.Discards, l.policy.MaxDiscards)
+		}
+		return
+	}
+	unseen := map[sight]bool{}
+	for _, m := range waiting {
+		unseen[sight{m.ID, m.Text}] = true
+	}
+	for _, m := range write.Append {
+		if m.Kind == store.Message && m.Seq < e.Seq {
+			unseen[sight{m.ID, m.Text}] = true
+		}
+	}
+	for _, s := range seen {
+		if !unseen[s] {
+			l.fail("P2 current", "the reply answers %s=%s, which does not wait", s.id, s.text)
+		}
+		delete(unseen, s)
+	}
+	for s := range unseen {
+		if !changedWith(write, s.id) {
+			l.fail("P2 current", "a reply to %v was committed while %s=%s waited", seen, s.id, s.text)
+			return
+		}
+	}
+}
+
+// changedWith reports whether the write itself changes a message: nobody can
+// see whether that came before or after the reply.
+func changedWith(write store.Write, id string) bool {
+	return slices.ContainsFunc(write.Change, func(e store.Entry) bool { return e.Kind == store.Message && e.ID == id })
+}
+
+// clock shows a moment as seconds since the start.
+func clock(t turn.Time) string {
+	if t == 0 {
+		return "never"
+	}
+	return fmt.Sprintf("%.3fs", t.Sub(start).Seconds())
+}
+
+// sum is what a write did, in a few words.
+func sum(before, after turn.Record) string {
+	text := fmt.Sprintf("%s → %s, version %d → %d, answered %d, pending %d", before.Shown(), after.Shown(), before.Version, after.Version, after.Answered, after.Pending)
+	if after.Phase == turn.Collecting {
+		text += ", due " + clock(after.Due)
+	}
+	if after.Lease.Nonce != "" {
+		text += fmt.Sprintf(", lease %d of %s until %s", after.Lease.Token, after.Lease.Holder, clock(after.Lease.Expires))
+	}
+	if after.Discards > 0 {
+		text += fmt.Sprintf(", discards %d", after.Discards)
+	}
+	return text
+}

@@ -1,0 +1,297 @@
+package simulate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/onereply/onereply/internal/engine"
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+var (
+	errAway    = errors.New("connection refused")
+	errTimeout = errors.New("no answer in time")
+)
+
+// trip is what happens to one call of the store: how long it takes there and
+// back, and what goes wrong.
+type trip struct {
+	out, back time.Duration
+	fault     What
+}
+
+// travel draws a trip. It depends on who calls for what, and when.
+func (n *node) travel(call, conversation string) trip {
+	if n.now <= n.rush {
+		return trip{}
+	}
+	d := roll(n.Seed, call+conversation, int64(n.index), int64(n.now))
+	t := trip{out: d.span(time.Millisecond, ordinaryLink), back: d.span(time.Millisecond, ordinaryLink)}
+	if n.strikes(storeSlow, n.index, d, 50) {
+		t.out += d.span(0, 3*time.Second)
+	}
+	if n.strikes(storeLate, n.index, d, 50) {
+		t.back += d.span(0, 3*time.Second)
+	}
+	faults := []What{readFails}
+	if call == "commit" {
+		faults = []What{storeRefuses, unknownKept, unknownLost, unknownLater}
+	}
+	for _, fault := range faults {
+		if t.fault == "" && n.strikes(fault, n.index, d, 60) {
+			t.fault = fault
+		}
+	}
+	return t
+}
+
+// cutOff reports whether the node can't reach the store now.
+func (n *node) cutOff() bool {
+	for _, what := range []What{partition, storeAway} {
+		if n.spelled(what, n.index) {
+			n.count(what)
+			return true
+		}
+	}
+	return false
+}
+
+// read makes a call that changes nothing: visit happens at the store, and
+// answer at the node.
+func (n *node) read(call, conversation string, visit func(), answer func(now turn.Time, err error)) {
+	t, life := n.travel(call, conversation), n.life
+	fails := func(err error, after time.Duration) {
+		n.after(after, func() { n.tell(life, func(now turn.Time) { answer(now, err) }) })
+	}
+	n.after(t.out, func() {
+		if n.cutOff() {
+			fails(errAway, time.Millisecond)
+			return
+		}
+		visit()
+		if t.fault != "" { // it was carried out, and its answer is lost
+			fails(errTimeout, 100*time.Millisecond)
+			return
+		}
+		n.after(t.back, func() {
+			if n.cutOff() {
+				fails(errTimeout, storeTimeout)
+				return
+			}
+			n.tell(life, func(now turn.Time) { answer(now, nil) })
+		})
+	})
+}
+
+// load reads the record and, a little later, the entries.
+func (n *node) load(o engine.Load) {
+	result := engine.LoadResult{Key: o.Key, IDs: o.IDs}
+	name := o.Key.Conversation
+	n.read("load", name, func() { result.Snapshot = n.snapshot(o.Key) }, func(now turn.Time, err error) {
+		result.Err = err
+		if err == nil && n.snapshot(o.Key).Op != result.Snapshot.Op {
+			n.count(staleRead)
+		}
+		if err != nil || len(o.IDs) == 0 && !o.Pending {
+			n.engine.Loaded(now, result)
+			return
+		}
+		n.read("entries", name, func() { n.visitEntries(o, &result) }, func(now turn.Time, err error) {
+			result.Err = err
+			n.engine.Loaded(now, result)
+		})
+	})
+}
+
+func (n *node) visitEntries(o engine.Load, result *engine.LoadResult) {
+	for _, id := range o.IDs {
+		result.Messages = append(result.Messages, n.entries(o.Key, store.EntryQuery{ID: id, Limit: 1})...)
+	}
+	if o.Pending {
+		result.Pending = n.entries(o.Key, store.EntryQuery{After: result.Snapshot.Record.AfterSeq, Status: turn.InputPending})
+	}
+}
+
+// readPrompt reads the entries that wait and, a little later, the last ones.
+func (n *node) readPrompt(o engine.ReadPrompt) {
+	var entries, tail []store.Entry
+	done := func(now turn.Time, err error) { n.engine.PromptRead(now, o.Key, o.Nonce, entries, tail, err) }
+	n.read("prompt", o.Key.Conversation, func() {
+		entries = n.entries(o.Key, store.EntryQuery{After: o.AfterSeq, Status: turn.InputPending})
+	}, func(now turn.Time, err error) {
+		if err != nil {
+			done(now, err)
+			return
+		}
+		n.read("history", o.Key.Conversation, func() {
+			tail = n.entries(o.Key, store.EntryQuery{Limit: 2*o.History + len(entries), Backward: true})
+			slices.Reverse(tail)
+		}, done)
+	})
+}
+
+func (n *node) claim(o engine.Claim) {
+	var claimed []store.Timer
+	now := n.clock()
+	n.read("claim", "", func() { claimed = n.claimAt(now, o) }, func(now turn.Time, err error) {
+		n.engine.Claimed(now, claimed, err)
+	})
+}
+
+// claimAt is the store's side of a claim.
+func (n *node) claimAt(now turn.Time, o engine.Claim) []store.Timer {
+	if n.variant.flaws.noClaims {
+		return nil
+	}
+	claimed, err := n.store.Claim(context.Background(), now, o.Limit, o.Hold)
+	n.mustBeNil(err)
+	if n.variant.flaws.claimsAreLost {
+		for _, t := range claimed {
+			n.clearTimer(t.Key)
+		}
+	}
+	return claimed
+}
+
+func (n *node) recover(o engine.Recover) {
+	var found []store.Timer
+	n.read("recover", "", func() {
+		var err error
+		found, err = n.store.Due(context.Background(), o.Until, o.Limit)
+		n.mustBeNil(err)
+	}, func(now turn.Time, err error) { n.engine.Recovered(now, found, err) })
+}
+
+// remove deletes a conversation. One that fails has left it as it was.
+func (n *node) remove(o engine.Delete) {
+	n.read("delete", o.Key.Conversation, func() {
+		n.mustBeNil(n.store.Delete(context.Background(), o.Key))
+		n.ledger.forgot(o.Key)
+	}, func(now turn.Time, err error) { n.engine.Deleted(now, o.Key, err) })
+}
+
+// hint tells the other nodes that a conversation changed. Half of all hints are
+// lost, since nothing may rest on them.
+func (n *node) hint(key store.Key) {
+	d := roll(n.Seed, "hint"+key.Conversation, int64(n.index), int64(n.now))
+	for _, other := range n.nodes {
+		if other == n || !d.chance(50) || n.cutOff() {
+			continue
+		}
+		life := other.life
+		n.after(d.span(time.Millisecond, ordinaryLink), func() {
+			other.tell(life, func(now turn.Time) { other.engine.Hinted(now, key) })
+		})
+	}
+}
+
+// commit makes a write. Its answer may be lost, and it may land after the
+// node has given up on it.
+func (n *node) commit(write store.Write) {
+	n.variant.bend(n, &write)
+	t, life := n.travel("commit", write.Key.Conversation), n.life
+	n.aimAtWrite(write, n.now.Add(t.out))
+	answer := func(after time.Duration, result store.Result, err error) {
+		if n.variant.flaws.unknownIsApplied && errors.Is(err, store.ErrUnknown) {
+			result, err = store.Result{}, nil
+		}
+		n.after(after, func() {
+			n.tell(life, func(now turn.Time) { n.engine.Committed(now, write.Key, result, err) })
+		})
+	}
+	n.after(t.out, func() {
+		switch {
+		case n.alone && n.life != life: // the file is closed
+		case t.fault == unknownLost:
+			n.say(n.name, "a write is lost without a word")
+			answer(50*time.Millisecond, store.Result{}, store.ErrUnknown)
+		case t.fault == unknownLater:
+			n.say(n.name, "a write is given up, and on its way")
+			answer(20*time.Millisecond, store.Result{}, store.ErrUnknown)
+			n.after(roll(n.Seed, "lands", int64(n.now)).span(time.Millisecond, 400*time.Millisecond), func() { n.apply(write) })
+		case t.fault == storeRefuses || n.cutOff():
+			answer(time.Millisecond, store.Result{}, fmt.Errorf("%w: %w", store.ErrNotApplied, errAway))
+		default:
+			n.land(write, t, answer)
+		}
+	})
+}
+
+// land applies a write and sends the answer back.
+func (n *node) land(write store.Write, t trip, answer func(time.Duration, store.Result, error)) {
+	result, err := n.apply(write)
+	if result.Status == store.Conflict {
+		n.count(conflict)
+	}
+	switch {
+	case t.fault == unknownKept:
+		n.say(n.name, "the answer to a write is lost")
+		if n.variant.flaws.opIgnored && err == nil {
+			answer(t.back, store.Result{Status: store.Conflict}, nil)
+			return
+		}
+		answer(50*time.Millisecond, store.Result{}, store.ErrUnknown)
+	case n.spelled(partition, n.index) || n.spelled(storeAway, n.index):
+		answer(storeTimeout, store.Result{}, store.ErrUnknown)
+	default:
+		answer(t.back, result, err)
+	}
+}
+
+// apply is the store's side of a write; the ledger looks on.
+func (n *node) apply(write store.Write) (store.Result, error) {
+	before := n.snapshot(write.Key)
+	entries := n.ledger.waiting(write.Key)
+	n.variant.store(n, &write, before)
+	result, err := n.store.Commit(context.Background(), write)
+	if err != nil {
+		if n.variant.name == "" {
+			n.fail("P4 store", "the store refuses a write: %v", err)
+		}
+		return result, err
+	}
+	if result.Status == store.Duplicate && n.variant.flaws.dedupeAfterBump {
+		write.Append = slices.DeleteFunc(write.Append, func(e store.Entry) bool { return slices.Contains(result.Duplicates, e.ID) })
+		result, err = n.store.Commit(context.Background(), write)
+		n.mustBeNil(err)
+	}
+	if result.Status == store.OK {
+		n.ledger.wrote(n, write, before.Record, entries)
+	} else if n.variant.flaws.staleFireClears && write.Record.Token != before.Record.Token {
+		n.clearTimer(write.Key)
+	}
+	return result, nil
+}
+
+// clearTimer takes a timer away, and leaves all else.
+func (n *node) clearTimer(key store.Key) {
+	s := n.snapshot(key)
+	if s.Op.IsZero() {
+		return
+	}
+	_, err := n.store.Commit(context.Background(), store.Write{Key: key, Expect: s.Op, Op: s.Op, Record: s.Record, At: n.now})
+	n.mustBeNil(err)
+}
+
+func (w *world) snapshot(key store.Key) store.Snapshot {
+	s, err := w.store.Load(context.Background(), key)
+	w.mustBeNil(err)
+	return s
+}
+
+func (w *world) entries(key store.Key, query store.EntryQuery) []store.Entry {
+	found, err := w.store.Entries(context.Background(), key, query)
+	w.mustBeNil(err)
+	return found
+}
+
+// mustBeNil is for calls of the memory store that can't fail.
+func (w *world) mustBeNil(err error) {
+	if err != nil {
+		w.fail("P4 store", "%v", err)
+	}
+}

@@ -1,0 +1,159 @@
+package simulate
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/onereply/onereply/internal/engine"
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+// work is a call of the model or a send, in the outside world. It outlives
+// the process that began it.
+type work struct {
+	stop   func() // the process tells it to end
+	orphan func() // the process is gone
+	over   bool
+}
+
+// begin notes work that runs for the process under a nonce.
+func (n *node) begin(nonce string, w *work) { n.running[nonce] = w }
+
+// end hands the result of some work to the process, unless it was handed over
+// before.
+func (n *node) end(nonce string, w *work, life int, f func(now turn.Time)) {
+	if w.over {
+		return
+	}
+	w.over = true
+	n.tell(life, func(now turn.Time) {
+		if n.running[nonce] == w {
+			delete(n.running, nonce)
+		}
+		f(now)
+	})
+}
+
+func (n *node) stopWork(nonce string) {
+	if w := n.running[nonce]; w != nil && !n.variant.flaws.stopsIgnored {
+		w.stop()
+	}
+}
+
+// prompt is what an attempt shows the model.
+func (n *node) prompt(o engine.Start) []store.Entry {
+	if !n.variant.flaws.promptReadLate {
+		return o.Prompt.Messages
+	}
+	return n.ledger.waiting(o.Key)
+}
+
+// startModel calls the model. It answers with the very texts that it was
+// shown, so the ledger needs nobody's word for what a reply covers.
+func (n *node) startModel(o engine.Start) {
+	key, nonce, life := o.Key, o.Lease.Nonce, n.life
+	d := roll(n.Seed, "model"+key.Conversation, o.Turn, int64(o.Attempt), o.Lease.Token)
+	text := echo(o.Lease.Token, n.prompt(o))
+	n.ledger.modelStarts(n, o, text)
+	n.say(n.name, "the model starts %s", text)
+
+	took := d.span(n.fastest, n.slowest)
+	if n.strikes(modelHangs, n.index, d, 70) {
+		took += d.span(0, 20*time.Second)
+	}
+	response := n.response(key, nonce, d, text)
+	if took >= n.timeout {
+		took, response = n.timeout, engine.Response{Key: key, Nonce: nonce, Fault: turn.Mistake, Reason: "no answer in time"}
+	}
+	deaf := n.strikes(modelDeaf, n.index, d, 60)
+	ends := n.now.Add(took)
+	w := &work{orphan: func() { n.ledger.modelEnds(nonce) }}
+	respond := func(r engine.Response) {
+		if !w.over {
+			n.ledger.modelEnds(nonce)
+		}
+		n.end(nonce, w, life, func(now turn.Time) { n.engine.Responded(now, r) })
+	}
+	stopped := engine.Response{Key: key, Nonce: nonce, Fault: turn.Mistake, Reason: "told to end"}
+	w.stop = func() {
+		n.ledger.modelStops(nonce)
+		if deaf {
+			n.after(returnGrace, func() { respond(stopped) })
+			return
+		}
+		n.after(d.span(0, 30*time.Millisecond), func() { respond(stopped) })
+	}
+	n.begin(nonce, w)
+	n.aim(key, atEnd, ends)
+	n.at(ends, func() { respond(response) })
+	n.moreOfModel(o, d, took)
+}
+
+// moreOfModel is what the model does while it writes.
+func (n *node) moreOfModel(o engine.Start, d *dice, took time.Duration) {
+	life := n.life
+	if n.strikes(modelSeals, n.index, d, 70) {
+		n.after(d.span(0, took), func() {
+			n.tell(life, func(turn.Time) { n.seal(o.Key, o.Lease) })
+		})
+	}
+	if n.strikes(modelKills, n.index, d, 90) {
+		n.after(d.span(0, took), func() {
+			if n.life == life && n.up() && !n.frozen {
+				n.die(d.span(100*time.Millisecond, 3*time.Second))
+			}
+		})
+	}
+}
+
+// response is what the model returns in the end.
+func (n *node) response(key store.Key, nonce string, d *dice, text string) engine.Response {
+	r := engine.Response{Key: key, Nonce: nonce}
+	fail := func(fault turn.Fault) engine.Response {
+		r.Fault, r.Reason = fault, string(fault)
+		r.After = one(d, 0, 0, 3*time.Second)
+		return r
+	}
+	switch {
+	case n.strikes(modelFails, n.index, d, 70):
+		return fail(turn.Mistake)
+	case n.strikes(modelOut, n.index, d, 80):
+		return fail(turn.Outage)
+	case n.strikes(modelRejects, n.index, d, 60):
+		return fail(turn.Rejected)
+	case n.strikes(modelSilent, n.index, d, 50):
+		r.None = true
+		return r
+	}
+	r.Text = text
+	for part := range d.between(1, n.parts) {
+		r.Parts = append(r.Parts, fmt.Sprintf("%d) %s", part+1, text))
+	}
+	return r
+}
+
+// echo is a text that says what it answers: "[token] id=text id=text". The
+// token tells two attempts over the same messages apart.
+func echo(token int64, messages []store.Entry) string {
+	words := []string{fmt.Sprintf("[%d]", token)}
+	for _, m := range messages {
+		words = append(words, m.ID+"="+m.Text)
+	}
+	return strings.Join(words, " ")
+}
+
+// saw reads back from a reply's text what it answers, in order.
+func saw(text string) []sight {
+	var seen []sight
+	for _, word := range strings.Fields(text) {
+		if id, text, ok := strings.Cut(word, "="); ok {
+			seen = append(seen, sight{id, text})
+		}
+	}
+	return seen
+}
+
+// sight is one message with one of its texts.
+type sight struct{ id, text string }

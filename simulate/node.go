@@ -1,0 +1,244 @@
+package simulate
+
+import (
+	"encoding/binary"
+	"time"
+
+	"github.com/onereply/onereply/internal/engine"
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+// node is a process: the runtime around an [engine.Node], as the root package
+// is in earnest.
+type node struct {
+	*world
+	index   int
+	name    string
+	life    int // which start of the process this is; what belongs to an earlier one is void
+	engine  *engine.Node
+	frozen  bool
+	inbox   []func() // what arrived while frozen
+	offset  time.Duration
+	wall    time.Duration // how wrong the wall clock is; nothing may depend on it
+	rush    turn.Time     // up to here its way to the store takes no time
+	writes  uint64        // ids of writes given out in this life
+	random  *dice
+	running map[string]*work // by nonce: what runs for it in the outside world
+	waiting []*ask           // requests that were not answered yet
+	tickAt  turn.Time        // the tick that is planned, 0: none
+}
+
+// boot starts the process.
+func (n *node) boot() {
+	n.life++
+	d := roll(n.Seed, "clock", int64(n.index), int64(n.life))
+	n.offset = d.span(-clockError*time.Millisecond, clockError*time.Millisecond)
+	n.random = roll(n.Seed, "jitter", int64(n.index), int64(n.life))
+	n.writes, n.running, n.waiting, n.tickAt, n.frozen = 0, map[string]*work{}, nil, 0, false
+	n.engine = engine.New(engine.Options{
+		Name: n.name, Bots: n.bots(), MaxGenerations: 8, Alone: n.alone,
+		NewOp: n.newOp, Step: n.variant.around(turn.Step), Random: n.random.next,
+	})
+	n.say(n.name, "starts")
+	n.enter(func(now turn.Time) { n.engine.Start(now) })
+}
+
+// newOp is unique among all nodes and lives.
+func (n *node) newOp() (op store.Op) {
+	n.writes++
+	op[0], op[1] = byte(n.index+1), byte(n.life)
+	binary.BigEndian.PutUint64(op[8:], n.writes)
+	return op
+}
+
+// clock is the store's clock as this node knows it.
+func (n *node) clock() turn.Time {
+	if n.variant.flaws.wallClock {
+		return n.now.Add(n.wall + n.offset)
+	}
+	return n.now.Add(n.offset)
+}
+
+// up reports whether the process runs at all, frozen or not.
+func (n *node) up() bool { return n.engine != nil }
+
+// enter has the engine take something in, now.
+func (n *node) enter(f func(now turn.Time)) {
+	f(n.clock())
+	n.settle()
+}
+
+// tell hands something over that began in a life: it is lost with that life,
+// and waits while the process stands still.
+func (n *node) tell(life int, f func(now turn.Time)) {
+	switch {
+	case n.life != life || !n.up():
+	case n.frozen:
+		n.inbox = append(n.inbox, func() { n.tellThawed(life, f) })
+	default:
+		n.enter(f)
+	}
+}
+
+func (n *node) tellThawed(life int, f func(now turn.Time)) {
+	if n.life == life && n.up() {
+		f(n.clock())
+	}
+}
+
+// settle does what the loop of the root package does after each batch.
+func (n *node) settle() {
+	if !n.up() {
+		return
+	}
+	if next := n.engine.NextTick(); next != 0 && next <= n.clock() {
+		n.engine.Tick(n.clock())
+	}
+	for _, output := range n.engine.Take() {
+		n.carry(output)
+	}
+	n.planTick()
+}
+
+// planTick has the node woken when it wants to be.
+func (n *node) planTick() {
+	if !n.up() {
+		return
+	}
+	next := n.engine.NextTick()
+	if next == 0 {
+		return
+	}
+	at := max(n.now.Add(next.Sub(n.clock())), n.now)
+	if n.variant.flaws.ticksLate && n.tickAt == 0 {
+		at = at.Add(time.Minute)
+	}
+	if n.tickAt != 0 && n.tickAt <= at && n.tickAt >= n.now {
+		return
+	}
+	n.tickAt = at
+	life := n.life
+	n.at(at, func() {
+		if n.life == life && n.tickAt == at {
+			n.tickAt = 0
+			n.tell(life, func(turn.Time) {})
+		}
+	})
+}
+
+// carry carries out what the engine asks for.
+func (n *node) carry(output engine.Output) {
+	switch o := output.(type) {
+	case engine.Answer:
+		n.answered(o.Ticket.(*ask), o.Result)
+	case engine.Commit:
+		n.commit(o.Write)
+	case engine.Load:
+		n.load(o)
+	case engine.Delete:
+		n.remove(o)
+	case engine.Claim:
+		n.claim(o)
+	case engine.Recover:
+		n.recover(o)
+	case engine.ReadPrompt:
+		n.readPrompt(o)
+	case engine.Start:
+		n.startModel(o)
+	case engine.Send:
+		n.startSend(o)
+	case engine.Stop:
+		n.stopWork(o.Nonce)
+	case engine.Hint:
+		n.hint(o.Key)
+	case engine.Tell:
+		n.ledger.told(o.Event)
+	}
+}
+
+// crash kills the process, which is started again after a while. What it had
+// under way in the outside world goes on there, unheard.
+func (n *node) crash(down time.Duration) {
+	if !n.up() {
+		return
+	}
+	n.count(crash)
+	n.die(down)
+}
+
+func (n *node) die(down time.Duration) {
+	n.say(n.name, "dies")
+	n.engine, n.frozen, n.inbox, n.tickAt = nil, false, nil, 0
+	for _, w := range n.running {
+		w.orphan()
+	}
+	n.running = map[string]*work{}
+	for _, a := range n.waiting {
+		a.lost = true
+	}
+	life := n.life
+	n.after(down, func() {
+		if n.life == life && !n.up() {
+			n.boot()
+		}
+	})
+}
+
+// freeze stops the process for a while: what it had under way goes on, and
+// whatever comes in waits.
+func (n *node) freeze(d time.Duration) {
+	if !n.up() || n.frozen {
+		return
+	}
+	n.count(freeze)
+	n.say(n.name, "stands still for %v", d)
+	n.frozen = true
+	life := n.life
+	n.after(d, func() { n.thaw(life) })
+}
+
+func (n *node) thaw(life int) {
+	if n.life != life || !n.frozen {
+		return
+	}
+	n.say(n.name, "goes on")
+	n.frozen = false
+	inbox := n.inbox
+	n.inbox = nil
+	for _, f := range inbox {
+		f()
+	}
+	n.settle()
+}
+
+// drain ends the process in order: it takes no turns any more, gives its
+// leases back after a while, and is started again.
+func (n *node) drain(patience time.Duration) {
+	if !n.up() || n.frozen {
+		return
+	}
+	n.count(drain)
+	n.say(n.name, "drains")
+	n.enter(func(now turn.Time) { n.engine.Drain(now) })
+	life := n.life
+	n.after(patience, func() {
+		n.tell(life, func(now turn.Time) {
+			n.say(n.name, "gives its leases back")
+			n.engine.HandBack(now)
+		})
+	})
+	n.after(patience+3*time.Second, func() {
+		if n.life == life && n.up() {
+			n.die(time.Second)
+		}
+	})
+}
+
+// heal ends what is wrong with the process.
+func (n *node) heal() {
+	n.thaw(n.life)
+	if !n.up() {
+		n.boot()
+	}
+}

@@ -1,0 +1,159 @@
+package simulate
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/onereply/onereply/internal/engine"
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+// ask is a request under way.
+type ask struct {
+	Event
+	key   store.Key
+	node  *node
+	op    engine.Op
+	text  string // that it brings
+	lost  bool   // nobody will ever answer
+	token int64  // seal
+}
+
+// ask carries out what somebody asks for: at the node that the plan names, or
+// at the next one that runs.
+func (w *world) ask(e Event) {
+	n := w.upFrom(e.Node)
+	if n == nil {
+		w.say("people", "%s %s: nobody is there", e.What, e.Message)
+		return
+	}
+	a := &ask{Event: e, key: w.key(e.Talk), node: n}
+	r := a.request()
+	w.say("people", "%s %s%s to %s", e.What, e.Message, a.text, n.name)
+	if e.What == resume {
+		w.ledger.talk(a.key).resumes++
+	}
+	n.submit(a, r)
+}
+
+func (n *node) submit(a *ask, r *engine.Request) {
+	r.Key, r.Ticket, r.Op = a.key, a, a.op
+	n.waiting = append(n.waiting, a)
+	if n.variant.flaws.ackBeforeWrite && a.op == engine.Receive {
+		n.ledger.acknowledged(a, engine.Result{Outcome: turn.Queued})
+	}
+	n.tell(n.life, func(now turn.Time) { n.engine.Submit(now, r) })
+}
+
+func (w *world) upFrom(index int) *node {
+	for i := range w.nodes {
+		if n := w.nodes[(index+i)%len(w.nodes)]; n.up() {
+			return n
+		}
+	}
+	return nil
+}
+
+// request is what the engine is asked.
+func (a *ask) request() *engine.Request {
+	r := &engine.Request{ID: a.Message}
+	switch a.What {
+	case send, again:
+		a.op = engine.Receive
+		a.text = "first"
+		r.Body = store.Body{Text: a.text, Attachments: attachments(a.Flag)}
+	case edit:
+		a.op = engine.Edit
+		a.text = fmt.Sprintf("edit%d", a.Event.ID)
+		r.Text = &a.text
+	case retract:
+		a.op = engine.Retract
+	case typing:
+		a.op, r.For = engine.Typing, a.For
+	case flush:
+		a.op = engine.Flush
+	case pause:
+		a.op, r.Reason = engine.Pause, "operator"
+	case resume:
+		a.op, r.Answer = engine.Resume, a.Flag
+	case humanSays:
+		a.op = engine.HumanReply
+		a.text = fmt.Sprintf("human%d", a.Event.ID)
+		r.Body = store.Body{Text: a.text}
+	case requeue:
+		a.op = engine.Requeue
+	case forget:
+		a.op = engine.Forget
+	}
+	return r
+}
+
+func attachments(pending bool) []store.Attachment {
+	if !pending {
+		return nil
+	}
+	return []store.Attachment{{Kind: "image", Pending: true}}
+}
+
+// seal is asked for by the model, through its node.
+func (n *node) seal(key store.Key, lease turn.Lease) {
+	a := &ask{Event: Event{What: modelSeals}, key: key, node: n, op: engine.Seal, token: lease.Token}
+	r := &engine.Request{Token: lease.Token}
+	r.Key, r.Ticket, r.Op = key, a, engine.Seal
+	life := n.life
+	n.after(0, func() { n.tell(life, func(now turn.Time) { n.engine.Submit(now, r) }) })
+}
+
+// answered takes the end of a request.
+func (n *node) answered(a *ask, result engine.Result) {
+	for i, w := range n.waiting {
+		if w == a {
+			n.waiting = append(n.waiting[:i], n.waiting[i+1:]...)
+			break
+		}
+	}
+	if result.Err != nil {
+		n.say(n.name, "answers %s %s: %v", a.What, a.Message, result.Err)
+	} else {
+		n.say(n.name, "answers %s %s: %s %s", a.What, a.Message, result.Outcome, result.Reason)
+	}
+	n.ledger.acknowledged(a, result)
+}
+
+// aim releases what waits for an instant that is known now.
+func (w *world) aim(key store.Key, i instant, at turn.Time) {
+	kept := w.aims[key][:0:0]
+	for _, e := range w.aims[key] {
+		if e.Aim != i {
+			kept = append(kept, e)
+			continue
+		}
+		when := at.Add(time.Duration(e.Offset) * time.Millisecond)
+		w.at(when, func() {
+			if n := w.upFrom(e.Node); n != nil {
+				n.rush = w.now
+			}
+			w.ask(e)
+		})
+	}
+	w.aims[key] = kept
+}
+
+// aimAtWrite looks what a write that is on its way will do, if it is applied.
+func (w *world) aimAtWrite(write store.Write, at turn.Time) {
+	if len(w.aims[write.Key]) == 0 {
+		return
+	}
+	before, after := w.snapshot(write.Key).Record, write.Record
+	switch {
+	case after.Phase == turn.Generating && after.Token != before.Token:
+		w.aim(write.Key, atAcquire, at)
+	case before.Phase == turn.Generating && after.Phase == turn.Sending:
+		w.aim(write.Key, atCommit, at)
+	case before.Phase == turn.Sending && after.Phase != turn.Sending:
+		w.aim(write.Key, atRelease, at)
+	case after.Phase == turn.Collecting:
+		w.aim(write.Key, atDue, after.Due)
+	}
+}

@@ -1,0 +1,127 @@
+package simulate
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Plan is all that happens to a world from outside: what people do and what
+// breaks.
+type Plan struct {
+	Seed   uint64
+	Events []Event
+	end    time.Duration // when people are gone and nothing breaks any more
+	settings
+}
+
+// Event is one thing that happens. Which fields count depends on What.
+type Event struct {
+	ID      int           // its place in the plan as it was drawn: numbers that it needs are drawn for it
+	At      time.Duration // since the start; of an aimed one, when it is armed
+	What    What
+	Node    int
+	Talk    int
+	Message string        // the id of a message
+	For     time.Duration // how long it lasts
+	Flag    bool
+	Aim     instant // "" or what it waits for
+	Offset  int     // milliseconds after the instant that it is aimed at
+}
+
+// What names what happens.
+type What string
+
+// What people do.
+const (
+	send      What = "message"
+	again     What = "repeat" // the provider delivers a message once more
+	edit      What = "edit"
+	retract   What = "delete"
+	typing    What = "typing"
+	flush     What = "flush"
+	pause     What = "pause"
+	resume    What = "resume"
+	humanSays What = "human reply"
+	requeue   What = "requeue"
+	forget    What = "forget"
+)
+
+// instant is a moment in the life of a turn at which an arrival can be aimed.
+type instant string
+
+const (
+	atDue     instant = "due"
+	atAcquire instant = "acquire"
+	atEnd     instant = "end of generation"
+	atCommit  instant = "commit"
+	atRelease instant = "release"
+)
+
+var instants = []instant{atDue, atAcquire, atEnd, atCommit, atRelease}
+
+// newPlan draws a plan.
+func newPlan(seed uint64, o Options) *Plan {
+	p := &Plan{Seed: seed, settings: newSettings(seed, o.Nodes)}
+	for talk := range p.talks {
+		p.write(talk)
+		p.operate(talk)
+	}
+	p.breakThings(o.allowed())
+	slices.SortStableFunc(p.Events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
+	for i := range p.Events {
+		p.Events[i].ID = i + 1
+	}
+	p.end = p.traffic + time.Second
+	if count := len(p.Events); count > 0 {
+		p.end = max(p.end, p.Events[count-1].At+time.Second)
+	}
+	return p
+}
+
+func (p *Plan) add(e Event) { p.Events = append(p.Events, e) }
+
+// with is the same plan with other events.
+func (p *Plan) with(events []Event) *Plan {
+	other := *p
+	other.Events = events
+	return &other
+}
+
+// String is one line.
+func (e Event) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%8.3fs  %s", e.At.Seconds(), e.What)
+	if e.Message != "" {
+		fmt.Fprintf(&b, " %s", e.Message)
+	}
+	if trouble, ok := troubles[e.What]; ok {
+		fmt.Fprintf(&b, " (%s)", trouble.text)
+		if trouble.ofNode {
+			fmt.Fprintf(&b, " at node%d", e.Node+1)
+		}
+	} else {
+		fmt.Fprintf(&b, " to node%d", e.Node+1)
+	}
+	if e.For > 0 {
+		fmt.Fprintf(&b, " for %v", e.For)
+	}
+	if e.Aim != "" {
+		fmt.Fprintf(&b, ", aimed at the next %s %+d ms", e.Aim, e.Offset)
+	}
+	return b.String()
+}
+
+// String is the plan, a line an event, after a line of conditions.
+func (p *Plan) String() string {
+	var b strings.Builder
+	y := p.policy
+	fmt.Fprintf(&b, "seed %d: %d nodes, debounce %v, max_wait %v, %s, max_discards %d, lease %v, attempts %d, resend %v, parts %d\n",
+		p.Seed, p.nodes, y.Debounce, y.MaxWait, y.OnNewInput, y.MaxDiscards, y.Lease, y.MaxAttempts, y.ResendUnknown, p.parts)
+	for _, e := range p.Events {
+		fmt.Fprintln(&b, e)
+	}
+	return b.String()
+}

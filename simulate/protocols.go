@@ -1,0 +1,248 @@
+package simulate
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/onereply/onereply/turn"
+)
+
+// Protocol is a way to answer bursts.
+type Protocol string
+
+// The protocols. The first two are the designs that failed; Lease is the
+// engine as it ships.
+const (
+	Lock     Protocol = "lock"     // a lock around reading the conversation; the model runs after it
+	Debounce Protocol = "debounce" // a timer in each process, no final check, one slot for what comes meanwhile
+	Lease    Protocol = "lease"
+)
+
+// Protocols are all of them.
+func Protocols() []Protocol { return []Protocol{Lock, Debounce, Lease} }
+
+// Comparison is what a protocol made of the traffic.
+type Comparison struct {
+	Protocol   Protocol `json:"protocol"`
+	Messages   int      `json:"messages"`
+	Replies    int      `json:"replies"`
+	Duplicates int      `json:"duplicates"` // times that a message was answered once more
+	Stale      int      `json:"stale"`      // replies that left out a message that was there at their commit
+	Lost       int      `json:"lost"`       // messages that were never answered
+	ModelCalls int      `json:"model_calls"`
+	P50        int      `json:"p50_milliseconds"` // wait of the first message of each reply
+	P95        int      `json:"p95_milliseconds"`
+}
+
+// story is what happened in one run, as far as anybody could see it.
+type story struct {
+	arrivals []arrival
+	runs     []span
+	replies  []answer
+}
+
+type arrival struct {
+	id   string
+	at   turn.Time
+	node int
+}
+
+// span is one call of the model.
+type span struct {
+	node     int
+	from, to turn.Time
+	nonce    string
+	shows    []string
+}
+
+// answer is a reply that a person saw.
+type answer struct {
+	at     turn.Time
+	covers []string
+}
+
+func (s *story) ends(nonce string, at turn.Time) {
+	for i := range s.runs {
+		if s.runs[i].nonce == nonce {
+			s.runs[i].to = at
+		}
+	}
+}
+
+// Compare plays the same traffic, without any fault, through protocols.
+func Compare(ctx context.Context, seed uint64, runs int, protocols []Protocol) ([]Comparison, error) {
+	var table []Comparison
+	for _, p := range protocols {
+		if !slices.Contains(Protocols(), p) {
+			return nil, fmt.Errorf("there is no protocol %q; there are %v", p, Protocols())
+		}
+		c, waits := Comparison{Protocol: p}, map[int]int{}
+		for run := range runs {
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
+			c.add(p.tell(trafficPlan(seed+uint64(run))), waits)
+		}
+		shown := percentiles(waits)
+		c.P50, c.P95 = shown.P50, shown.P95
+		table = append(table, c)
+	}
+	return table, nil
+}
+
+// trafficPlan is people who write to one conversation, over three processes.
+// The model takes 1 to 5 seconds.
+func trafficPlan(seed uint64) *Plan {
+	p := &Plan{Seed: seed, end: time.Minute, settings: plainSettings()}
+	t := &typist{Plan: p, dice: roll(seed, "traffic")}
+	ways := []func(){t.uniform, t.bursts, t.twoPeople, t.endless}
+	ways[t.dice.below(len(ways))]()
+	for i := range p.Events {
+		p.Events[i].ID, p.Events[i].Flag = i+1, false
+	}
+	return p
+}
+
+// plainSettings are the defaults of a bot, on three nodes.
+func plainSettings() settings {
+	return settings{
+		nodes: 3, talks: 1, parts: 1, recognises: true,
+		policy: turn.Policy{
+			Debounce: 1500 * time.Millisecond, MaxWait: 10 * time.Second, OnNewInput: turn.Interrupt, MaxDiscards: 2,
+			Lease: 30 * time.Second, MediaWait: 15 * time.Second, MaxAttempts: 3, ResendUnknown: true, RetryFor: time.Minute,
+		},
+		timeout: 60 * time.Second, sendTimeout: 15 * time.Second, fastest: time.Second, slowest: 5 * time.Second, traffic: 30 * time.Second,
+	}
+}
+
+// tell plays a plan through a protocol.
+func (p Protocol) tell(plan *Plan) story {
+	if p == Lease {
+		w := newWorld(plan, variant{}, nil)
+		w.play()
+		return w.ledger.story
+	}
+	o := &old{timeline: timeline{now: start}, plan: plan, answered: map[string]bool{}, timers: map[int]int{}, busy: map[int]bool{}}
+	for _, e := range plan.Events {
+		o.at(start.Add(e.At), func() { o.receive(p, e) })
+	}
+	for len(o.queue) > 0 {
+		o.step()
+	}
+	return o.story
+}
+
+// old is a system of one of the designs that failed: processes that share a
+// document with the messages and who was answered.
+type old struct {
+	timeline
+	story
+	plan     *Plan
+	answered map[string]bool
+	timers   map[int]int  // debounce: by process, how often its timer was set
+	busy     map[int]bool // debounce: by process, whether its model runs
+	slot     bool         // debounce: the one timer that is stored with the conversation
+}
+
+func (o *old) receive(p Protocol, e Event) {
+	o.arrivals = append(o.arrivals, arrival{id: e.Message, at: o.now, node: e.Node})
+	switch {
+	case p == Lock:
+		o.after(2*time.Millisecond, func() { o.run(e.Node, func() {}) }) // the lock is taken, and given back
+	case o.busy[e.Node]:
+		o.slot = true
+	default:
+		o.arm(e.Node)
+	}
+}
+
+// arm sets the process's timer anew.
+func (o *old) arm(node int) {
+	o.timers[node]++
+	set := o.timers[node]
+	o.after(o.plan.policy.Debounce, func() {
+		if o.timers[node] == set && !o.busy[node] {
+			o.busy[node] = true
+			o.run(node, func() { o.busy[node], o.slot = false, false }) // the end of the turn overwrites the slot
+		}
+	})
+}
+
+// run answers all that waits as it is now, and saves and sends the answer
+// whatever came meanwhile.
+func (o *old) run(node int, then func()) {
+	var waiting []string
+	for _, a := range o.arrivals {
+		if !o.answered[a.id] {
+			waiting = append(waiting, a.id)
+		}
+	}
+	if len(waiting) == 0 {
+		then()
+		return
+	}
+	d := roll(o.plan.Seed, "model", int64(node), int64(o.now))
+	took := d.span(o.plan.fastest, o.plan.slowest)
+	o.runs = append(o.runs, span{node: node, from: o.now, to: o.now.Add(took), shows: waiting})
+	o.after(took, func() {
+		for _, id := range waiting {
+			o.answered[id] = true
+		}
+		then()
+		o.after(d.span(5*time.Millisecond, slowestSend), func() {
+			o.replies = append(o.replies, answer{at: o.now, covers: waiting})
+		})
+	})
+}
+
+// add counts what a person saw in one run.
+func (c *Comparison) add(s story, waits map[int]int) {
+	answers := map[string]int{}
+	for _, r := range s.replies {
+		for _, id := range r.covers {
+			answers[id]++
+		}
+		waits[s.wait(r)]++
+		if s.stale(r) {
+			c.Stale++
+		}
+	}
+	for _, a := range s.arrivals {
+		switch n := answers[a.id]; n {
+		case 0:
+			c.Lost++
+		default:
+			c.Duplicates += n - 1
+		}
+	}
+	c.Messages += len(s.arrivals)
+	c.Replies += len(s.replies)
+	c.ModelCalls += len(s.runs)
+}
+
+func (s *story) wait(r answer) int {
+	oldest := r.at
+	for _, a := range s.arrivals {
+		if slices.Contains(r.covers, a.id) {
+			oldest = min(oldest, a.at)
+		}
+	}
+	return int(r.at.Sub(oldest).Milliseconds())
+}
+
+// stale reports whether a message was there before the model had finished, and
+// no reply until then has it.
+func (s *story) stale(r answer) bool {
+	i := slices.IndexFunc(s.runs, func(x span) bool { return slices.Equal(x.shows, r.covers) })
+	if i < 0 {
+		return false
+	}
+	for _, a := range s.arrivals {
+		if s.runs[i].from < a.at && a.at < s.runs[i].to && !slices.Contains(r.covers, a.id) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,165 @@
+package simulate
+
+import (
+	"time"
+
+	"github.com/onereply/onereply/internal/engine"
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+// sending is one try to deliver a part, as the channel sees it.
+type sending struct {
+	ledger  *ledger
+	talk    *talk // nil: of a conversation that was deleted meanwhile
+	reply   *reply
+	id      string // of the reply, as the channel is told
+	nonce   string
+	part    int
+	text    string
+	arrives bool
+	failed  bool // the sender knows that it was not delivered
+}
+
+// sendBegins judges the begin of a send: P5 and P7.
+func (l *ledger) sendBegins(n *node, o engine.Send, e store.Entry, arrives bool) *sending {
+	t := l.talk(o.Key)
+	s := &sending{ledger: l, nonce: o.Lease.Nonce, part: o.Reply.Done, arrives: arrives, id: l.variant.replyID(o, e)}
+	l.say(n.name, "sends part %d of reply %s: %s", o.Reply.Done+1, s.id, e.Text)
+	r := t.replies[e.Seq]
+	if !t.leases[o.Lease.Nonce] || r == nil {
+		return s // it was deleted while the send was on its way
+	}
+	s.talk, s.reply, s.text = t, r, partOf(o, e)
+	l.judgeSendLease(n, o, e, t)
+	l.judgeSendOrder(o, t, r)
+	r.sends[s.part] = s
+	return s
+}
+
+func partOf(o engine.Send, e store.Entry) string {
+	if o.Reply.Parts > 1 {
+		return e.Parts[o.Reply.Done]
+	}
+	return e.Text
+}
+
+// judgeSendLease is P5: a fenced node never sends.
+func (l *ledger) judgeSendLease(n *node, o engine.Send, e store.Entry, t *talk) {
+	r := l.snapshot(o.Key).Record
+	if r.Lease.Nonce != o.Lease.Nonce || l.now > r.Lease.Expires {
+		l.fail("P5 fenced send", "%s began to send under lease %d, and that was over or taken (now: lease %d of %q)", n.name, o.Lease.Token, r.Lease.Token, r.Lease.Holder)
+	}
+	if e.Author != turn.ReplyHuman && t.paused != 0 && t.paused < t.wrote[n] {
+		l.fail("P7 pause", "%s began to send although it knew that a human has the conversation", n.name)
+	}
+}
+
+// judgeSendOrder is P7: parts and replies go out in order, and a part is sent
+// again only where that is allowed.
+func (l *ledger) judgeSendOrder(o engine.Send, t *talk, r *reply) {
+	for part := range o.Reply.Done {
+		if !r.shown[part] {
+			l.fail("P7 order", "part %d of reply %s was sent before part %d", o.Reply.Done+1, r.entry.ID, part+1)
+		}
+	}
+	if o.Reply.Turn < t.begun {
+		l.fail("P7 order", "reply %d was sent after reply %d", o.Reply.Turn, t.begun)
+	}
+	t.begun = max(t.begun, o.Reply.Turn)
+	if last := r.sends[o.Reply.Done]; last != nil && !last.failed && !l.policy.ResendUnknown {
+		l.fail("P7 once", "part %d of reply %s was sent again, and nobody knows that it was not delivered", o.Reply.Done+1, r.entry.ID)
+	}
+}
+
+// known is the sender learning what became of the send.
+func (s *sending) known(delivered bool) { s.failed = !delivered }
+
+// cutOff is the sender closing the connection: what has not arrived yet never
+// will.
+func (s *sending) cutOff() { s.arrives = false }
+
+// orphaned is the sender dying: what is on its way may arrive or not.
+func (s *sending) orphaned(lost bool) {
+	if lost {
+		s.arrives = false
+	}
+}
+
+// arrive shows the part to the person.
+func (s *sending) arrive(n *node, life int) {
+	if !s.arrives || s.talk == nil || s.ledger.talks[s.talk.key] != s.talk {
+		return
+	}
+	s.arrives = false
+	l := s.ledger
+	if lease := l.snapshot(s.talk.key).Record.Lease; lease.Nonce != s.nonce && n.life == life && n.up() && !n.frozen {
+		l.fail("P5 outlived", "a send of %s arrived after its lease was over or taken, although it could have been stopped", n.name)
+	}
+	if l.recognises && s.talk.spoken[s.mark()] {
+		l.say("channel", "recognises %s", s.mark())
+		return
+	}
+	if s.talk.spoken[s.mark()] {
+		l.fail("P7 once", "the person sees %q twice", s.text)
+	}
+	s.talk.spoken[s.mark()] = true
+	l.see(s)
+}
+
+// mark is by what a channel recognises a repeat.
+func (s *sending) mark() string { return s.id + "#" + string(rune('1'+s.part)) }
+
+// see is what the person sees: P1, from the visible text alone.
+func (l *ledger) see(s *sending) {
+	t, r := s.talk, s.reply
+	l.say("person", "sees: %s", s.text)
+	first := len(r.shown) == 0
+	r.shown[s.part] = true
+	seen := saw(s.text)
+	if r.entry.Author == turn.ReplyHuman {
+		seen = []sight{{"human", s.text}}
+	}
+	for _, it := range seen {
+		if other := t.visible[it]; other != "" && other != s.id {
+			l.fail("P1 one reply", "%s=%s is answered by reply %s and by reply %s", it.id, it.text, other, s.id)
+		}
+		t.visible[it] = s.id
+	}
+	if first && r.entry.Author == turn.ReplyAnswer {
+		l.waited(t, seen)
+	}
+}
+
+// waited is how long the first of the messages waited for this reply. Where
+// nothing breaks, that has a bound.
+func (l *ledger) waited(t *talk, seen []sight) {
+	oldest := l.now
+	for _, s := range seen {
+		if m := t.messages[s.id]; m != nil {
+			oldest = min(oldest, m.accepted)
+		}
+	}
+	l.sums.Replies++
+	l.story.replies = append(l.story.replies, answer{at: l.now, covers: idsOf(seen)})
+	wait := l.now.Sub(oldest)
+	l.sums.Waits = append(l.sums.Waits, int(wait.Milliseconds()))
+	if !t.operated && wait > l.waitBound() && l.faultless() {
+		l.fail("P3 waiting", "a message waited %v for its reply, longer than %v, and nothing was broken", wait, l.waitBound())
+	}
+}
+
+// waitBound is how long an input waits at most where nothing breaks: the rest
+// of the turn before it, then each attempt that may be discarded and its
+// window.
+func (l *ledger) waitBound() time.Duration {
+	p := l.policy
+	window := max(p.MaxWait, p.MediaWait) + 100*time.Millisecond
+	attempts := time.Duration(p.MaxDiscards + 2)
+	sends := time.Duration(2*l.parts) * (slowestSend + 100*time.Millisecond)
+	bound := attempts*(window+l.slowest+100*time.Millisecond) + sends
+	if p.TurnsPerMinute > 0 {
+		bound += time.Minute
+	}
+	return bound
+}

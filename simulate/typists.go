@@ -1,0 +1,149 @@
+package simulate
+
+import (
+	"fmt"
+	"time"
+)
+
+// typist writes into a plan for one conversation.
+type typist struct {
+	*Plan
+	talk int
+	dice *dice
+	last int // number of the last message
+}
+
+// write draws who writes in a conversation, and has them write.
+func (p *Plan) write(talk int) {
+	t := &typist{Plan: p, talk: talk, dice: roll(p.Seed, "typist", int64(talk))}
+	ways := []func(){t.uniform, t.bursts, t.corrects, t.endless, t.twoPeople, t.aims}
+	for range t.dice.between(1, 2) {
+		ways[t.dice.below(len(ways))]()
+	}
+	if t.dice.chance(50) {
+		t.repeats()
+	}
+}
+
+func (t *typist) node() int { return t.dice.below(t.nodes) }
+
+// say sends the next message.
+func (t *typist) say(at time.Duration) string {
+	return t.sayTo(at, t.node(), "", 0)
+}
+
+func (t *typist) sayTo(at time.Duration, node int, aim instant, offset int) string {
+	t.last++
+	id := fmt.Sprintf("%c%d", 'a'+t.talk, t.last)
+	t.add(Event{
+		At: at, What: send, Node: node, Talk: t.talk, Message: id,
+		Flag: t.dice.chance(5), Aim: aim, Offset: offset,
+	})
+	return id
+}
+
+// uniform spreads messages evenly.
+func (t *typist) uniform() {
+	for range t.dice.between(2, 10) {
+		t.say(t.dice.span(0, t.traffic))
+	}
+}
+
+// bursts is how people write: a few short messages, then nothing.
+func (t *typist) bursts() {
+	for range t.dice.between(1, 4) {
+		at := t.dice.span(0, t.traffic)
+		for range t.dice.between(2, 5) {
+			t.say(at)
+			at += t.dice.span(20*time.Millisecond, 900*time.Millisecond)
+		}
+	}
+}
+
+// corrects writes again, or edits, after the answer has begun.
+func (t *typist) corrects() {
+	at := t.dice.span(0, t.traffic/2)
+	for range t.dice.between(1, 3) {
+		id := t.say(at)
+		after := at + t.policy.Debounce + t.dice.span(50*time.Millisecond, t.slowest)
+		if t.dice.chance(50) {
+			t.say(after)
+		} else {
+			t.add(Event{At: after, What: edit, Node: t.node(), Talk: t.talk, Message: id})
+		}
+		at = after + t.dice.span(0, 5*time.Second)
+	}
+}
+
+// endless never stops typing for as long as a debounce.
+func (t *typist) endless() {
+	gap := max(t.policy.Debounce*2/3, 150*time.Millisecond)
+	for at := t.dice.span(0, time.Second); at < min(t.traffic, 60*gap); at += gap {
+		t.say(at)
+	}
+}
+
+// twoPeople write at once, over different nodes.
+func (t *typist) twoPeople() {
+	at := t.dice.span(0, t.traffic/2)
+	first, second := t.node(), t.node()
+	for range t.dice.between(2, 6) {
+		t.sayTo(at, first, "", 0)
+		t.sayTo(at+t.dice.span(0, 3*time.Millisecond), second, "", 0)
+		at += t.dice.span(10*time.Millisecond, 2*time.Second)
+	}
+}
+
+// aims sends messages that arrive one tick before, at or after an instant.
+func (t *typist) aims() {
+	at := t.dice.span(0, t.traffic/2)
+	for range t.dice.between(1, 4) {
+		t.say(at)
+		for range t.dice.between(1, 3) {
+			t.sayTo(at, t.node(), instants[t.dice.below(len(instants))], t.dice.between(-1, 1))
+		}
+		at += t.dice.span(0, t.traffic/3)
+	}
+}
+
+// repeats has the provider deliver messages again: at once, to another node,
+// or much later.
+func (t *typist) repeats() {
+	for _, e := range t.Events {
+		if e.What != send || e.Talk != t.talk || e.Aim != "" || !t.dice.chance(30) {
+			continue
+		}
+		delay := one(t.dice, 0, time.Millisecond, 2*time.Second, 15*time.Second)
+		t.add(Event{At: e.At + delay, What: again, Node: t.node(), Talk: t.talk, Message: e.Message, Flag: e.Flag})
+	}
+}
+
+// operate draws what operators and second thoughts do to a conversation.
+func (p *Plan) operate(talk int) {
+	d := roll(p.Seed, "operator", int64(talk))
+	if d.chance(40) {
+		return
+	}
+	anyMessage := func() string { return fmt.Sprintf("%c%d", 'a'+talk, d.between(1, 6)) }
+	for range d.between(1, 5) {
+		e := Event{At: d.span(0, p.traffic), Node: d.below(p.nodes), Talk: talk}
+		e.What = one(d, edit, edit, retract, typing, flush, pause, humanSays, requeue, pause, humanSays, retract)
+		if d.chance(2) {
+			e.What = forget
+		}
+		switch e.What {
+		case edit, retract:
+			e.Message = anyMessage()
+		case typing:
+			e.For = d.span(0, 3*time.Second)
+		case pause:
+			p.add(Event{
+				At: e.At + d.span(0, 8*time.Second), What: resume, Node: d.below(p.nodes), Talk: talk, Flag: d.chance(70),
+			})
+		}
+		if e.What != forget && d.chance(30) {
+			e.Aim, e.Offset = instants[d.below(len(instants))], d.between(-1, 1)
+		}
+		p.add(e)
+	}
+}

@@ -1,0 +1,91 @@
+package simulate
+
+import (
+	"fmt"
+
+	"github.com/onereply/onereply/internal/engine"
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+// variant is the shipped engine with one fault put in on purpose, to show that
+// somebody notices. The zero variant is the engine as it ships. No variant
+// touches the shipped code: each bends what goes into the core or comes out of
+// it, the store, or the runtime of the simulation.
+type variant struct {
+	name  string
+	needs []What // the troubles that bring it out; nil: all kinds, as in any run
+	step  func(engine.Step) engine.Step
+	flaws flaws
+}
+
+// flaws are faults of the store and of the runtime.
+type flaws struct {
+	plainWrites      bool // a write is applied whatever is there
+	idleUnchecked    bool // so is one that goes idle
+	renewUnchecked   bool // so is a renewal
+	coversAtCommit   bool // what a reply covers is computed at its commit
+	timerOverwritten bool // the end of a turn overwrites the timer
+	wallClock        bool // leases by the local wall clock
+	noClaims         bool // nobody looks for timers that nobody acts on
+	claimsAreLost    bool // a claim that dies never comes back
+	unknownIsApplied bool // a write of unknown outcome is taken for applied
+	opIgnored        bool // one's own write is taken for another's
+	dedupeAfterBump  bool // a repeated id is found after the version grew
+	staleFireClears  bool // a wake-up that lost the race deletes the timer
+	promptReadLate   bool // the prompt is what waits when the model is called
+	sendsWait        bool // sends wait in a queue, and nobody looks at the lease again
+	deadlineIgnored  bool // sends are not cut off when the lease ends
+	retriesBlindly   bool // an unknown send is tried again at once
+	attemptID        bool // the reply's id names the attempt
+	ackBeforeWrite   bool // people are told before it is durable
+	settlesAll       bool // the end of a turn settles whatever waits
+	stopsIgnored     bool // calls of the model are not told to stop
+	ticksLate        bool // timers fire a minute late
+}
+
+func (v variant) around(step engine.Step) engine.Step {
+	if v.step == nil {
+		return step
+	}
+	return v.step(step)
+}
+
+// bend changes a write on its way out of the engine.
+func (v variant) bend(n *node, write *store.Write) {
+	if v.flaws.coversAtCommit {
+		for i := range write.Append {
+			if e := &write.Append[i]; e.Kind == store.Reply && e.Author == "" {
+				e.Covers = nil
+				for _, m := range n.ledger.waiting(write.Key) {
+					e.Covers = append(e.Covers, m.ID)
+				}
+			}
+		}
+	}
+}
+
+// store changes a write as it reaches the store.
+func (v variant) store(n *node, write *store.Write, before store.Snapshot) {
+	renewal := before.Record.Lease.Nonce != "" && before.Record.Lease.Nonce == write.Record.Lease.Nonce && len(write.Append) == 0
+	idle := write.Record.Phase == turn.Idle && len(write.Append) == 0
+	if v.flaws.plainWrites || v.flaws.renewUnchecked && renewal || v.flaws.idleUnchecked && idle {
+		write.Expect = before.Op
+	}
+	for i := range write.Settle {
+		if v.flaws.settlesAll {
+			write.Settle[i].Through = write.Record.Version
+		}
+	}
+	if v.flaws.timerOverwritten && before.Record.Phase == turn.Sending && write.Record.Phase == turn.Collecting {
+		write.Timer = 0
+	}
+}
+
+// replyID is what the channel is told.
+func (v variant) replyID(o engine.Send, e store.Entry) string {
+	if v.flaws.attemptID {
+		return fmt.Sprintf("%s/%d", e.ID, o.Lease.Token)
+	}
+	return e.ID
+}

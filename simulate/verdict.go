@@ -1,0 +1,138 @@
+package simulate
+
+import (
+	"context"
+	"slices"
+
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+// atRest reports whether nothing is under way and nothing will be.
+func (w *world) atRest() bool {
+	for _, n := range w.nodes {
+		if !n.up() || n.frozen || len(n.waiting) > 0 || n.engine.Working() > 0 || n.engine.Writing() > 0 {
+			return false
+		}
+	}
+	for talk := range w.talks {
+		if _, wakes := w.snapshot(w.key(talk)).Record.Wake(); wakes {
+			return false
+		}
+	}
+	return true
+}
+
+// failRest is P3: all comes to rest once faults have stopped.
+func (w *world) failRest() {
+	if w.atRest() {
+		return
+	}
+	for talk := range w.talks {
+		key := w.key(talk)
+		r := w.snapshot(key).Record
+		if at, wakes := r.Wake(); wakes {
+			w.fail("P3 rest", "%s is %s still, with %d waiting, and wanted to be looked at at %s", key.Conversation, r.Shown(), r.Pending, clock(at))
+		}
+	}
+	w.fail("P3 rest", "a node does not come to rest")
+}
+
+// verdict judges the end, from what a person saw and what the store holds.
+func (w *world) verdict() {
+	w.sweep()
+	for talk := range w.talks {
+		if w.broken == nil {
+			w.ledger.verdict(w.ledger.talk(w.key(talk)))
+		}
+	}
+}
+
+// sweep is P6: there is a timer if and only if there is something to do.
+func (w *world) sweep() {
+	found, _, err := w.store.Sweep(context.Background(), "", 100)
+	w.mustBeNil(err)
+	for _, f := range found {
+		if _, wakes := f.Snapshot.Record.Wake(); wakes != (f.Timer != 0) {
+			w.fail("P6 timer", "%s has work: %v, and a timer: %v", f.Key.Conversation, wakes, f.Timer != 0)
+		}
+	}
+}
+
+func (l *ledger) verdict(t *talk) {
+	record := l.snapshot(t.key).Record
+	entries := l.entries(t.key, store.EntryQuery{})
+	there := map[string]bool{}
+	for _, e := range entries {
+		if e.Kind == store.Message {
+			there[e.ID] = true
+			l.judgeMessage(t, record, e)
+		} else {
+			there[e.Text] = there[e.Text] || e.Author == turn.ReplyHuman
+			l.judgeReply(t, record, e)
+		}
+	}
+	for id, m := range t.messages {
+		if m.acked && !there[id] {
+			l.fail("P4 lost", "%s was acknowledged and is gone", id)
+		}
+	}
+	for _, text := range t.sayings {
+		if !there[text] && !l.mayForget() {
+			l.fail("P4 lost", "the reply %q of a person was acknowledged and is gone", text)
+		}
+	}
+}
+
+// judgeMessage is P3: every message ends in a reply that was sent, or in a
+// state that says why not.
+func (l *ledger) judgeMessage(t *talk, record turn.Record, e store.Entry) {
+	by := t.replies[e.ReplySeq]
+	answers := by != nil && slices.Contains(by.seen, sight{e.ID, e.Text})
+	switch e.Status {
+	case turn.InputAnswered:
+		if by == nil || by.entry.Author != turn.ReplyHuman && !answers {
+			l.fail("P3 answered", "%s=%s is marked as answered, by a reply that has not seen it", e.ID, e.Text)
+		}
+	case turn.InputPending:
+		if !record.OnHold && record.Phase != turn.Failed {
+			l.fail("P3 stranded", "%s waits, and the conversation is %s", e.ID, record.Shown())
+		}
+	case turn.InputClosed:
+		if !answers && !t.operated {
+			l.fail("P3 closed", "%s was closed, and nobody asked for it", e.ID)
+		}
+	case turn.InputFailed:
+		if l.faultless() {
+			l.fail("P3 aside", "%s was set aside, and no worker was lost", e.ID)
+		}
+	}
+}
+
+// judgeReply is P7: what the transcript says of a reply is what the person
+// saw.
+func (l *ledger) judgeReply(t *talk, record turn.Record, e store.Entry) {
+	r := t.replies[e.Seq]
+	if r == nil {
+		l.fail("P7 fate", "reply %s is in the transcript, and was never committed", e.ID)
+		return
+	}
+	switch e.Status {
+	case turn.ReplyCommitted:
+		if !record.OnHold {
+			l.fail("P7 fate", "reply %s was committed, and nothing became of it", e.ID)
+		}
+	case turn.ReplySent:
+		if len(r.shown) != r.parts {
+			l.fail("P7 fate", "reply %s is marked as sent, and the person saw %d of %d parts", e.ID, len(r.shown), r.parts)
+		}
+	case turn.ReplyPartial:
+		if len(r.shown) < e.Delivered || len(r.shown) == 0 {
+			l.fail("P7 fate", "reply %s is marked as sent in part (%d), and the person saw %d parts", e.ID, e.Delivered, len(r.shown))
+		}
+	case turn.ReplyWithdrawn, turn.ReplyFailed, turn.ReplyNone:
+		if len(r.shown) > 0 {
+			l.fail("P7 withdrawn", "reply %s is marked as %s, and the person saw it", e.ID, e.Status)
+		}
+	}
+}

@@ -1,0 +1,185 @@
+package simulate
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/onereply/onereply/internal/engine"
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/store/memory"
+	"github.com/onereply/onereply/turn"
+)
+
+// start is when every simulation begins, by the store's clock.
+var start = turn.At(time.Date(2026, time.January, 1, 12, 0, 0, 0, time.UTC))
+
+// mostEvents bounds a run: a node that asks to be woken without end is found
+// out by it.
+const mostEvents = 400_000
+
+// world is one run under way.
+type world struct {
+	*Plan
+	timeline
+	store   *memory.Store
+	nodes   []*node
+	ledger  *ledger
+	aims    map[store.Key][]Event
+	active  []spell
+	calm    bool // people have gone and nothing breaks any more
+	counts  map[What]int
+	trace   io.Writer // nil: nobody reads along
+	broken  *Violation
+	variant variant
+}
+
+// spell is a trouble while it lasts.
+type spell struct {
+	what  What
+	node  int
+	until turn.Time
+}
+
+// Violation is a broken promise.
+type Violation struct {
+	Check string // which check saw it
+	Text  string
+	At    time.Duration // since the start
+}
+
+func (v *Violation) Error() string {
+	return fmt.Sprintf("%s: %s (at %.3fs)", v.Check, v.Text, v.At.Seconds())
+}
+
+func newWorld(p *Plan, v variant, trace io.Writer) *world {
+	w := &world{
+		Plan: p, timeline: timeline{now: start}, store: memory.New(), aims: map[store.Key][]Event{},
+		counts: map[What]int{}, trace: trace, variant: v,
+	}
+	w.ledger = newLedger(w)
+	for i := range p.nodes {
+		w.nodes = append(w.nodes, &node{world: w, index: i, name: fmt.Sprintf("node%d", i+1)})
+	}
+	return w
+}
+
+// play runs the plan to its end.
+func (w *world) play() {
+	for _, n := range w.nodes {
+		n.boot()
+	}
+	for _, e := range w.Events {
+		w.at(start.Add(e.At), func() { w.happen(e) })
+	}
+	w.at(start.Add(w.end), w.becomeCalm)
+	for count := 0; w.broken == nil && !(w.calm && w.atRest()); count++ {
+		if count == mostEvents {
+			w.fail("P3 rest", "the nodes are busy without end")
+			return
+		}
+		w.step()
+	}
+	w.verdict()
+}
+
+// becomeCalm ends all faults. From here on everything must come to rest.
+func (w *world) becomeCalm() {
+	w.say("world", "people have gone, and nothing breaks any more")
+	w.calm, w.active = true, nil
+	w.aims = map[store.Key][]Event{}
+	for _, n := range w.nodes {
+		n.heal()
+	}
+	w.at(w.now.Add(w.restBound()), func() { w.failRest() })
+}
+
+// restBound is how long it may take until all is at rest: the longest
+// back-off, then each turn that can still follow, and the leases of those
+// that were lost.
+func (w *world) restBound() time.Duration {
+	p := w.policy
+	window := max(p.MaxWait, p.MediaWait) + claimed
+	attempt := w.timeout + returnGrace + p.Lease
+	attempts := time.Duration(p.MaxAttempts + p.MaxDiscards + 1)
+	sends := time.Duration(w.parts*w.talks+10) * (w.sendTimeout + p.Lease)
+	return 3*time.Minute + 2*(window+attempt*attempts) + sends + p.RetryFor
+}
+
+// claimed is longer than a claim keeps a timer from others.
+const claimed = 6 * time.Second
+
+// spelled reports whether a trouble is under way for a node.
+func (w *world) spelled(what What, node int) bool {
+	for _, s := range w.active {
+		if s.what == what && w.now < s.until && (s.node == node || !troubles[what].ofNode) {
+			return true
+		}
+	}
+	return false
+}
+
+// strikes reports whether a trouble that is under way hits this one thing,
+// and counts it if so.
+func (w *world) strikes(what What, node int, d *dice, percent int) bool {
+	if !w.spelled(what, node) || !d.chance(percent) {
+		return false
+	}
+	w.count(what)
+	return true
+}
+
+func (w *world) count(what What) { w.counts[what]++ }
+
+// fail notes a broken promise; the first one counts.
+func (w *world) fail(check, format string, arguments ...any) {
+	if w.broken == nil {
+		w.broken = &Violation{Check: check, Text: fmt.Sprintf(format, arguments...), At: w.now.Sub(start)}
+		w.say("ledger", "%s: %s", check, w.broken.Text)
+	}
+}
+
+// say writes a line of the transcript.
+func (w *world) say(who, format string, arguments ...any) {
+	if w.trace == nil {
+		return
+	}
+	fmt.Fprintf(w.trace, "%8.3fs  %-7s %s\n", w.now.Sub(start).Seconds(), who, fmt.Sprintf(format, arguments...))
+}
+
+// happen carries out an event of the plan.
+func (w *world) happen(e Event) {
+	if _, ok := troubles[e.What]; ok {
+		w.trouble(e)
+		return
+	}
+	if e.Aim != "" {
+		key := w.key(e.Talk)
+		w.aims[key] = append(w.aims[key], e)
+		return
+	}
+	w.ask(e)
+}
+
+// trouble begins.
+func (w *world) trouble(e Event) {
+	n := w.nodes[e.Node%len(w.nodes)]
+	text, until := troubles[e.What].text, w.now.Add(e.For)
+	w.say("world", "%s: %s", e.What, text)
+	switch e.What {
+	case crash:
+		n.crash(e.For)
+	case freeze:
+		n.freeze(e.For)
+	case drain:
+		n.drain(e.For)
+	case wallJumps:
+		n.wall = roll(w.Seed, "wall", int64(e.ID)).span(-time.Hour, time.Hour)
+		w.count(wallJumps)
+	default:
+		w.active = append(w.active, spell{e.What, n.index, until})
+	}
+}
+
+// bots is what every node is told.
+func (w *world) bots() map[string]engine.Bot { return map[string]engine.Bot{botName: w.bot()} }
