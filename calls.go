@@ -248,6 +248,9 @@ func stateOf(key store.Key, r turn.Record) State {
 	if r.Phase == turn.Collecting && !r.OnHold {
 		s.DueAt = timeOf(r.Due)
 	}
+	if r.Phase == turn.Sending && r.Lease.Nonce == "" {
+		s.DueAt = timeOf(r.Reply.RetryAt)
+	}
 	if r.Pending > 0 {
 		s.FirstPendingAt = timeOf(max(r.WaitingSince, 1))
 	}

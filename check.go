@@ -70,6 +70,9 @@ func checkAttachments(attachments []Attachment) error {
 	}
 	for i, a := range attachments {
 		text := a.Kind + a.URL + a.MIMEType
+		if text == "" {
+			return fmt.Errorf("number %d is empty: give a kind or a url", i+1)
+		}
 		if len(text) > MaxAttachmentBytes {
 			return fmt.Errorf("number %d has more than %d bytes", i+1, MaxAttachmentBytes)
 		}

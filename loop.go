@@ -132,8 +132,8 @@ func (a *App) logOf(key store.Key) *slog.Logger {
 }
 
 // laterCommitter is an optional power of a store: a commit that is answered by
-// a call, so that nobody has to wait for it. done must neither block nor call the
-// store.
+// a call, so that no goroutine waits for each. done must neither block nor call
+// the store. The store itself bounds how long it takes; Close waits for it.
 type laterCommitter interface {
 	CommitLater(write store.Write, done func(store.Result, error))
 }

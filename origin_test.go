@@ -102,7 +102,7 @@ func TestTimerOverwrittenByTheEndOfATurn(t *testing.T) {
 	origin(t, 1, writeBack, "m2 is in 0 replies", func(w *world) {
 		w.say(0, "m1")
 		w.until(7 * time.Second)
-		w.nodes[0].Seal(w.t.Context(), "bot", "c", 1) // so that m2 is for the next turn
+		w.seal() // so that m2 is for the next turn
 		w.say(0, "m2")
 	})
 }

@@ -167,7 +167,9 @@ func (f *Fault) class() turn.Fault {
 func joinMessages(messages []Message) string {
 	people := map[Person]bool{}
 	for _, m := range messages {
-		people[m.Sender] = true
+		if m.Sender != (Person{}) { // who does not say is taken for the one who does
+			people[m.Sender] = true
+		}
 	}
 	var b strings.Builder
 	for i, m := range messages {

@@ -205,7 +205,7 @@ func (a *App) newTurn(ctx context.Context, o engine.Start, tokens *atomic.Int64)
 		}
 		a.watch.publish(Event{
 			Type: "reply.delta", At: a.clock.now().Go(), Node: a.options.Node, Bot: o.Key.Bot, Conversation: o.Key.Conversation,
-			Turn: o.Turn, Attempt: o.Attempt, Token: o.Lease.Token, Through: o.Through, Text: text,
+			Turn: o.Turn, Attempt: o.Attempt, Token: o.Lease.Token, Version: o.Through, Through: o.Through, Text: text,
 			ReplyID: engine.ReplyID(o.Key, o.Turn),
 		})
 	}
@@ -278,7 +278,7 @@ func (a *App) deliver(ctx context.Context, o engine.Send) engine.SendResult {
 	}
 	ctx, cancel := context.WithTimeout(ctx, min(bot.SendTimeout, left))
 	defer cancel()
-	delivery := newDelivery(o, *result.Entry)
+	delivery := newDelivery(o, *result.Entry, traitsOf(bot.Sender).Whole)
 	_, err := outside(ctx, a, log, "sender", func() (struct{}, error) { return struct{}{}, bot.Sender.Send(ctx, delivery) })
 	if err != nil {
 		known := outcomeOf(err)
@@ -299,17 +299,14 @@ func (a *App) entry(ctx context.Context, key store.Key, seq int64) (*store.Entry
 	return &found[0], nil
 }
 
-func newDelivery(o engine.Send, e store.Entry) *Delivery {
+func newDelivery(o engine.Send, e store.Entry, whole bool) *Delivery {
 	d := &Delivery{
 		ID: e.ID, Bot: o.Key.Bot, Conversation: o.Key.Conversation, Turn: o.Reply.Turn,
 		Part: o.Reply.Done, Parts: e.Parts, Text: e.Text, Covers: e.Covers, Version: o.Reply.Through,
 		LateInput: o.Reply.Late, Human: o.Reply.Kind == turn.ReplyHuman, CommittedAt: e.At.Go(), Try: o.Reply.Tries + 1,
 	}
-	if o.Reply.Parts == 1 {
+	if whole || o.Reply.Parts == 1 && len(e.Parts) > 1 {
 		d.Part = -1
-		if len(e.Parts) == 1 {
-			d.Part = 0
-		}
 		return d
 	}
 	d.Text = e.Parts[o.Reply.Done]

@@ -223,3 +223,14 @@ func (w *world) wantReplies(want ...string) {
 		w.t.Errorf("replies %q, want %q", got, want)
 	}
 }
+
+// seal seals the attempt that runs.
+func (w *world) seal() {
+	state, err := w.nodes[0].State(w.t.Context(), "bot", "c")
+	if err != nil || state.Lease == nil {
+		w.t.Fatalf("nothing runs: %+v, %v", state, err)
+	}
+	if err := w.nodes[0].Seal(w.t.Context(), "bot", "c", state.Lease.Token); err != nil {
+		w.t.Error(err)
+	}
+}

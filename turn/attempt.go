@@ -38,9 +38,8 @@ func (s *step) takeOver(e Wake) {
 		s.rest()
 		return
 	}
-	if s.Attempts >= s.p.MaxAttempts {
-		s.LastError = fmt.Sprintf("%d attempts ended without a reply; the last one's worker was lost", s.Attempts)
-		s.setAside()
+	s.Crashes++
+	if s.usedUp() {
 		return
 	}
 	start := s.WindowStart
@@ -48,6 +47,28 @@ func (s *step) takeOver(e Wake) {
 	if !s.OnHold {
 		s.wakeCollecting(e)
 	}
+}
+
+// usedUp ends a turn whose attempts are used up by the loss of a worker, and
+// reports whether it did. Inputs that cost as many workers their lives are set
+// aside; where the model's failures had a part in it, the turn fails as it does
+// for those.
+func (s *step) usedUp() bool {
+	lost := fmt.Sprintf("the workers of %d of %d attempts were lost", s.Crashes, max(s.Attempts, s.Crashes))
+	switch {
+	case s.Crashes >= s.p.MaxAttempts:
+		s.LastError = lost
+		s.setAside()
+	case s.Attempts < s.p.MaxAttempts:
+		return false
+	case s.stale():
+		s.Attempts = 0 // what waits now was never tried as it is
+		return false
+	default:
+		s.LastError = lost
+		s.fail()
+	}
+	return true
 }
 
 // wakeCollecting takes the lease at the end of the window.
@@ -69,10 +90,20 @@ func (s *step) wakeCollecting(e Wake) {
 	}
 }
 
+// first is where tokens begin. A conversation that was deleted and written to
+// again must not give out those of its former life: who still works for that
+// one would be taken for the new holder.
+func (e Wake) first(last int64) int64 {
+	if last > 0 {
+		return 0
+	}
+	return e.First
+}
+
 // acquire takes the lease.
 func (s *step) acquire(e Wake) {
 	s.Changed = true
-	s.Token++
+	s.Token = max(s.Token+1, e.first(s.Token))
 	s.Lease = Lease{Holder: e.Holder, Nonce: e.Nonce, Token: s.Token, Expires: s.now.Add(s.p.Lease)}
 }
 
@@ -132,7 +163,7 @@ func (s *step) renew() {
 func (s *step) handBack() {
 	s.Lease = Lease{}
 	switch {
-	case s.Phase == Sending && !s.maySend() && !s.Reply.Sealed:
+	case s.Phase == Sending && !s.maySend() && !s.keeps():
 		s.stop(WasPaused)
 		return
 	case s.Phase == Sending:

@@ -36,7 +36,7 @@ func (s *step) pause(e Pause) {
 	case s.Phase == Generating && !s.Sealed:
 		s.drop(WasPaused)
 		s.window(s.now)
-	case s.Phase == Sending && s.Lease.Nonce == "" && !s.maySend() && !s.Reply.Sealed:
+	case s.Phase == Sending && s.Lease.Nonce == "" && !s.maySend() && !s.keeps():
 		s.stop(WasPaused)
 	}
 }

@@ -62,6 +62,7 @@ type Wake struct {
 	Holder string // who looks
 	Nonce  string // for the lease that it takes, if it takes one
 	Alone  bool   // no other process can hold a lease: take a held one over at once
+	First  int64  // the least token to give out where none was given out before; 0 means 1
 	Moved  bool   // the timer was moved by a claim: write it again, also where there is nothing to do
 }
 

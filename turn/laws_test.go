@@ -189,8 +189,12 @@ func attemptsAreCounted(w *world, before turn.Record, _ turn.Event, after turn.R
 	if after.Phase == turn.Generating && (after.Attempts < 1 || after.Attempts > w.policy.MaxAttempts) {
 		return fmt.Errorf("attempt %d of %d runs", after.Attempts, w.policy.MaxAttempts)
 	}
+	counted := before.Attempts + 1
+	if before.Attempts == w.policy.MaxAttempts { // newer input starts the count again
+		counted = 1
+	}
 	for _, action := range e.Actions {
-		if run, ok := action.(turn.Run); ok && e.Changed && (after.Attempts != before.Attempts+1 || run.Attempt != before.Runs+1) {
+		if run, ok := action.(turn.Run); ok && e.Changed && (after.Attempts != counted || run.Attempt != before.Runs+1) {
 			return fmt.Errorf("an attempt started, and %d were counted after %d", after.Attempts, before.Attempts)
 		}
 	}

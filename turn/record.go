@@ -135,6 +135,7 @@ type Record struct {
 	Discards   int    `json:"discards,omitempty"` // of this turn
 	Runs       int    `json:"runs,omitempty"`     // attempts started in this turn
 	Attempts   int    `json:"attempts,omitempty"` // attempts of this turn that failed, or are running
+	Crashes    int    `json:"crashes,omitempty"`  // attempts of this turn whose worker was lost
 	Outages    int    `json:"outages,omitempty"`  // times in a row that the model could not be reached
 	LastError  string `json:"last_error,omitempty"`
 

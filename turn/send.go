@@ -8,10 +8,13 @@ func (s *step) wakeSending(e Wake) {
 		s.Changed = true
 		s.do(Cancel{Nonce: s.Lease.Nonce, Reason: Crashed})
 		s.Lease = Lease{}
-		s.Reply.Unsure = true
-		if !s.p.ResendUnknown || !s.maySend() {
+		s.Reply.Unsure, s.Reply.RetryAt = true, s.now
+		switch {
+		case !s.p.ResendUnknown:
 			s.finish(ReplyUnknown, Crashed)
 			return
+		case !s.maySend():
+			return // kept for the resume
 		}
 	case !s.maySend():
 		s.nothing(e, WasPaused)
@@ -49,7 +52,7 @@ func (s *step) sendFailed(e SendFailed) {
 	switch {
 	case e.ForGood:
 		s.giveUp(e.Text)
-	case !s.maySend() && !s.Reply.Sealed:
+	case !s.maySend() && !s.keeps():
 		s.stop(WasPaused)
 	case s.mayWithdraw():
 		s.withdraw()
@@ -66,12 +69,19 @@ func (s *step) sendUnknown(e SendUnknown) {
 	s.LastError = e.Text
 	s.Reply.Tries++
 	s.Reply.Unsure = true
-	if !s.p.ResendUnknown || !s.maySend() || s.now.Sub(s.Reply.Since) >= s.p.RetryFor {
+	if !s.p.ResendUnknown || s.now.Sub(s.Reply.Since) >= s.p.RetryFor {
 		s.finish(ReplyUnknown, e.Text)
 		return
 	}
 	s.Lease = Lease{}
 	s.Reply.RetryAt = s.now.Add(backoff(s.Reply.Tries, 0, e.Jitter))
+}
+
+// keeps reports whether the reply outlives a pause: one that something
+// irreversible stands behind, and one that a person may have seen already and
+// that is to be sent again.
+func (s *step) keeps() bool {
+	return s.Reply.Sealed || s.Reply.Unsure && s.p.ResendUnknown
 }
 
 // untouched reports whether nothing of the reply can have reached anybody.

@@ -186,7 +186,7 @@ func (s *step) typing(e Typing) {
 // from.
 func (s *step) open(start Time) {
 	s.Turn++
-	s.Discards, s.Runs, s.Attempts, s.Outages, s.NotBefore = 0, 0, 0, 0, 0
+	s.Discards, s.Runs, s.Attempts, s.Crashes, s.Outages, s.NotBefore = 0, 0, 0, 0, 0, 0
 	s.window(start)
 }
 
@@ -250,5 +250,5 @@ func (s *step) rest() {
 func (s *step) clearWindow() {
 	s.WaitingSince, s.WindowStart, s.QuietUntil, s.MediaUntil, s.NotBefore, s.Due = 0, 0, 0, 0, 0, 0
 	s.Media, s.Newer, s.NewerSince, s.Retouched, s.Sealed = 0, 0, 0, false, false
-	s.Discards, s.Runs, s.Attempts, s.Outages = 0, 0, 0, 0
+	s.Discards, s.Runs, s.Attempts, s.Crashes, s.Outages = 0, 0, 0, 0, 0
 }

@@ -268,20 +268,16 @@ func (n *Node) humanReply(c *conversation, b *batch, r *Request) {
 		r.result.Err = errMaybeReplied
 		return
 	}
-	from := b.record.Answered
-	if b.record.Reply != nil {
-		from = max(from, b.record.Reply.Through)
-	}
-	covers := b.waiting(r.pending, from)
+	waiting := *b // as they were before this reply settles them
 	r.reply = r.Body
 	r.reply.Author = turn.ReplyHuman
 	r.reply.Parts = n.bot(c).cut(r.Body.Text)
-	r.reply.Covers = covers
 	effects := n.step(c, b, r, turn.HumanReply{Parts: n.bot(c).sends(r.reply.Parts)})
 	if effects.Outcome == turn.Ignored {
 		r.result.Err = ErrTooMany
 		return
 	}
+	r.reply.Covers = waiting.waiting(r.pending, b.findReply(effects.AppendReply).From)
 	n.append(c, b, r, effects)
 	r.result.MessageID = ReplyID(c.key, b.record.Turn)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -111,6 +112,10 @@ func TestRepeatsAreNotedOnce(t *testing.T) {
 func TestEditsFindTheMessageAsTheBatchLeavesIt(t *testing.T) {
 	text := func(s string) *string { return &s }
 	h := newHand(t)
+	h.say("first")
+	h.settle()
+	h.submit("before", engine.Request{Op: engine.Typing, For: time.Minute}) // its write is under way
+	h.submit("lookup", engine.Request{Op: engine.Retract, ID: "first"})
 	h.say("m", "gone")
 	h.submit("edit", engine.Request{Op: engine.Edit, ID: "m", Text: text("new")})
 	h.submit("same", engine.Request{Op: engine.Edit, ID: "m", Text: text("new")})
@@ -125,11 +130,27 @@ func TestEditsFindTheMessageAsTheBatchLeavesIt(t *testing.T) {
 	if err := h.answers["unknown"].Err; !errors.Is(err, engine.ErrNotFound) {
 		t.Errorf("an unknown message: %v", err)
 	}
+	if h.writes != 3 {
+		t.Errorf("%d writes, want 3: what waited is written together", h.writes)
+	}
 	if got := texts(h.entries(keyOf("c"), store.EntryQuery{Status: turn.InputPending})); got != "new" {
 		t.Errorf("what waits is %q, want the edited message only", got)
 	}
-	if got := texts(h.entries(keyOf("c"), store.EntryQuery{Status: turn.InputDeleted})); got != "" {
+	if got := strings.TrimSpace(texts(h.entries(keyOf("c"), store.EntryQuery{Status: turn.InputDeleted}))); got != "" {
 		t.Errorf("the text %q of a deleted message is still there", got)
+	}
+}
+
+func TestAnEditFindsTheEditBeforeIt(t *testing.T) {
+	h := newHand(t)
+	h.say("m")
+	h.settle()
+	h.submit("before", engine.Request{Op: engine.Typing, For: time.Minute}) // its write is under way
+	h.submit("first", engine.Request{Op: engine.Edit, ID: "m", Text: new("new")})
+	h.submit("second", engine.Request{Op: engine.Edit, ID: "m", Text: new("new")})
+	h.settle()
+	if got := h.answers["second"]; got.Outcome != turn.Ignored || got.Reason != engine.Unchanged {
+		t.Errorf("the second: %+v, want that it changes nothing", got)
 	}
 }
 
@@ -254,14 +275,17 @@ func TestOwnMessagesAreNoInput(t *testing.T) {
 	h.submit("echo", engine.Request{Op: engine.Receive, ID: "c/1"})
 	h.submit("edit", engine.Request{Op: engine.Edit, ID: "c/1", Text: new(string)})
 	h.submit("else", engine.Request{Op: engine.Receive, ID: "c/01"})
+	h.submit("later", engine.Request{Op: engine.Receive, ID: "c/7"})
 	h.settle()
 	for _, name := range []string{"echo", "edit"} {
 		if got := h.answers[name]; got.Outcome != turn.Ignored || got.Reason != engine.OwnMessage {
 			t.Errorf("%s: %+v, want ignored as our own", name, got)
 		}
 	}
-	if got := h.answers["else"]; got.Outcome != turn.Queued {
-		t.Errorf("an id that only looks like ours: %+v", got)
+	for _, name := range []string{"else", "later"} {
+		if got := h.answers[name]; got.Outcome != turn.Queued {
+			t.Errorf("an id that only looks like ours, %s: %+v", name, got)
+		}
 	}
 }
 

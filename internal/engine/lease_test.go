@@ -96,9 +96,8 @@ func TestATextThatComesAfterTheLease(t *testing.T) {
 func TestALostLeaseStopsTheAttempt(t *testing.T) {
 	h := newHand(t)
 	started := h.started("m")
-	h.now = h.now.Add(lease)
-	h.other("c", turn.Wake{Holder: "other", Nonce: "other"})
-	h.tick(h.now)
+	h.other("c", turn.Wake{Holder: "other", Nonce: "other", Alone: true})
+	h.pass(lease/3 + time.Millisecond)
 	if stop := asked[engine.Stop](h); stop.Nonce != started.Lease.Nonce {
 		t.Errorf("stopped %+v", stop)
 	}
@@ -159,7 +158,8 @@ func TestAResultThatWaitsForAnotherWrite(t *testing.T) {
 func TestSendsStayWithinTheLease(t *testing.T) {
 	const parts = 40
 	h := newHand(t)
-	h.respond(h.started("m"), engine.Response{Parts: make([]string, parts), Text: "text"})
+	started := h.started("m")
+	h.respond(started, engine.Response{Parts: make([]string, parts), Text: "text"})
 	for i := range parts {
 		send := asked[engine.Send](h)
 		if left := send.Until.Sub(h.now); left < lease/2 {
@@ -171,8 +171,8 @@ func TestSendsStayWithinTheLease(t *testing.T) {
 		h.pass(5 * time.Second)
 		h.sent(send, engine.SendResult{})
 	}
-	if got := h.record(); got.Phase != turn.Idle || got.Token != 1 {
-		t.Errorf("%s with token %d, want idle with the first", got.Phase, got.Token)
+	if got := h.record(); got.Phase != turn.Idle || got.Token != started.Lease.Token {
+		t.Errorf("%s with token %d, want idle with the first, %d", got.Phase, got.Token, started.Lease.Token)
 	}
 }
 

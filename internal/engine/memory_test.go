@@ -125,6 +125,16 @@ func TestForget(t *testing.T) {
 	}
 }
 
+func TestForgetEndsWhatRuns(t *testing.T) {
+	h := newHand(t)
+	started := h.started("m")
+	h.submit("forget", engine.Request{Op: engine.Forget})
+	h.settle()
+	if stop := asked[engine.Stop](h); stop.Nonce != started.Lease.Nonce {
+		t.Errorf("stopped: %+v", stop)
+	}
+}
+
 // A timer that was claimed just before its conversation was deleted does not
 // bring an empty one back.
 func TestATimerOfAForgottenConversation(t *testing.T) {

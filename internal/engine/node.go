@@ -73,6 +73,7 @@ type Node struct {
 	ready    ready
 	pollAt   turn.Time
 	polling  bool
+	more     bool // the last claim found timers: there may be more
 	draining bool
 	leaving  bool // what runs here is handed back
 	working  int  // attempts and sends under way here
@@ -197,7 +198,7 @@ func (n *Node) longestLease() time.Duration {
 // Drain stops taking turns. What runs here goes on; inputs are still accepted.
 func (n *Node) Drain(now turn.Time) {
 	n.now = now
-	n.draining, n.pollAt = true, 0
+	n.draining, n.more, n.pollAt = true, false, 0
 }
 
 // HandBack drains, ends what runs here, and gives its leases back: also of what only

@@ -55,6 +55,17 @@ func TestNoMoreRunThanThereArePlaces(t *testing.T) {
 	}
 }
 
+func TestMoreBotsThanPlaces(t *testing.T) {
+	h := newHand(t, bots("a", "b", "c", "d", "e", "f"))
+	for _, bot := range []string{"a", "b", "c", "d", "e", "f"} {
+		h.crowd(bot, 1)
+	}
+	h.pass(2 * time.Second)
+	if n := count[engine.Start](h); n != places {
+		t.Errorf("%d run, there are %d places", n, places)
+	}
+}
+
 // Within a bot, whoever was due first goes first.
 func TestConversationsTakeTurns(t *testing.T) {
 	h := newHand(t, bots("bot"), func(o *engine.Options) { o.MaxGenerations = 1 })
@@ -195,9 +206,8 @@ func TestClaimsAreBoundedByFreePlaces(t *testing.T) {
 	h.node.Claimed(h.now, found, err)
 	h.settle()
 	for range 20 {
+		h.tick(h.now) // no time passes
 		h.respond(asked[engine.Start](h), engine.Response{None: true})
-		h.tick(h.now)
-		h.pass(400 * time.Millisecond)
 	}
 }
 
@@ -264,6 +274,19 @@ func TestAnswersToClaims(t *testing.T) {
 	}
 	if n := h.node.Remembered(); n != 0 {
 		t.Errorf("it remembers %d conversations", n)
+	}
+}
+
+// Nor does it start what had waited for a place.
+func TestDrainStartsNothingThatWaits(t *testing.T) {
+	h := newHand(t, bots("bot"), func(o *engine.Options) { o.MaxGenerations = 1 })
+	h.crowd("bot", 2)
+	h.pass(2 * time.Second)
+	h.node.Drain(h.now)
+	h.respond(asked[engine.Start](h), engine.Response{None: true})
+	h.pass(time.Second)
+	if n := count[engine.Start](h); n != 0 || !h.node.Quiet() {
+		t.Errorf("%d responders run", n)
 	}
 }
 

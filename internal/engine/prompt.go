@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"cmp"
+	"math"
 	"slices"
 	"strings"
 
@@ -77,23 +79,21 @@ func newHistory(tail []store.Entry, limit int) []store.Entry {
 		entry    store.Entry
 	}
 	var lines []placed
+	asked := promptOrder(tail)
 	for _, e := range tail {
 		switch {
 		case e.Kind == store.Reply && said(&e):
-			lines = append(lines, placed{e.Seq, 1, e})
+			lines = append(lines, placed{e.Seq, last, e})
 		case e.Kind == store.Message && e.Status == turn.InputAnswered && e.ReplySeq != 0:
-			lines = append(lines, placed{e.ReplySeq, 0, e})
+			lines = append(lines, placed{e.ReplySeq, asked[e.ID], e})
 		case e.Kind == store.Message && e.Status == turn.InputClosed:
 			lines = append(lines, placed{e.Seq, 0, e})
 		}
 	}
 	slices.SortStableFunc(lines, func(a, b placed) int {
-		if a.at != b.at {
-			return int(a.at - b.at)
-		}
-		return int(a.rank - b.rank)
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.rank, b.rank))
 	})
-	for len(lines) > 0 && lines[len(lines)-1].rank == 0 {
+	for len(lines) > 0 && lines[len(lines)-1].rank != last {
 		lines = lines[:len(lines)-1] // nobody answered it, and what waits now stands alone
 	}
 	lines = lines[max(0, len(lines)-limit):]
@@ -102,6 +102,20 @@ func newHistory(tail []store.Entry, limit int) []store.Entry {
 		out[i] = l.entry
 	}
 	return out
+}
+
+// last is the rank of a reply among the messages that it answers.
+const last = math.MaxInt64
+
+// promptOrder is the place that each answered message had in its prompt.
+func promptOrder(tail []store.Entry) map[string]int64 {
+	places := map[string]int64{}
+	for _, e := range tail {
+		for i, id := range e.Covers {
+			places[id] = int64(i)
+		}
+	}
+	return places
 }
 
 // said reports whether a person saw the reply, and cuts it to what they saw.

@@ -127,7 +127,8 @@ func (n *Node) serve() {
 func (n *Node) wake(c *conversation) {
 	c.waking = true
 	n.own(c, &Request{event: turn.Wake{
-		Holder: n.options.Name, Nonce: n.options.NewOp().String(), Alone: n.options.Alone, Moved: c.claimed,
+		Holder: n.options.Name, Nonce: n.options.NewOp().String(), Alone: n.options.Alone,
+		First: int64(n.now), Moved: c.claimed,
 	}})
 	c.claimed = false
 }
@@ -140,6 +141,9 @@ func (n *Node) freeSlot(c *conversation) {
 	c.slot = false
 	n.ready.release(c.key.Bot)
 	n.serve()
+	if n.more && n.ready.free() > 0 {
+		n.more, n.pollAt = false, n.now
+	}
 }
 
 // poll asks the store for timers that nobody acts on, as many as could be
@@ -163,8 +167,9 @@ func (n *Node) Claimed(now turn.Time, claimed []store.Timer, err error) {
 		n.claimed(t.Key)
 	}
 	n.serve()
-	if len(claimed) > 0 && err == nil && !n.draining {
-		n.pollAt = now // there may be more
+	n.more = len(claimed) > 0 && err == nil && !n.draining
+	if n.more {
+		n.pollAt = now
 	}
 }
 

@@ -23,13 +23,14 @@ type node struct {
 	app      *onereply.App
 	api      *http.Server
 	client   *http.Client
+	up       chan struct{} // closed once it is one of the world's nodes
 	serving  chan struct{}
 	draining bool
 }
 
 // start begins a worker's life.
 func (w *world) start(name string) {
-	n := &node{name: name, gate: &gate{}, serving: make(chan struct{})}
+	n := &node{name: name, gate: &gate{}, up: make(chan struct{}), serving: make(chan struct{})}
 	var err error
 	if n.store, err = w.openStore(); err != nil {
 		w.problem("start %s: %v", name, err)
@@ -50,6 +51,7 @@ func (w *world) start(name string) {
 	w.nodes[name] = n
 	w.mu.Unlock()
 	w.tracef("%s is up", name)
+	close(n.up)
 	if w.scenario.Config.Delivery == "sse" {
 		w.attend(n)
 	}
@@ -76,8 +78,10 @@ func (w *world) serve(n *node) {
 }
 
 // crash ends a worker's life as kill -9 does: from this instant on nothing of
-// it reaches anybody.
+// it reaches anybody. A worker that takes up what was under way before it can
+// meet its end while it starts.
 func (w *world) crash(n *node) {
+	<-n.up
 	if !w.remove(n) {
 		return
 	}

@@ -124,7 +124,7 @@ func (e *encoder) record(r turn.Record) {
 	e.flag(r.Retouched)
 	e.flag(r.Sealed)
 	e.small(int(r.Version), int(r.Answered), r.Pending, int(r.Through), r.Newer, r.Media)
-	e.small(r.Discards, r.Attempts, r.Outages, e.place(r.ThroughSeq), e.place(r.AfterSeq))
+	e.small(r.Discards, r.Attempts, r.Crashes, r.Outages, e.place(r.ThroughSeq), e.place(r.AfterSeq))
 	e.time(r.WindowStart, max(p.MaxWait, p.MediaWait))
 	e.time(r.NewerSince, max(p.MaxWait, p.MediaWait))
 	for _, t := range [...]turn.Time{r.QuietUntil, r.MediaUntil, r.NotBefore, r.Due, r.Lease.Expires} {
