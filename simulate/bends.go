@@ -165,7 +165,7 @@ func idleUnseen(was, is *turn.Record, e turn.Event, _ *turn.Effects, _ turn.Time
 
 func lostNotCounted(r *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
 	if _, ok := e.(turn.Wake); ok && r.Phase == turn.Generating {
-		r.Attempts = 0
+		r.Attempts, r.Crashes = 0, 0
 	}
 	return e
 }
