@@ -33,10 +33,11 @@ browser:
 
 prove:
 	ONEREPLY_EXPLORE=small go test -count=1 -run TestScopes -v -timeout 30m ./simulate/explore
+	ONEREPLY_RUNS=100000 go test -count=1 -run Promise -v -timeout 60m ./simulate
 	ONEREPLY_EXPLORE=large go test -count=1 -run TestScopes -v -timeout 60m ./simulate/explore
 
 kills:
-	go test -count=1 -timeout 60m ./e2e/... -kills=2000
+	cd e2e && go test -count=1 -timeout 60m -run TestKill . -kills=2000
 
 fuzz:
 	@scripts/fuzz $(FUZZTIME)

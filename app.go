@@ -41,7 +41,8 @@ type App struct {
 	stop     context.CancelCauseFunc
 	work     sync.WaitGroup // all goroutines
 	running  running
-	limits   chan struct{} // reads that run at once
+	reads    reads
+	health   health
 	closing  sync.Once
 	drain    chan struct{} // closed when draining begins
 	draining sync.Once
@@ -67,7 +68,7 @@ func open(ctx context.Context, s store.Store, o Options, step engine.Step, bots 
 	}
 	a := &App{
 		store: s, bots: configured, names: names, options: o, log: o.Logger, clock: clock,
-		watch: newBroker(), limits: make(chan struct{}, 64), drain: make(chan struct{}),
+		watch: newBroker(), drain: make(chan struct{}),
 	}
 	a.inbox.signal = make(chan struct{}, 1)
 	a.ctx, a.stop = context.WithCancelCause(context.Background())
@@ -241,6 +242,9 @@ func (a *App) Ready(ctx context.Context) error {
 	}
 	if _, err := a.store.Now(ctx); err != nil {
 		return fmt.Errorf("the store is out of reach: %w", err)
+	}
+	if err := a.health.problem(); err != nil {
+		return fmt.Errorf("the store does not take writes: %w", err)
 	}
 	return nil
 }

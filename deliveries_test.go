@@ -95,7 +95,7 @@ func TestSenders(t *testing.T) {
 		},
 		"a panic":               {wrong: []func(context.Context) error{func(context.Context) error { panic("oops") }}, tries: []string{"part 0, try 1: one"}, status: turn.ReplyUnknown},
 		"a time-out":            {wrong: []func(context.Context) error{hangs}, tries: []string{"part 0, try 1: one"}, status: turn.ReplyUnknown},
-		"an ignored ctx":        {wrong: []func(context.Context) error{func(context.Context) error { time.Sleep(time.Hour); return nil }}, tries: []string{"part 0, try 1: one"}, status: turn.ReplyUnknown},
+		"an ignored ctx":        {wrong: []func(context.Context) error{func(context.Context) error { <-time.After(time.Hour); return nil }}, tries: []string{"part 0, try 1: one"}, status: turn.ReplyUnknown},
 		"an error without text": {wrong: []func(context.Context) error{giving(&onereply.SendError{Certain: true, ForGood: true})}, tries: []string{"part 0, try 1: one"}, status: turn.ReplyFailed},
 		"all parts in one": {
 			traits: onereply.Traits{Whole: true}, tries: []string{"part -1, try 1: one\ntwo"}, status: turn.ReplySent,

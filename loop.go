@@ -99,7 +99,7 @@ func (a *App) carry(output engine.Output) {
 	case engine.Commit:
 		a.commit(&o.Write)
 	case engine.Load:
-		a.work.Go(func() { a.load(o) })
+		a.queueLoad(o)
 	case engine.Delete:
 		a.work.Go(func() { a.remove(o) })
 	case engine.Claim:
@@ -163,19 +163,17 @@ func (a *App) committed(write *store.Write, result store.Result, err error) {
 }
 
 func (a *App) load(o engine.Load) {
-	a.limits <- struct{}{}
-	defer func() { <-a.limits }()
 	ctx, cancel := a.storeContext()
 	defer cancel()
 	result := a.read(ctx, o)
 	if result.Err != nil {
-		a.logOf(o.Key).Error("a read failed", "err", result.Err)
+		a.health.log(a.logOf(o.Key), "a read failed", "err", result.Err)
 	}
 	a.do(func(now turn.Time) { a.node.Loaded(now, result) })
 }
 
 func (a *App) read(ctx context.Context, o engine.Load) engine.LoadResult {
-	result := engine.LoadResult{Key: o.Key, IDs: o.IDs}
+	result := engine.LoadResult{Key: o.Key}
 	result.Snapshot, result.Err = a.store.Load(ctx, o.Key)
 	for _, id := range o.IDs {
 		if result.Err != nil {
@@ -218,7 +216,7 @@ func (a *App) readPrompt(o engine.ReadPrompt) {
 		tail, err = a.store.Entries(ctx, o.Key, store.EntryQuery{Limit: limit, Backward: true})
 	}
 	if err != nil {
-		a.logOf(o.Key).Error("the prompt could not be read", "err", err)
+		a.health.log(a.logOf(o.Key), "the prompt could not be read", "err", err)
 	}
 	a.do(func(now turn.Time) { a.node.PromptRead(now, o.Key, o.Nonce, entries, reversed(tail), err) })
 }
@@ -246,7 +244,7 @@ func (a *App) claim(o engine.Claim) {
 	defer cancel()
 	claimed, err := a.store.Claim(ctx, a.clock.now(), o.Limit, o.Hold)
 	if err != nil && a.ctx.Err() == nil {
-		a.log.Error("due timers could not be claimed", "err", err)
+		a.health.log(a.log, "due timers could not be claimed", "err", err)
 	}
 	a.do(func(now turn.Time) { a.node.Claimed(now, claimed, err) })
 }

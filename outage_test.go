@@ -22,7 +22,7 @@ type slow struct {
 }
 
 func (s *slow) Commit(ctx context.Context, w store.Write) (store.Result, error) {
-	time.Sleep(s.takes)
+	<-time.After(s.takes)
 	return s.Store.Commit(ctx, w)
 }
 

@@ -35,7 +35,7 @@ func TestResponders(t *testing.T) {
 		"hides too much":     give(onereply.Reply{Text: "x", Parts: []string{strings.Repeat("x", onereply.MaxReplyBytes+1)}}, nil),
 		"in too many parts":  give(onereply.Reply{Parts: strings.Split(strings.Repeat("x", onereply.MaxParts+1), "")}, nil),
 		"returns too late":   func(ctx context.Context) answer { <-ctx.Done(); return answer{err: ctx.Err()} },
-		"returns after long": func(context.Context) answer { time.Sleep(65 * time.Second); return answer{err: errors.New("late")} },
+		"returns after long": func(context.Context) answer { <-time.After(65 * time.Second); return answer{err: errors.New("late")} },
 		"ignores its ctx": func(context.Context) answer {
 			rest(10 * time.Minute)
 			return answer{reply: onereply.Reply{Text: "late"}}

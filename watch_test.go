@@ -74,6 +74,7 @@ func TestEventsSayWhatWasLate(t *testing.T) {
 				late = append(late, e.LateInput)
 			}
 		}
+		// What was sent for what it saw, the rest, and what a person wrote.
 		if want := []bool{true, false, false}; !slices.Equal(late, want) {
 			t.Errorf("late: %v, want %v", late, want)
 		}

@@ -1,11 +1,17 @@
-// Package e2e plays a person at the pages of package console, in a real
-// browser. It is a module of its own so that the browser's driver stays out
-// of the modules of those who import onereply; nothing imports it.
+// Package e2e tests the whole from outside: the page, as a person in a real
+// browser meets it, and the program, as processes that are killed, stopped,
+// frozen and run out of disk. It is a module of its own so that what it needs
+// stays out of the modules of those who import onereply; nothing imports it,
+// and it must never import a store, the engine or cmd: it builds the program
+// and talks to it over HTTP.
 //
-// The tests need Chromium: the one that ONEREPLY_CHROMIUM names, else the one
-// found in PATH. Without it they are skipped, and fail where CI is true.
+// The browser's tests need Chromium: the one that ONEREPLY_CHROMIUM names, else
+// the one found in PATH. Without it they are skipped, and fail where CI is true.
 // They run against a small stand-in for the server (backend_test.go); where
 // ONEREPLY_E2E_URL names a running server with a bot "demo", as "onereply
 // demo" starts one, they run against that. The accessibility rules of axe-core
 // are checked after "npm ci" in this folder.
+//
+// The tests of processes (process_…_test.go) take flags: -kills and -seed for
+// the kill test, -idle for the test of idle conversations.
 package e2e

@@ -37,7 +37,7 @@ func newStatsCollector(app App, ignored *atomic.Uint64) *statsCollector {
 		leasesLost:      describe("leases_lost_total", "Leases that ran out or were taken over while this node worked."),
 		deliveries:      describe("deliveries_total", "Deliveries by outcome.", "outcome"),
 		generating:      describe("generating", "Attempts running now."),
-		waiting:         describe("waiting_conversations", "Conversations that this node holds a timer for."),
+		waiting:         describe("waiting_conversations", "Conversations that this node has in memory; idle ones leave it within a minute."),
 	}
 }
 

@@ -89,7 +89,7 @@ func (n *node) read(call, conversation string, visit func(), answer func(now tur
 
 // load reads the record and, a little later, the entries.
 func (n *node) load(o engine.Load) {
-	result := engine.LoadResult{Key: o.Key, IDs: o.IDs}
+	result := engine.LoadResult{Key: o.Key}
 	name := o.Key.Conversation
 	n.read("load", name, func() { result.Snapshot = n.snapshot(o.Key) }, func(now turn.Time, err error) {
 		result.Err = err

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/onereply/onereply/simulate"
 )
 
 // commandLine is everything that can be typed.
@@ -23,6 +26,10 @@ type commandLine struct {
 	Resume  resumeCommand  `cmd:"" help:"Resume a paused conversation."`
 	Requeue requeueCommand `cmd:"" help:"Try a failed turn again."`
 	Delete  deleteCommand  `cmd:"" help:"Delete all that is stored of a conversation."`
+
+	Simulate simulateCommand `cmd:"" help:"Try the promise: many simulated runs, in which everything breaks."`
+
+	Bench   benchCommand   `cmd:"" help:"Measure how fast this is on this machine, beside what the machine allows."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }
 
@@ -39,7 +46,9 @@ func parse(p *program, args []string) (command func(context.Context) error, done
 		kong.Name("onereply"),
 		kong.Description("One burst of messages, one reply, and that reply is current."),
 		kong.Writers(p.stdout, p.stderr),
+		kong.Vars{"faults": strings.Join(simulate.FaultNames(), ", ")},
 		kong.Exit(func(int) { done = true }),
+		kong.Vars{"measurements": measurementNames()},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 	)
 	if err != nil {

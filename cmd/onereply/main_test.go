@@ -105,7 +105,7 @@ func TestVersion(t *testing.T) {
 func TestCheck(t *testing.T) {
 	good := write(t, "good.yaml", "bots:\n  a:\n    responder: {kind: \"${KIND}\"}\n")
 	bad := write(t, "bad.yaml", "lisen: x\nbots:\n  a:\n    lease: 5\n")
-	foreign := write(t, "foreign.yaml", "store: redis://localhost\nbots: {a: {responder: {kind: echo}}}\n")
+	foreign := write(t, "foreign.yaml", "store: nats://localhost\nbots: {a: {responder: {kind: echo}}}\n")
 	env := map[string]string{"KIND": "echo"}
 
 	do(t, env, "", "check", "--config", good).expect(t, success, good+": valid, 1 bot\n", "")
@@ -121,7 +121,7 @@ func TestCheck(t *testing.T) {
 	}
 	do(t, env, "", "check", "--config", bad, "--json").expect(t, failure, `"line":1,"column":1,"path":"lisen","message":"unknown key; did you mean`, "")
 
-	do(t, env, "", "check", "--config", foreign).expect(t, failure, "", "redis is not in this build yet; use sqlite:PATH")
+	do(t, env, "", "check", "--config", foreign).expect(t, failure, "", "nats is not in this build yet; use sqlite:PATH")
 	do(t, env, "", "check", "--config", good+".not").expect(t, failure, "", "there is no configuration")
 	do(t, env, "", "check", "--config", t.TempDir()).expect(t, failure, "", "read the configuration")
 }
@@ -145,7 +145,7 @@ func TestServeRefuses(t *testing.T) {
 		{"a bad configuration", "bots: {}\n", nil, "onereply.yaml:1:7: bots: at least one bot is needed\n"},
 		{"an open address without keys", good, []string{"--listen", "0.0.0.0:0"}, "--listen: 0.0.0.0:0 can be reached from other machines"},
 		{"a store that forgets", good, []string{"--store", "sqlite::memory:"}, "--store: sqlite::memory: would forget"},
-		{"a store of a later build", good, []string{"--listen", "127.0.0.1:0", "--store", "postgres://localhost/x"}, "postgres is not in this build yet; use sqlite:PATH"},
+		{"a store of a later build", good, []string{"--listen", "127.0.0.1:0", "--store", "nats://localhost/x"}, "nats is not in this build yet; use sqlite:PATH"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -21,6 +21,8 @@ import (
 	"github.com/onereply/onereply/server/config"
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/store/memory"
+	"github.com/onereply/onereply/store/postgres"
+	"github.com/onereply/onereply/store/redis"
 	"github.com/onereply/onereply/store/sqlite"
 )
 
@@ -28,10 +30,10 @@ import (
 func storeSupported(url string) error {
 	scheme, _, _ := strings.Cut(url, ":")
 	switch scheme {
-	case "sqlite", "memory":
+	case "sqlite", "memory", "postgres", "postgresql", "redis", "rediss", "valkey", "valkeys":
 		return nil
 	}
-	return fmt.Errorf("store: %s is not in this build yet; use sqlite:PATH, such as sqlite:./onereply.db", scheme)
+	return fmt.Errorf("store: %s is not in this build yet; use sqlite:PATH, such as sqlite:./onereply.db, postgres://… or redis://…", scheme)
 }
 
 // openStore opens the store that a URL names, and says what it guarantees.
@@ -39,7 +41,7 @@ func openStore(ctx context.Context, url string, log *slog.Logger) (store.Store, 
 	if err := storeSupported(url); err != nil {
 		return nil, err
 	}
-	kept, err := openSupported(url)
+	kept, err := openSupported(ctx, url)
 	if err != nil {
 		return nil, fmt.Errorf("open the store: %w", err)
 	}
@@ -52,9 +54,15 @@ func openStore(ctx context.Context, url string, log *slog.Logger) (store.Store, 
 	return kept, nil
 }
 
-func openSupported(url string) (store.Store, error) {
-	if path, ok := strings.CutPrefix(url, "sqlite:"); ok {
-		return sqlite.Open(path, sqlite.Options{})
+func openSupported(ctx context.Context, url string) (store.Store, error) {
+	scheme, rest, _ := strings.Cut(url, ":")
+	switch scheme {
+	case "sqlite":
+		return sqlite.Open(rest, sqlite.Options{})
+	case "postgres", "postgresql":
+		return postgres.Open(ctx, url, postgres.Options{})
+	case "redis", "rediss", "valkey", "valkeys":
+		return redis.Open(ctx, url, redis.Options{})
 	}
 	return memory.New(), nil
 }

@@ -148,7 +148,6 @@ type LoadResult struct {
 	Snapshot store.Snapshot
 	Messages []store.Entry
 	Pending  []store.Entry
-	IDs      []string // as asked for
 	Err      error
 }
 

@@ -89,6 +89,13 @@ func TestHistory(t *testing.T) {
 				reply(3, "A1", turn.ReplySent, 0), reply(4, "A2", turn.ReplySent, 0),
 			}, 9, "q1 A1 q2 A2",
 		},
+		"messages in the order of their prompt": {
+			[]store.Entry{
+				{Seq: 1, Kind: store.Message, ID: "m1", Status: turn.InputAnswered, ReplySeq: 3, Body: store.Body{Text: "second"}},
+				{Seq: 2, Kind: store.Message, ID: "m2", Status: turn.InputAnswered, ReplySeq: 3, Body: store.Body{Text: "first"}},
+				{Seq: 3, Kind: store.Reply, Status: turn.ReplySent, Body: store.Body{Text: "A", Covers: []string{"m2", "m1"}}},
+			}, 9, "first second A",
+		},
 		"what did not reach anybody": {
 			[]store.Entry{
 				reply(1, "withdrawn", turn.ReplyWithdrawn, 0), reply(2, "undelivered", turn.ReplyFailed, 0), reply(3, "unknown", turn.ReplyUnknown, 0),

@@ -70,7 +70,7 @@ func baseURL(text string) error {
 // storeURL refuses what names no store.
 func storeURL(text string) error {
 	scheme, rest, found := strings.Cut(text, ":")
-	known := []string{"sqlite", "memory", "postgres", "postgresql", "redis", "rediss", "nats"}
+	known := []string{"sqlite", "memory", "postgres", "postgresql", "redis", "rediss", "valkey", "valkeys", "nats"}
 	switch {
 	case !found || !slices.Contains(known, scheme):
 		return errors.New("must be a store's URL: sqlite:PATH, postgres://…, redis://… or nats://…")

@@ -131,11 +131,11 @@ func parseCursor(text string) (*place, error) {
 	}
 	decoded, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil {
-		return nil, fmt.Errorf("the cursor %q is not one that a page gave: %w", text, err)
+		return nil, fmt.Errorf("%w: %q: %w", store.ErrCursor, text, err)
 	}
 	var p place
 	if err := json.Unmarshal(decoded, &p); err != nil {
-		return nil, fmt.Errorf("the cursor %q is not one that a page gave: %w", text, err)
+		return nil, fmt.Errorf("%w: %q: %w", store.ErrCursor, text, err)
 	}
 	return &p, nil
 }

@@ -68,10 +68,10 @@ func TestWritesThatNoCorrectCallerMakesAreRefused(t *testing.T) {
 func TestCursorsThatNoPageGaveAreRefused(t *testing.T) {
 	s := memory.New()
 	for _, cursor := range []string{"?", "e30x", "bnVsbCBudWxs"} {
-		if _, err := s.List(t.Context(), store.ListQuery{Cursor: cursor}); err == nil {
+		if _, err := s.List(t.Context(), store.ListQuery{Cursor: cursor}); !errors.Is(err, store.ErrCursor) {
 			t.Errorf("List: the cursor %q was taken", cursor)
 		}
-		if _, _, err := s.Sweep(t.Context(), cursor, 10); err == nil {
+		if _, _, err := s.Sweep(t.Context(), cursor, 10); !errors.Is(err, store.ErrCursor) {
 			t.Errorf("Sweep: the cursor %q was taken", cursor)
 		}
 	}

@@ -163,5 +163,5 @@ func parsePlace(cursor string) (place, error) {
 }
 
 func notOurs(cursor string, err error) error {
-	return fmt.Errorf("the cursor %q is not one that a page gave: %w", cursor, err)
+	return fmt.Errorf("%w: %q: %w", store.ErrCursor, cursor, err)
 }

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -24,6 +25,16 @@ var listTests = []test{
 		write.At = start + 30
 		s.ok(write)
 		s.listed(store.ListQuery{}, "moved newest a b oldest")
+	}},
+	{"a cursor that no page gave is told from a store out of reach", func(s *subject) {
+		for _, cursor := range []string{"?", "zzz", "bnVsbCBudWxs"} {
+			if _, err := s.store.List(s.Context(), store.ListQuery{Cursor: cursor}); !errors.Is(err, store.ErrCursor) {
+				s.Errorf("List: the cursor %q gives %v, want ErrCursor", cursor, err)
+			}
+			if _, _, err := s.store.Sweep(s.Context(), cursor, 10); !errors.Is(err, store.ErrCursor) {
+				s.Errorf("Sweep: the cursor %q gives %v, want ErrCursor", cursor, err)
+			}
+		}
 	}},
 	{"an item has the record and the time of the last write", func(s *subject) {
 		write := waking(s.write(key, none), start+10)

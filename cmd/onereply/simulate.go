@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/onereply/onereply/simulate"
+)
+
+// simulateCommand plays the engine in a simulated world. It needs no server.
+type simulateCommand struct {
+	Seed     uint64 `default:"1" help:"Seed of the first run; each run after it has the next one."`
+	Runs     int    `help:"How many runs. Default: 1000, and 300 with --protocol."`
+	Nodes    int    `help:"Nodes in each run, 1 to 9. Default: 1 to 3, drawn."`
+	Faults   string `default:"all" help:"What may break: all, none, or a list of ${faults}."`
+	Trace    bool   `help:"Print what happens in each run."`
+	Protocol string `placeholder:"NAME" help:"Compare instead: play the same traffic through lock, debounce, lease, a list of them, or all."`
+	SVG      string `name:"svg" type:"path" placeholder:"FILE" help:"Draw one small story as each protocol tells it."`
+	Prove    bool   `name:"prove-faults" help:"Put faults into the engine on purpose, and say which check catches each."`
+	Quiet    bool   `help:"Show no progress."`
+	JSON     bool   `name:"json" help:"Print the result as JSON."`
+}
+
+func (c *simulateCommand) run(ctx context.Context, p *program) error {
+	if c.SVG != "" {
+		if err := c.draw(); err != nil || c.Protocol == "" {
+			return err
+		}
+	}
+	switch {
+	case c.Prove:
+		return c.prove(p)
+	case c.Protocol != "":
+		return c.compare(ctx, p)
+	}
+	return c.simulate(ctx, p)
+}
+
+func (c *simulateCommand) runsOr(fallback int) int {
+	if c.Runs <= 0 {
+		return fallback
+	}
+	return c.Runs
+}
+
+func (c *simulateCommand) simulate(ctx context.Context, p *program) error {
+	o := simulate.Options{Seed: c.Seed, Runs: c.runsOr(1000), Nodes: c.Nodes, Faults: c.faults()}
+	if !c.Quiet && !c.JSON {
+		o.Progress = p.stderr
+	}
+	if c.Trace {
+		o.Trace = p.stdout
+	}
+	report, err := simulate.Run(ctx, o)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		err = p.printJSON(report)
+	} else {
+		_, err = fmt.Fprint(p.stdout, report)
+	}
+	if err == nil && report.Failure != nil {
+		return errReported
+	}
+	return err
+}
+
+// faults is nil for all.
+func (c *simulateCommand) faults() []string {
+	switch c.Faults {
+	case "all":
+		return nil
+	case "none":
+		return []string{}
+	}
+	return strings.Split(c.Faults, ",")
+}
+
+func (c *simulateCommand) compare(ctx context.Context, p *program) error {
+	protocols := simulate.Protocols()
+	if c.Protocol != "all" {
+		protocols = nil
+		for _, name := range strings.Split(c.Protocol, ",") {
+			protocols = append(protocols, simulate.Protocol(name))
+		}
+	}
+	table, err := simulate.Compare(ctx, c.Seed, c.runsOr(300), protocols)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return p.printJSON(table)
+	}
+	_, err = fmt.Fprint(p.stdout, simulate.CompareTable(table))
+	return err
+}
+
+func (c *simulateCommand) draw() (err error) {
+	file, err := os.Create(c.SVG)
+	if err != nil {
+		return fmt.Errorf("draw the picture: %w", err)
+	}
+	defer func() {
+		if closed := file.Close(); err == nil && closed != nil {
+			err = fmt.Errorf("draw the picture: %w", closed)
+		}
+	}()
+	return simulate.Picture(file)
+}
+
+func (c *simulateCommand) prove(p *program) error {
+	table := simulate.Prove(simulate.MostRuns)
+	var err error
+	if c.JSON {
+		err = p.printJSON(table)
+	} else {
+		_, err = fmt.Fprint(p.stdout, simulate.Table(table))
+	}
+	for _, fault := range table {
+		if err == nil && fault.Check == "" {
+			return errReported
+		}
+	}
+	return err
+}

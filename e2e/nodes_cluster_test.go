@@ -1,0 +1,268 @@
+package e2e
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"slices"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/onereply/onereply/internal/testservers"
+)
+
+// engine is a store that several nodes share, as a process that can go away.
+type engine struct {
+	kind    string
+	url     *url.URL
+	commit  string // what a commit has in it, on the wire
+	crash   func(testing.TB)
+	stop    func(testing.TB)
+	restart func(testing.TB)
+}
+
+// engines start the stores of several nodes. Both keep on disk what they
+// acknowledge.
+var engines = map[string]func(testing.TB) engine{
+	"postgres": func(t testing.TB) engine {
+		server := testservers.NewPostgres(t)
+		return engine{"postgres", parsed(t, server.URL(t)), "commit_v1", server.Kill, server.Stop, server.Start}
+	},
+	"redis": func(t testing.TB) engine {
+		server := testservers.NewRedis(t, "--appendonly", "yes", "--appendfsync", "always")
+		return engine{"redis", parsed(t, server.URL()), `"schema":`, server.Kill, server.Stop, server.Start}
+	},
+}
+
+func parsed(t testing.TB, address string) *url.URL {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// onEachEngine runs a test on PostgreSQL and on Redis.
+func onEachEngine(t *testing.T, run func(t *testing.T, e engine)) {
+	for name, begin := range engines {
+		t.Run(name, func(t *testing.T) { run(t, begin(t)) })
+	}
+}
+
+// member is one place of a cluster: a node, and its network to the store. What
+// ends is started again, as another life.
+type member struct {
+	*node
+	wire      *wire
+	arguments []string
+	life      string
+}
+
+// cluster is some nodes on one store.
+type cluster struct {
+	t       testing.TB
+	engine  engine
+	members []*member
+	lives   int
+
+	mu        sync.Mutex
+	listening map[*member]*url.URL // where each can be reached, unless it is down
+	turn      int
+	troubles  []trouble
+}
+
+// newCluster starts nodes, each with its own network to the store.
+func newCluster(t testing.TB, e engine, size int, yaml string) *cluster {
+	t.Helper()
+	c := &cluster{t: t, engine: e, listening: map[*member]*url.URL{}}
+	for range size {
+		m := &member{wire: newWire(t, e.url.Host, e.commit)}
+		m.arguments = onStore(t, *e.url, m.wire.address(), yaml)
+		c.members = append(c.members, m)
+		c.start(m)
+	}
+	return c
+}
+
+// onStore are the arguments that serve a configuration from a store, reached at
+// an address.
+func onStore(t testing.TB, store url.URL, address, yaml string) []string {
+	t.Helper()
+	store.Host = address
+	arguments := settings(t, "", yaml)
+	arguments[len(arguments)-1] = store.String()
+	return arguments
+}
+
+// start begins another life.
+func (c *cluster) start(m *member) {
+	c.t.Helper()
+	c.lives++
+	m.life = strconv.Itoa(c.lives)
+	m.node = start(c.t, []string{"LIFE=" + m.life}, m.arguments...)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.listening[m] = parsed(c.t, m.url)
+}
+
+func (c *cluster) leave(m *member) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.listening, m)
+}
+
+// kills ends a life with SIGKILL.
+func (c *cluster) kills(m *member) {
+	c.leave(m)
+	defer c.note(m.life, true)()
+	m.kill()
+}
+
+// freezes stops a process for so long, and returns at once; the channel is
+// closed when it goes on.
+func (c *cluster) freezes(m *member, d time.Duration) <-chan struct{} {
+	end := c.note(m.life, true)
+	m.signal(c.t, syscall.SIGSTOP)
+	thawed := make(chan struct{})
+	process := m.command.Process
+	time.AfterFunc(d, func() {
+		defer close(thawed)
+		_ = process.Signal(syscall.SIGCONT) // it may have been killed
+		end()
+	})
+	return thawed
+}
+
+// trouble is a time during which something was wrong with a life, or with all.
+type trouble struct {
+	life     string // "": all
+	stopped  bool   // the process itself did not run
+	from, to time.Time
+}
+
+// during notes trouble with the network or the store, until the returned
+// function is called.
+func (c *cluster) during(life string) (end func()) { return c.note(life, false) }
+
+func (c *cluster) note(life string, stopped bool) (end func()) {
+	from := time.Now()
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.troubles = append(c.troubles, trouble{life, stopped, from, time.Now()})
+	}
+}
+
+// troubled reports whether a life had trouble in the time between.
+func (c *cluster) troubled(life string, from, to time.Time) bool {
+	return c.had(life, from, to, func(trouble) bool { return true })
+}
+
+// stopped reports whether a life's process stood still in the time between.
+func (c *cluster) stopped(life string, from, to time.Time) bool {
+	return c.had(life, from, to, func(t trouble) bool { return t.stopped })
+}
+
+func (c *cluster) had(life string, from, to time.Time, counts func(trouble) bool) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.ContainsFunc(c.troubles, func(t trouble) bool {
+		return (t.life == "" || t.life == life) && t.from.Before(to) && t.to.After(from) && counts(t)
+	})
+}
+
+// balancer stands before the nodes, as it would anywhere: requests go to one
+// after the other, and a node that does not answer in time is a 503.
+func (c *cluster) balancer(t testing.TB) string {
+	transport := &http.Transport{MaxIdleConnsPerHost: 64, ResponseHeaderTimeout: 2 * time.Second}
+	proxy := &httputil.ReverseProxy{
+		Transport: transport,
+		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(c.next()) },
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		},
+		ErrorLog: silent,
+	}
+	server := httptest.NewServer(proxy)
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+		transport.CloseIdleConnections()
+	})
+	return server.URL
+}
+
+// nowhere is an address at which nobody listens.
+var nowhere = &url.URL{Scheme: "http", Host: "127.0.0.1:1"}
+
+func (c *cluster) next() *url.URL {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.turn++
+	for i := range c.members {
+		if at := c.listening[c.members[(c.turn+i)%len(c.members)]]; at != nil {
+			return at
+		}
+	}
+	return nowhere
+}
+
+// delivery is one request that reached the receiver, and what the sender could
+// know of it.
+type delivery struct {
+	arrival
+	life   string
+	at     time.Time
+	status int // that it was answered with; 0: the connection was cut
+	after  time.Duration
+}
+
+// witness stands before a receiver and notes which life sent what.
+type witness struct {
+	*receiver
+	mu         sync.Mutex
+	deliveries []delivery
+}
+
+func newWitness(t testing.TB, r *receiver) (*witness, string) {
+	w := &witness{receiver: r}
+	server := httptest.NewServer(w)
+	server.Config.ErrorLog = silent
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+	return w, server.URL
+}
+
+func (w *witness) ServeHTTP(to http.ResponseWriter, request *http.Request) {
+	d := delivery{life: request.Header.Get("X-Life"), at: time.Now()}
+	d.id = request.Header.Get("webhook-id")
+	answer := &statusKeeper{ResponseWriter: to}
+	defer func() {
+		d.status, d.after = answer.status, time.Since(d.at)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.deliveries = append(w.deliveries, d)
+	}()
+	w.receiver.ServeHTTP(answer, request)
+}
+
+// statusKeeper remembers the status of an answer.
+type statusKeeper struct {
+	http.ResponseWriter
+	status int
+}
+
+func (k *statusKeeper) WriteHeader(status int) {
+	k.status = status
+	k.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap is for http.ResponseController.
+func (k *statusKeeper) Unwrap() http.ResponseWriter { return k.ResponseWriter }

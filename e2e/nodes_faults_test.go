@@ -1,0 +1,384 @@
+package e2e
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// playFaults is how long each store is played with.
+var playFaults = flag.Duration("faults", 35*time.Second, "how long the test of several nodes plays faults on each store; on demand 30m")
+
+// silent is for servers of the test, whose clients are killed.
+var silent = log.New(io.Discard, "", 0)
+
+const (
+	clusterSize  = 3
+	clusterLease = 2 * time.Second
+	sendTimeout  = clusterLease / 2 // longer than the receiver ever takes
+)
+
+// clusterConfig is that of the kill test with other times, so that a send has
+// an unknown outcome only where something cut it off.
+func clusterConfig(model, receiver string) string {
+	return strings.NewReplacer(
+		"lease: 1s", "lease: "+clusterLease.String(),
+		"timeout: 400ms", "timeout: "+sendTimeout.String()+`, headers: {X-Life: "${LIFE}"}`,
+	).Replace(killConfig(model, receiver))
+}
+
+// fault is one kind of what is done to a cluster.
+type fault struct {
+	name string
+	play func(*chaos)
+}
+
+// chaos plays faults, one after the other, all kinds equally often.
+type chaos struct {
+	*cluster
+	random *rand.Rand
+	frozen map[*member]<-chan struct{}
+	hits   map[string]int
+}
+
+var nodeFaults = []fault{
+	{"kill -9", (*chaos).kill},
+	{"stopped for half a lease", func(c *chaos) { c.freeze(clusterLease / 2) }},
+	{"stopped for a lease", func(c *chaos) { c.freeze(clusterLease) }},
+	{"stopped for three leases", func(c *chaos) { c.freeze(3 * clusterLease) }},
+	{"SIGTERM", (*chaos).term},
+	{"store crashes", func(c *chaos) { c.restartStore(c.engine.crash) }},
+	{"store is restarted", func(c *chaos) { c.restartStore(c.engine.stop) }},
+	{"slow network", (*chaos).slowNetwork},
+	{"network is cut", func(c *chaos) { c.trouble(c.any(), func(m *member) { m.wire.cut() }) }},
+	{"node is cut off for two leases", (*chaos).partition},
+	{"commit is lost", func(c *chaos) { c.loses(itself) }},
+	{"answer to a commit is lost", func(c *chaos) { c.loses(theAnswerTo) }},
+}
+
+// until plays until the time is over, and mends everything.
+func (c *chaos) until(end time.Time) {
+	for time.Now().Before(end) {
+		for _, i := range c.random.Perm(len(nodeFaults)) {
+			if time.Now().After(end) {
+				break
+			}
+			fault := nodeFaults[i]
+			fault.play(c)
+			c.hits[fault.name]++
+			c.pause(300 * time.Millisecond)
+		}
+	}
+	for _, thawed := range c.frozen {
+		<-thawed
+	}
+}
+
+func (c *chaos) pause(atMost time.Duration) {
+	wait(c.t.Context(), time.Duration(c.random.Int64N(int64(atMost))))
+}
+
+// any is a node that is not stopped at the moment.
+func (c *chaos) any() *member {
+	for {
+		for _, i := range c.random.Perm(len(c.members)) {
+			m := c.members[i]
+			if c.thawed(m) {
+				if m.hasEnded() {
+					c.t.Fatalf("life %s ended by itself:\n%s", m.life, m.log.tail())
+				}
+				return m
+			}
+		}
+		c.pause(50 * time.Millisecond)
+	}
+}
+
+func (c *chaos) thawed(m *member) bool {
+	thawed, stopped := c.frozen[m]
+	if !stopped {
+		return true
+	}
+	select {
+	case <-thawed:
+		delete(c.frozen, m)
+		return true
+	default:
+		return false
+	}
+}
+
+func (c *chaos) kill() {
+	m := c.any()
+	c.kills(m)
+	c.pause(400 * time.Millisecond)
+	c.start(m)
+}
+
+func (c *chaos) freeze(d time.Duration) {
+	m := c.any()
+	c.frozen[m] = c.freezes(m, d)
+}
+
+// term ends a node in order, while it still takes messages.
+func (c *chaos) term() {
+	m := c.any()
+	m.stops(c.t)
+	c.leave(m)
+	c.start(m)
+}
+
+func (c *chaos) restartStore(end func(testing.TB)) {
+	defer c.during("")()
+	end(c.t)
+	c.pause(500 * time.Millisecond)
+	c.engine.restart(c.t)
+}
+
+// trouble does something to a node, and notes it as its trouble.
+func (c *chaos) trouble(m *member, do func(*member)) {
+	defer c.during(m.life)()
+	do(m)
+}
+
+func (c *chaos) slowNetwork() {
+	for _, m := range c.members {
+		m.wire.slow(time.Duration(c.random.IntN(40)) * time.Millisecond)
+	}
+	wait(c.t.Context(), time.Second)
+	for _, m := range c.members {
+		m.wire.slow(0)
+	}
+}
+
+func (c *chaos) partition() {
+	c.trouble(c.any(), func(m *member) {
+		m.wire.stall()
+		wait(c.t.Context(), 2*clusterLease)
+		if c.random.IntN(2) == 0 {
+			m.wire.cut() // what waited never arrives
+		}
+		m.wire.flow()
+	})
+}
+
+func (c *chaos) loses(l loss) {
+	c.trouble(c.any(), func(m *member) {
+		if m.wire.next(l, 5*time.Second) {
+			c.hits[l.String()]++
+		}
+	})
+}
+
+// TestSeveralNodes: three nodes on one store, behind a balancer, while people
+// write, the model is slow, the receiver moody, and everything between them
+// fails. In the end the ledger of the kill test holds, and what only several
+// nodes can do wrong did not happen.
+func TestSeveralNodes(t *testing.T) {
+	onEachEngine(t, func(t *testing.T, e engine) {
+		w := newWorld(t)
+		w.model.latency = oftenLong(w.model.latency, w.random(4))
+		witness, receiver := newWitness(t, w.receiver)
+		c := newCluster(t, e, clusterSize, clusterConfig(w.model.server.URL, receiver))
+		balancer := c.balancer(t)
+		w.url.Store(balancer)
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		var writing sync.WaitGroup
+		for _, p := range w.people {
+			writing.Go(func() { p.types(ctx) })
+		}
+		history := record(ctx, w.caller, balancer, "auto", w.seed)
+		chaos := &chaos{cluster: c, random: w.random(3), frozen: map[*member]<-chan struct{}{}, hits: map[string]int{}}
+		chaos.until(time.Now().Add(*playFaults))
+		stop()
+		w.model.calm.Store(true)
+		w.receiver.calm.Store(true)
+		writing.Wait()
+		last := c.members[0].node
+		w.settle(t, last)
+		w.read(t, last)
+		history.judge(t, last.url)
+		c.judge(t, w.people, w.model, witness)
+		t.Logf("played: %v", chaos.hits)
+		for _, name := range append(names(nodeFaults), itself.String(), theAnswerTo.String()) {
+			if chaos.hits[name] == 0 && *playFaults >= 30*time.Second {
+				t.Errorf("it never happened: %s", name)
+			}
+		}
+		for _, m := range c.members {
+			if t.Failed() {
+				t.Logf("life %s logged:\n%s", m.life, m.log.tail())
+			}
+			m.stops(t)
+		}
+	})
+}
+
+func names(faults []fault) []string {
+	var all []string
+	for _, fault := range faults {
+		all = append(all, fault.name)
+	}
+	return all
+}
+
+// oftenLong makes some model calls outlive a lease, so that those of a stopped
+// node are taken over while they run.
+func oftenLong(usual func() time.Duration, random *rand.Rand) func() time.Duration {
+	return func() time.Duration {
+		if random.IntN(12) == 0 {
+			return 2 * clusterLease
+		}
+		return usual()
+	}
+}
+
+// read compares what the witnesses of each conversation say.
+func (w *world) read(t *testing.T, n *node) {
+	t.Helper()
+	acknowledged, replies, unknown := 0, 0, 0
+	for _, p := range w.people {
+		s := story{
+			hold: p.hold, mayFinish: p.mayFinish, wrote: p.wrote, acknowledged: p.acknowledged,
+			calls: w.model.of(p.bot, p.conversation), arrivals: w.receiver.of(p.bot, p.conversation),
+			transcript: w.caller.read(t, n.url, p.bot, p.conversation),
+		}
+		for _, fault := range s.faults() {
+			t.Errorf("%s/%s: %s", p.bot, p.conversation, fault)
+		}
+		acknowledged += len(s.acknowledged)
+		for _, l := range s.transcript {
+			if l.counts() {
+				replies++
+			}
+			if l.Status == "unknown" {
+				unknown++
+			}
+		}
+	}
+	t.Logf("%d messages acknowledged, %d replies of which %d are marked unknown", acknowledged, replies, unknown)
+}
+
+// judge looks for what only several nodes can do wrong.
+func (c *cluster) judge(t testing.TB, people []*person, model *model, witness *witness) {
+	t.Helper()
+	paused, shared := 0, 0
+	for _, p := range people {
+		calls := model.of(p.bot, p.conversation)
+		lives := map[string]bool{}
+		for _, call := range calls {
+			lives[call.life] = true
+		}
+		if len(lives) > 1 {
+			shared++
+		}
+		faults, tolerated := c.overlaps(calls)
+		paused += tolerated
+		for _, fault := range faults {
+			t.Errorf("%s/%s: %s", p.bot, p.conversation, fault)
+		}
+	}
+	if shared == 0 {
+		t.Error("no conversation was answered by several lives: nothing was taken over")
+	}
+	witness.mu.Lock()
+	defer witness.mu.Unlock()
+	faults, unsure := c.repeats(witness.deliveries)
+	for _, fault := range faults {
+		t.Error(fault)
+	}
+	t.Logf("%d lives; %d of %d conversations had several; %d calls began beside one of a stopped process; %d of %d deliveries were repeats after an unknown outcome",
+		c.lives, shared, len(people), paused, unsure, len(witness.deliveries))
+}
+
+// overlap is how long two calls of different lives may run at once: until the
+// model learns that the first was ended.
+const overlap = 500 * time.Millisecond
+
+// overlaps finds calls of two lives for one conversation at once. It is no fault
+// where the first of them was stopped or dead: it can't know.
+func (c *cluster) overlaps(calls []modelCall) (faults []string, tolerated int) {
+	for i, later := range calls {
+		for _, earlier := range calls[:i] {
+			switch {
+			case earlier.life == later.life || earlier.ended.IsZero() || later.began.Add(overlap).After(earlier.ended):
+			case c.stopped(earlier.life, later.began, later.began.Add(overlap)):
+				tolerated++
+			default:
+				faults = append(faults, fmt.Sprintf("call %d of life %s began %v before the end of call %d of life %s",
+					later.number, later.life, earlier.ended.Sub(later.began).Round(time.Millisecond), earlier.number, earlier.life))
+			}
+		}
+	}
+	return faults, tolerated
+}
+
+// repeats finds deliveries that were made again although one before had been
+// taken, the answer came in time, and its sender was well: it knew, and told the
+// store, so that whoever sends after that is fenced.
+func (c *cluster) repeats(deliveries []delivery) (faults []string, unsure int) {
+	ordered := slices.Clone(deliveries)
+	slices.SortFunc(ordered, func(a, b delivery) int { return a.at.Compare(b.at) })
+	taken := map[string][]delivery{}
+	for _, d := range ordered {
+		if len(taken[d.id]) > 0 {
+			unsure++
+		}
+		for _, before := range taken[d.id] {
+			if before.after < sendTimeout/2+sendTimeout/4 && !c.troubled(before.life, before.at.Add(-clusterLease), d.at) {
+				faults = append(faults, fmt.Sprintf("delivery %s came again from life %s %v after life %s had it taken in %v",
+					d.id, d.life, d.at.Sub(before.at).Round(time.Millisecond), before.life, before.after.Round(time.Millisecond)))
+			}
+		}
+		if d.status == 204 {
+			taken[d.id] = append(taken[d.id], d)
+		}
+	}
+	return faults, unsure
+}
+
+// TestTheJudgeOfNodesNoticesFaults gives it one of each.
+func TestTheJudgeOfNodesNoticesFaults(t *testing.T) {
+	began := time.Unix(1_700_000_000, 0)
+	at := func(seconds float64) time.Time { return began.Add(time.Duration(seconds * float64(time.Second))) }
+	calls := []modelCall{
+		{number: 1, life: "1", began: at(0), ended: at(5)},
+		{number: 2, life: "2", began: at(3), ended: at(4)},
+	}
+	deliveries := []delivery{
+		{arrival: arrival{id: "r"}, life: "1", at: at(1), status: 204},
+		{arrival: arrival{id: "r"}, life: "2", at: at(9), status: 204},
+		{arrival: arrival{id: "s"}, life: "1", at: at(1), status: 500},
+		{arrival: arrival{id: "s"}, life: "1", at: at(2), status: 204},
+	}
+	tests := map[string]struct {
+		troubles         []trouble
+		overlap, repeats int
+	}{
+		"all is well":         {nil, 1, 1},
+		"the first stopped":   {[]trouble{{"1", true, at(1.1), at(6)}}, 0, 0},
+		"another one stopped": {[]trouble{{"2", true, at(1.1), at(6)}}, 1, 1},
+		"the first cut off":   {[]trouble{{"1", false, at(1.1), at(6)}}, 1, 0},
+		"the store was away":  {[]trouble{{"", false, at(1.1), at(6)}}, 1, 0},
+		"long before":         {[]trouble{{"1", true, at(-9), at(-8)}}, 1, 1},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			c := &cluster{troubles: test.troubles}
+			overlaps, _ := c.overlaps(calls)
+			repeats, _ := c.repeats(deliveries)
+			if len(overlaps) != test.overlap || len(repeats) != test.repeats {
+				t.Errorf("found %q and %q, want %d and %d", overlaps, repeats, test.overlap, test.repeats)
+			}
+		})
+	}
+}

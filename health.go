@@ -1,0 +1,58 @@
+package onereply
+
+import (
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// health is what a node knows of its store from the writes that it made.
+type health struct {
+	mu       sync.Mutex
+	err      error     // of the last write, nil where it succeeded
+	failedAt time.Time // when it failed
+	loggedAt time.Time
+	muted    int // failures that were not logged since
+}
+
+const (
+	// unreadyFor is how long a failed write makes a node unready. After that it is
+	// tried again: only traffic shows whether the store takes writes.
+	unreadyFor = 10 * time.Second
+	// logEvery is how often a store that is out of reach is logged.
+	logEvery = time.Second
+)
+
+// wrote notes the outcome of a write.
+func (h *health) wrote(err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.err = err
+	if err != nil {
+		h.failedAt = time.Now()
+	}
+}
+
+// problem is why writes fail, or nil.
+func (h *health) problem() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.err == nil || time.Since(h.failedAt) > unreadyFor {
+		return nil
+	}
+	return h.err
+}
+
+// log tells of a failure of the store, but not of each: while it is out of
+// reach every conversation tries again and again.
+func (h *health) log(log *slog.Logger, text string, args ...any) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := time.Now()
+	if now.Sub(h.loggedAt) < logEvery {
+		h.muted++
+		return
+	}
+	log.Error(text, append(args, "others_since_the_last_line", h.muted)...)
+	h.loggedAt, h.muted = now, 0
+}

@@ -1,0 +1,46 @@
+package onereply
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A store that takes no writes makes the node unready, for as long as it was
+// seen lately; and it is told once a second, not once a failure.
+func TestHealth(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h health
+		full := errors.New("disk full")
+		h.wrote(full)
+		if h.problem() != full {
+			t.Error("a failed write does not show")
+		}
+		h.wrote(nil)
+		if h.problem() != nil {
+			t.Error("a failed write shows although one has succeeded since")
+		}
+		h.wrote(full)
+		time.Sleep(unreadyFor + time.Second)
+		if h.problem() != nil {
+			t.Error("without traffic it must be tried again")
+		}
+
+		var out bytes.Buffer
+		log := slog.New(slog.NewTextHandler(&out, nil))
+		for range 50 {
+			h.log(log, "a write failed", "err", full)
+			time.Sleep(100 * time.Millisecond)
+		}
+		if lines := strings.Count(out.String(), "\n"); lines != 5 {
+			t.Errorf("%d lines in 5 s, want 5", lines)
+		}
+		if !strings.Contains(out.String(), "others_since_the_last_line=9") {
+			t.Errorf("the lines do not say how many there were: %s", out.String())
+		}
+	})
+}

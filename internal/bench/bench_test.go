@@ -1,0 +1,193 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"encoding/xml"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/store/sqlite"
+)
+
+// asVictim makes the test binary behave as the process that is killed, on the
+// store in the folder that it names.
+const asVictim = "ONEREPLY_TEST_AS_VICTIM"
+
+func TestMain(m *testing.M) {
+	if folder := os.Getenv(asVictim); folder != "" {
+		if err := Victim(context.Background(), open, folder, os.Stdin, os.Stdout); err != nil {
+			panic(err)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func open(folder string) (store.Store, error) {
+	return sqlite.Open(filepath.Join(folder, "onereply.db"), sqlite.Options{})
+}
+
+func victim(ctx context.Context, folder string) *exec.Cmd {
+	command := exec.CommandContext(ctx, os.Args[0])
+	command.Env = append(os.Environ(), asVictim+"="+folder)
+	return command
+}
+
+func quick(t *testing.T, only ...string) Report {
+	t.Helper()
+	report, err := Run(t.Context(), Options{
+		Open: open, Node: victim, Folder: t.TempDir(), Quick: true, Only: only, Conversations: 500, Minutes: 0.1,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+// TestQuick runs every measurement once, briefly, and checks that each says
+// something. It checks no speed: that would fail on a busy machine.
+func TestQuick(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes half a minute")
+	}
+	report := quick(t)
+	if len(report.Sections) != len(Names()) {
+		t.Errorf("got %d sections, want %d", len(report.Sections), len(Names()))
+	}
+	for _, s := range report.Sections {
+		if len(s.Rows) == 0 {
+			t.Errorf("%s has no rows", s.Name)
+		}
+		for _, row := range s.Rows {
+			if row.Value.Median < 0 || row.Value.Least > row.Value.Median || row.Value.Median > row.Value.Most {
+				t.Errorf("%s, %s, %s: %+v", s.Name, row.Case, row.Figure, row.Value)
+			}
+		}
+	}
+	checkText(t, report)
+	checkJSON(t, report)
+	checkSVG(t, report)
+}
+
+func checkText(t *testing.T, report Report) {
+	t.Helper()
+	var text strings.Builder
+	if err := report.Print(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range Names() {
+		if !strings.Contains(text.String(), "\n"+name+": ") {
+			t.Errorf("the text does not show %s:\n%s", name, text.String())
+		}
+	}
+	t.Log(text.String())
+}
+
+func checkJSON(t *testing.T, report Report) {
+	t.Helper()
+	encoded, err := json.Marshal(report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Contains(encoded, []byte("null")) {
+		t.Errorf("a list is missing: %s", encoded)
+	}
+}
+
+func checkSVG(t *testing.T, report Report) {
+	t.Helper()
+	var drawing bytes.Buffer
+	if err := report.SVG(&drawing); err != nil {
+		t.Fatal(err)
+	}
+	decoder := xml.NewDecoder(&drawing)
+	lines := 0
+	for {
+		token, err := decoder.Token()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatalf("the drawing is not XML: %v", err)
+		}
+		if element, ok := token.(xml.StartElement); ok && element.Name.Local == "polyline" {
+			lines++
+		}
+	}
+	if lines != 3 {
+		t.Errorf("got %d lines, want 3", lines)
+	}
+}
+
+// TestCostOfATurn guards counts that do not depend on the machine. A turn of one
+// message is four writes: the message, the lease, the reply, its end. Five
+// messages that come one after the other are four more; those that come at once
+// share some. The reads are the record of a conversation that is new to the node,
+// and the two of the prompt.
+func TestCostOfATurn(t *testing.T) {
+	counts := map[string]float64{}
+	for _, row := range quick(t, "cost").Sections[0].Rows {
+		counts[row.Case+": "+row.Figure] = row.Value.Median
+	}
+	for figure, want := range map[string]float64{
+		"1 message: writes":                      4,
+		"1 message: reads":                       3,
+		"1 message: allocations":                 450,
+		"5 messages one after the other: writes": 8,
+		"5 messages one after the other: reads":  3,
+		"5 messages at once: writes":             6,
+	} {
+		// A tenth is for a machine that stalls so long that a burst becomes two turns.
+		if got, ok := counts[figure]; !ok || got > want*1.1 || got < 1 {
+			t.Errorf("%s: got %v, want at most %v", figure, got, want)
+		}
+	}
+}
+
+func TestOptionsAreChecked(t *testing.T) {
+	_, err := Run(t.Context(), Options{Open: open, Only: []string{"speed"}, Rounds: -1, Conversations: -1, Minutes: -1})
+	if err == nil {
+		t.Fatal("got no error")
+	}
+	for _, part := range []string{`no measurement "speed"`, "acknowledge, http", "rounds", "conversations", "minutes"} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("the error does not mention %q: %v", part, err)
+		}
+	}
+}
+
+func TestSpread(t *testing.T) {
+	if got, want := spreadOf([]float64{5, 1, 3}), (Spread{Median: 3, Least: 1, Most: 5}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	values := make([]float64, 100)
+	for i := range values {
+		values[i] = float64(i + 1)
+	}
+	for q, want := range map[float64]float64{0: 1, 0.5: 50, 0.99: 99, 1: 100} {
+		if got := quantile(values, q); got != want {
+			t.Errorf("quantile %v: got %v, want %v", q, got, want)
+		}
+	}
+	if got := quantile(nil, 0.5); got != 0 {
+		t.Errorf("of nothing: got %v", got)
+	}
+}
+
+func TestRatiosAreTakenRoundByRound(t *testing.T) {
+	var all tally
+	all.compare("a", "b", "/s", 10, 20)
+	all.compare("a", "b", "/s", 30, 30)
+	all.compare("a", "b", "/s", 10, 100)
+	row := all.section(measurement{}).Rows[0]
+	if got, want := *row.Ratio, (Spread{Median: 0.5, Least: 0.1, Most: 1}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}

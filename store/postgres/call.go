@@ -1,0 +1,70 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/onereply/onereply/store"
+)
+
+// errNotSent: the call failed before anything was sent to the server.
+var errNotSent = errors.New("no connection")
+
+// one runs a statement that gives one row, and scans it.
+func (s *Store) one(ctx context.Context, query string, arguments []any, into ...any) error {
+	return s.call(ctx, func(db *pgx.Conn) error {
+		return db.QueryRow(ctx, query, arguments...).Scan(into...)
+	})
+}
+
+// each runs a statement and scans each of its rows; a nil scan skips them.
+func (s *Store) each(ctx context.Context, query string, arguments []any, scan func(pgx.Rows) error) error {
+	return s.call(ctx, func(db *pgx.Conn) error {
+		rows, err := db.Query(ctx, query, arguments...)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			if scan == nil {
+				continue
+			}
+			if err := scan(rows); err != nil {
+				return err
+			}
+		}
+		return rows.Err()
+	})
+}
+
+// call lends a connection to use. An error wraps errNotSent where that is
+// certain.
+func (s *Store) call(ctx context.Context, use func(*pgx.Conn) error) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("%w: %w", errNotSent, err)
+	}
+	if s.closed.Load() {
+		return fmt.Errorf("%w: %w", errNotSent, store.ErrClosed)
+	}
+	connection, err := s.pool.Acquire(ctx)
+	if err != nil {
+		if s.closed.Load() {
+			err = store.ErrClosed
+		}
+		return fmt.Errorf("%w: %w", errNotSent, err)
+	}
+	defer connection.Release()
+	err = use(connection.Conn())
+	if err != nil && ctx.Err() == nil && connection.Conn().IsClosed() {
+		s.pool.Reset() // the server went away: its other connections are of no use either
+	}
+	return err
+}
+
+// failed says what was being done, and what a person can do about it.
+func (s *Store) failed(err error, format string, arguments ...any) error {
+	return fmt.Errorf("postgres: %s: %w", fmt.Sprintf(format, arguments...), explain(err))
+}

@@ -1,0 +1,76 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/onereply/onereply/store"
+)
+
+// In and out: see commit_v1. It is one transaction and one round trip; the
+// answer comes once it is durable.
+const commitWrite = `SELECT outcome, claimed_before FROM onereply.commit_v1($1::text, $2::text, $3::bytea, $4::bytea,
+	$5::text, $6::bigint, $7::bigint, $8::int, $9::text, $10::bigint,
+	$11::bigint[], $12::text[], $13::text[], $14::text[], $15::text[], $16::bigint[],
+	$17::bigint[], $18::bigint[], $19::text[], $20::text[], $21::bigint[], $22::boolean,
+	$23::json, $24::text[], $25::json, $26::json)`
+
+// Commit implements [store.Store]. A write that breaks the rules of
+// [store.Write] is refused with [store.ErrNotApplied], and so is one with a name
+// or an id that is no UTF-8 or contains NUL, which PostgreSQL can't keep.
+//
+// It ends early when ctx does. Then it wraps [store.ErrNotApplied] if it still
+// waited for a connection, and [store.ErrUnknown] if the write was on its way.
+func (s *Store) Commit(ctx context.Context, write store.Write) (store.Result, error) {
+	arguments, err := encode(write)
+	if err != nil {
+		return store.Result{}, s.failed(notApplied(err), "commit %v", write.Key)
+	}
+	var word string
+	var claimed []string
+	err = outcome(s.one(ctx, commitWrite, arguments, &word, &claimed))
+	if err == nil && word == "sequence" {
+		err = notApplied(fmt.Errorf("entry %q has sequence %d, which is not greater than the last one",
+			write.Append[0].ID, write.Append[0].Seq))
+	}
+	if err != nil {
+		return store.Result{}, s.failed(err, "commit %v", write.Key)
+	}
+	result := store.Result{Status: statuses[word]}
+	if result.Status == store.Duplicate {
+		result.Duplicates = duplicates(write.Append, claimed)
+	}
+	return result, nil
+}
+
+// statuses are the words of commit_v1 for what became of a write.
+var statuses = map[string]store.Status{"ok": store.OK, "conflict": store.Conflict, "duplicate": store.Duplicate}
+
+// encode returns the arguments of commitWrite.
+func encode(w store.Write) ([]any, error) {
+	if err := check(w); err != nil {
+		return nil, err
+	}
+	record, err := toJSON(w.Record)
+	if err != nil {
+		return nil, err
+	}
+	var expect []byte // NULL
+	if !w.Expect.IsZero() {
+		expect = w.Expect[:]
+	}
+	columns, err := columnsOf(w.Append)
+	if err != nil {
+		return nil, err
+	}
+	rest, err := encodeSteps(w)
+	if err != nil {
+		return nil, err
+	}
+	arguments := []any{
+		w.Key.Bot, w.Key.Conversation, expect, w.Op[:], string(w.Record.Shown()), int64(w.At), columns.lastSeq(),
+		w.Record.Schema, record, int64(w.Timer),
+	}
+	return slices.Concat(arguments, columns.arguments(), rest), nil
+}

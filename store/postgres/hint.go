@@ -1,0 +1,170 @@
+package postgres
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"github.com/onereply/onereply/store"
+)
+
+// A NOTIFY takes a lock that all commits with a NOTIFY in the whole server
+// share, so there is none for each message: each node sends what has gathered,
+// once in an interval.
+const (
+	hintInterval = 50 * time.Millisecond
+	hintTimeout  = 5 * time.Second // of one NOTIFY; what it held is lost then
+	maxWaiting   = 10_000          // hints that gather; more are dropped
+	maxPayload   = 7_900           // bytes; PostgreSQL takes 7999
+	maxPayloads  = 16              // in one interval; the rest waits for the next
+)
+
+// In: payloads. Out: a row for each.
+// It does not wait for the disk, since what it tells of is durable already, and
+// it must not hold that lock meanwhile. The setting ends with the transaction.
+const notify = `SELECT set_config('synchronous_commit', 'off', true), pg_notify('onereply', payload)
+	FROM unnest($1::text[]) AS payload`
+
+// hints gathers hints and sends them from one goroutine, which close waits for.
+type hints struct {
+	store *Store
+	from  string // tells a node its own hints
+	on    bool
+	wake  chan struct{}
+
+	mu      sync.Mutex
+	waiting map[store.Key]struct{}
+
+	ctx    context.Context // of the goroutine, and of all who listen
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+}
+
+func newHints(s *Store, on bool) *hints {
+	h := &hints{store: s, from: rand.Text(), on: on, wake: make(chan struct{}, 1), waiting: make(map[store.Key]struct{})}
+	h.ctx, h.cancel = context.WithCancel(context.Background())
+	if on {
+		h.done.Go(h.run)
+	}
+	return h
+}
+
+func (h *hints) close() {
+	h.cancel()
+	h.done.Wait()
+}
+
+// Hint implements [store.Hinter]. It only takes note: what gathers within 50 ms
+// is sent together, and lost if the server is out of reach. It returns an error
+// only after Close.
+func (s *Store) Hint(ctx context.Context, keys []store.Key) error {
+	if err := s.usable(ctx); err != nil {
+		return s.failed(err, "hint")
+	}
+	if s.hints.on {
+		s.hints.add(keys)
+	}
+	return nil
+}
+
+func (h *hints) add(keys []store.Key) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, key := range keys {
+		if len(h.waiting) < maxWaiting {
+			h.waiting[key] = struct{}{}
+		}
+	}
+	select {
+	case h.wake <- struct{}{}:
+	default: // it is awake
+	}
+}
+
+// run sends the first hint at once, and those that come soon after it together.
+func (h *hints) run() {
+	pause := time.NewTicker(hintInterval)
+	defer pause.Stop()
+	for {
+		select {
+		case <-h.ctx.Done():
+			return
+		case <-h.wake:
+		}
+		for payloads := h.take(); len(payloads) > 0; payloads = h.take() {
+			h.send(payloads)
+			pause.Reset(hintInterval)
+			select {
+			case <-h.ctx.Done():
+				return
+			case <-pause.C:
+			}
+		}
+	}
+}
+
+// send is best effort: hints are lossy, and a commit that fails says why.
+func (h *hints) send(payloads []string) {
+	ctx, cancel := context.WithTimeout(h.ctx, hintTimeout)
+	defer cancel()
+	_ = h.store.each(ctx, notify, []any{payloads}, nil)
+}
+
+// payload is what a NOTIFY carries.
+type payload struct {
+	From string      `json:"from"`
+	Keys [][2]string `json:"keys"` // bot, conversation
+}
+
+// take removes hints and returns them as payloads.
+func (h *hints) take() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var payloads []string
+	next, size := payload{From: h.from}, 0
+	for key := range h.waiting {
+		text, err := toJSON([2]string{key.Bot, key.Conversation})
+		if err != nil {
+			panic(err) // strings always have a JSON form
+		}
+		if size+len(text) > maxPayload-100 { // 100: for what is around the keys
+			payloads = append(payloads, next.String())
+			next, size = payload{From: h.from}, 0
+			if len(payloads) == maxPayloads {
+				return payloads
+			}
+		}
+		next.Keys, size = append(next.Keys, [2]string{key.Bot, key.Conversation}), size+len(text)+1
+		delete(h.waiting, key)
+	}
+	if len(next.Keys) > 0 {
+		payloads = append(payloads, next.String())
+	}
+	return payloads
+}
+
+func (p payload) String() string {
+	text, err := toJSON(p)
+	if err != nil {
+		panic(err) // strings always have a JSON form
+	}
+	return text
+}
+
+// parsePayload returns the keys of a payload that another node sent. Anybody who
+// may connect to the database may send one, so anything may be in it.
+func parsePayload(text, own string) []store.Key {
+	var p payload
+	if json.Unmarshal([]byte(text), &p) != nil || p.From == own {
+		return nil
+	}
+	keys := make([]store.Key, 0, len(p.Keys))
+	for _, key := range p.Keys {
+		if key[0] != "" && key[1] != "" {
+			keys = append(keys, store.Key{Bot: key[0], Conversation: key[1]})
+		}
+	}
+	return keys
+}

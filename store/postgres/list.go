@@ -1,0 +1,193 @@
+package postgres
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+// In: bot, conversation. Out: its snapshot.
+const loadRecord = `SELECT schema, op, record FROM onereply.conversations
+	WHERE bot = $1::text AND conversation = $2::text`
+
+// In: bot or nothing, phase or nothing, where the last page ended, limit. Out:
+// snapshots, newest activity first. A conversation that is written to meanwhile
+// moves to the front, so it is missed or seen again; the others keep their order.
+const listConversations = `SELECT schema, op, record, bot, conversation, active_ms FROM onereply.conversations
+	WHERE active_ms <= $3::bigint AND (active_ms < $3::bigint OR (bot, conversation) > ($4::text, $5::text))
+	AND ($1::text = '' OR bot = $1::text) AND ($2::text = '' OR phase = $2::text)
+	ORDER BY active_ms DESC, bot, conversation LIMIT $6::bigint`
+
+// In: the number where the last page ended, limit. Out: snapshots with their
+// timers. Record and timer come from one statement, so they belong together.
+const sweepConversations = `SELECT c.schema, c.op, c.record, c.bot, c.conversation, coalesce(t.due_ms, 0), c.id
+	FROM onereply.conversations AS c LEFT JOIN onereply.timers AS t ON t.conversation_id = c.id
+	WHERE c.id > $1::bigint ORDER BY c.id LIMIT $2::bigint`
+
+// Bounds of a page.
+const (
+	defaultPage = 100
+	maxPage     = 1000
+)
+
+// row is a conversation as the statements above give it.
+type row struct {
+	key    store.Key
+	schema int
+	op     []byte
+	record string
+}
+
+// snapshot refuses a record of a newer program before it tries to understand it.
+func (r row) snapshot() (store.Snapshot, error) {
+	var snapshot store.Snapshot
+	if err := store.CheckRecord(r.key, turn.Record{Schema: r.schema}); err != nil {
+		return store.Snapshot{}, err
+	}
+	if err := json.Unmarshal([]byte(r.record), &snapshot.Record); err != nil {
+		return store.Snapshot{}, fmt.Errorf("the record of %v is not what was written: %w", r.key, err)
+	}
+	copy(snapshot.Op[:], r.op)
+	return snapshot, nil
+}
+
+// Load implements [store.Store].
+func (s *Store) Load(ctx context.Context, key store.Key) (store.Snapshot, error) {
+	r := row{key: key}
+	err := s.one(ctx, loadRecord, []any{key.Bot, key.Conversation}, &r.schema, &r.op, &r.record)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return store.Snapshot{}, nil
+	}
+	var snapshot store.Snapshot
+	if err == nil {
+		snapshot, err = r.snapshot()
+	}
+	if err != nil {
+		return store.Snapshot{}, s.failed(err, "load %v", key)
+	}
+	return snapshot, nil
+}
+
+// List implements [store.Store].
+func (s *Store) List(ctx context.Context, query store.ListQuery) (store.Page, error) {
+	after, err := parsePlace(query.Cursor)
+	if err != nil {
+		return store.Page{}, s.failed(err, "list")
+	}
+	limit := bounded(query.Limit, defaultPage, maxPage)
+	arguments := []any{
+		query.Bot, string(query.Phase), int64(after.Active), after.Key.Bot, after.Key.Conversation,
+		limit + 1, // one more tells whether there is a next page
+	}
+	var items []store.Item
+	err = s.each(ctx, listConversations, arguments, func(rows pgx.Rows) error {
+		var item store.Item
+		var err error
+		item.Key, item.Snapshot, err = scanConversation(rows, (*int64)(&item.Active))
+		items = append(items, item)
+		return err
+	})
+	if err != nil {
+		return store.Page{}, s.failed(err, "list")
+	}
+	if len(items) <= limit {
+		return store.Page{Items: items}, nil
+	}
+	last := items[limit-1]
+	return store.Page{Items: items[:limit], Next: place{Key: last.Key, Active: last.Active}.String()}, nil
+}
+
+// Sweep implements [store.Store]. It goes by the order in which conversations
+// were created.
+func (s *Store) Sweep(ctx context.Context, cursor string, limit int) ([]store.Found, string, error) {
+	after, err := parseNumber(cursor)
+	if err != nil {
+		return nil, "", s.failed(err, "sweep")
+	}
+	limit = bounded(limit, defaultPage, maxPage)
+	var found []store.Found
+	var numbers []int64
+	err = s.each(ctx, sweepConversations, []any{after, limit + 1}, func(rows pgx.Rows) error {
+		var f store.Found
+		var number int64
+		var err error
+		f.Key, f.Snapshot, err = scanConversation(rows, (*int64)(&f.Timer), &number)
+		found, numbers = append(found, f), append(numbers, number)
+		return err
+	})
+	if err != nil {
+		return nil, "", s.failed(err, "sweep")
+	}
+	if len(found) <= limit {
+		return found, "", nil
+	}
+	return found[:limit], strconv.FormatInt(numbers[limit-1], 10), nil
+}
+
+// scanConversation reads a row with a key, and what follows it.
+func scanConversation(rows pgx.Rows, rest ...any) (store.Key, store.Snapshot, error) {
+	var r row
+	into := append([]any{&r.schema, &r.op, &r.record, &r.key.Bot, &r.key.Conversation}, rest...)
+	if err := rows.Scan(into...); err != nil {
+		return store.Key{}, store.Snapshot{}, err
+	}
+	snapshot, err := r.snapshot()
+	return r.key, snapshot, err
+}
+
+// place is where a page of a list ended.
+type place struct {
+	Active turn.Time
+	Key    store.Key
+}
+
+// String is the place as a cursor.
+func (p place) String() string {
+	text, err := json.Marshal(p)
+	if err != nil {
+		panic(err) // strings and numbers always have a JSON form
+	}
+	return base64.RawURLEncoding.EncodeToString(text)
+}
+
+// parsePlace is the inverse of String; "" gives the place before all.
+func parsePlace(cursor string) (place, error) {
+	if cursor == "" {
+		return place{Active: math.MaxInt64}, nil
+	}
+	text, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err != nil {
+		return place{}, notOurs(cursor)
+	}
+	var p place
+	decoder := json.NewDecoder(strings.NewReader(string(text)))
+	decoder.DisallowUnknownFields()
+	if decoder.Decode(&p) != nil || checkName(p.Key.Bot, p.Key.Conversation) != nil {
+		return place{}, notOurs(cursor)
+	}
+	return p, nil
+}
+
+// parseNumber reads the cursor of a sweep; "" gives the number before all.
+func parseNumber(cursor string) (int64, error) {
+	if cursor == "" {
+		return 0, nil
+	}
+	number, err := strconv.ParseInt(cursor, 10, 64)
+	if err != nil {
+		return 0, notOurs(cursor)
+	}
+	return number, nil
+}
+
+func notOurs(cursor string) error { return fmt.Errorf("%q: %w", cursor, store.ErrCursor) }

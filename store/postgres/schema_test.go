@@ -1,0 +1,172 @@
+package postgres
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/onereply/onereply/internal/testservers"
+	"github.com/onereply/onereply/store"
+)
+
+// counted is a step that leaves a row each time it runs.
+var counted = migration{
+	statements: `CREATE TABLE IF NOT EXISTS onereply.runs (at timestamptz DEFAULT now());
+		INSERT INTO onereply.runs DEFAULT VALUES`,
+	oldest: 1,
+}
+
+// openSteps opens a database with a program that knows these steps.
+func openSteps(t *testing.T, url string, steps ...migration) (*Store, error) {
+	t.Helper()
+	s, err := open(t.Context(), url, Options{}, steps)
+	if err == nil {
+		t.Cleanup(func() { mustClose(t, s) })
+	}
+	return s, err
+}
+
+func TestTenNodesMigrateAnEmptyDatabaseOnce(t *testing.T) {
+	url := testservers.Postgres(t)
+	steps := append(migrations(), counted)
+	stores := make([]*Store, 10)
+	var group sync.WaitGroup
+	for i := range stores {
+		group.Go(func() {
+			var err error
+			if stores[i], err = openSteps(t, url, steps...); err != nil {
+				t.Errorf("Open: %v", err)
+			}
+		})
+	}
+	group.Wait()
+	if t.Failed() {
+		return
+	}
+	if runs := read[int](t, stores[0], `SELECT count(*) FROM onereply.runs`); runs != 1 {
+		t.Errorf("the migration ran %d times", runs)
+	}
+	mustCommit(t, stores[0], message(key("c"), store.Op{}, opOf(1), 1))
+	mustCommit(t, stores[9], message(key("c"), opOf(1), opOf(2), 2))
+}
+
+func TestAnUpToDateDatabaseIsNotMigrated(t *testing.T) {
+	url := testservers.Postgres(t)
+	for range 2 {
+		s, err := openSteps(t, url, append(migrations(), counted)...)
+		if err != nil {
+			t.Fatalf("Open: %v", err)
+		}
+		if runs := read[int](t, s, `SELECT count(*) FROM onereply.runs`); runs != 1 {
+			t.Errorf("the migration ran %d times", runs)
+		}
+	}
+}
+
+// An upgrade with one old and one new node on the same schema.
+func TestARollingUpgrade(t *testing.T) {
+	url := testservers.Postgres(t)
+	expand := migration{statements: `ALTER TABLE onereply.entries ADD COLUMN language text NOT NULL DEFAULT ''`, oldest: 1}
+	contract := migration{statements: `ALTER TABLE onereply.entries DROP COLUMN language`, oldest: 2}
+	first := migrations()
+	second := append(migrations(), expand)
+	third := append(second, contract)
+
+	old, err := openSteps(t, url, first...)
+	if err != nil {
+		t.Fatalf("the first release: %v", err)
+	}
+	mustCommit(t, old, message(key("c"), store.Op{}, opOf(1), 1))
+	upgraded, err := openSteps(t, url, second...)
+	if err != nil {
+		t.Fatalf("the second release: %v", err)
+	}
+	mustCommit(t, old, message(key("c"), opOf(1), opOf(2), 2))
+	mustCommit(t, upgraded, message(key("c"), opOf(2), opOf(3), 3))
+	again, err := openSteps(t, url, first...)
+	if err != nil {
+		t.Fatalf("the first release starts again beside the second: %v", err)
+	}
+	mustCommit(t, again, message(key("c"), opOf(3), opOf(4), 4))
+
+	if _, err := openSteps(t, url, third...); err != nil {
+		t.Fatalf("the third release: %v", err)
+	}
+	if _, err := openSteps(t, url, first...); !errors.Is(err, store.ErrNewerSchema) {
+		t.Errorf("the first release beside the third: got error %v, want ErrNewerSchema", err)
+	}
+	if _, err := openSteps(t, url, second...); err != nil {
+		t.Errorf("the second release beside the third: %v", err)
+	}
+	if version := read[int](t, old, `SELECT version FROM onereply.schema`); version != 3 {
+		t.Errorf("the schema has version %d, want 3: an old program changed it", version)
+	}
+}
+
+func TestANewerSchemaIsRefused(t *testing.T) {
+	url := testservers.Postgres(t)
+	s := openAt(t, url)
+	sql(t, s, `UPDATE onereply.schema SET version = 9, oldest = 9`)
+	if _, err := Open(t.Context(), url, Options{}); !errors.Is(err, store.ErrNewerSchema) {
+		t.Errorf("Open: got error %v, want ErrNewerSchema", err)
+	}
+	if version := read[int](t, s, `SELECT version FROM onereply.schema`); version != 9 {
+		t.Errorf("Open changed the schema to version %d", version)
+	}
+}
+
+func TestAMigrationThatFailsChangesNothing(t *testing.T) {
+	url := testservers.Postgres(t)
+	broken := migration{statements: `DELETE FROM onereply.conversations; SELECT * FROM nowhere`, oldest: 1}
+	s := openAt(t, url)
+	mustCommit(t, s, message(key("c"), store.Op{}, opOf(1), 1))
+	_, err := openSteps(t, url, append(migrations(), broken)...)
+	if err == nil || !strings.Contains(err.Error(), "migrate from schema 1") {
+		t.Fatalf("Open: got error %v, want one about the migration", err)
+	}
+	if got := mustLoad(t, s, key("c")).Op; got != opOf(1) {
+		t.Errorf("the conversation has op %v: half of a migration was kept", got)
+	}
+}
+
+// Servers on which the store would not keep its promise are refused, and the
+// error says what to do.
+func TestServersThatAreRefused(t *testing.T) {
+	for name, test := range map[string]struct{ settings, parameter, want string }{
+		"an encoding that can't keep names":   {"ENCODING 'LATIN1' TEMPLATE template0", "", "ENCODING 'UTF8'"},
+		"an isolation that hides new commits": {"", "&default_transaction_isolation=serializable", "'read committed'"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			url := testservers.PostgresDatabase(t, test.settings) + test.parameter
+			if _, err := Open(t.Context(), url, Options{}); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("Open: got error %v, want one with %q", err, test.want)
+			}
+		})
+	}
+}
+
+func TestGuaranteesFollowTheSettings(t *testing.T) {
+	for _, test := range []struct {
+		parameter string
+		durable   bool
+		note      string
+	}{
+		{"", true, "a commit is on the server's disk before it is answered"},
+		{"&synchronous_commit=local", true, "a failover to a standby can lose the last ones"},
+		{"&synchronous_commit=off", false, "can lose the commits of its last moments, though they were acknowledged"},
+	} {
+		got := openAt(t, testservers.Postgres(t)+test.parameter).Guarantees()
+		if got.Durable != test.durable || !strings.Contains(got.Note, test.note) {
+			t.Errorf("%q: got %+v, want durable %v and %q", test.parameter, got, test.durable, test.note)
+		}
+	}
+	unsafe := server{fsync: "off", synchronousCommit: "on", fullPageWrites: "off"}
+	if unsafe.durable() || !strings.Contains(unsafe.note(), "damage the database") {
+		t.Errorf("fsync=off: %v, %q", unsafe.durable(), unsafe.note())
+	}
+	confirmed := server{fsync: "on", synchronousCommit: "on", fullPageWrites: "on", standbys: "ANY 1 (a, b)"}
+	if !confirmed.durable() || !strings.Contains(confirmed.note(), "confirmed by a standby (ANY 1 (a, b))") {
+		t.Errorf("with standbys: %v, %q", confirmed.durable(), confirmed.note())
+	}
+}

@@ -1,0 +1,51 @@
+package redis
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/onereply/onereply/internal/testservers"
+	"github.com/onereply/onereply/store"
+)
+
+// The shards are spread over the servers, any of which leads to all of them.
+func TestAClusterSharesTheWork(t *testing.T) {
+	servers := testservers.NewRedisCluster(t, 3)
+	s := openNew(t, servers[0])
+	var ops ops
+	const count = 100
+	for i := range count {
+		mustCommit(t, s, message(key(fmt.Sprint(i)), store.Op{}, ops.next(), 1))
+	}
+	for i, server := range servers {
+		if size := command(t, server, "DBSIZE"); size == ":0" {
+			t.Errorf("server %d has nothing", i)
+		}
+		other := again(t, server, s)
+		if due, err := other.Due(t.Context(), forever, 2*count); err != nil || len(due) != count {
+			t.Errorf("through server %d: %d timers, %v; want %d", i, len(due), err, count)
+		}
+	}
+	claimed := make(map[store.Key]bool)
+	for len(claimed) < count {
+		timers, err := s.Claim(t.Context(), start+10_000, 30, 1<<40)
+		if err != nil || len(timers) == 0 {
+			t.Fatalf("Claim: got %v, %v after %d", timers, err, len(claimed))
+		}
+		for _, timer := range timers {
+			if claimed[timer.Key] {
+				t.Errorf("%v was claimed twice", timer.Key)
+			}
+			claimed[timer.Key] = true
+		}
+	}
+}
+
+// One server of many that may evict is enough to lose messages.
+func TestEveryServerOfAClusterIsLookedAt(t *testing.T) {
+	servers := testservers.NewRedisCluster(t, 2)
+	command(t, servers[1], "CONFIG SET maxmemory-policy allkeys-lru")
+	if s, err := Open(t.Context(), servers[0].URL(), Options{}); err == nil {
+		t.Errorf("Open: got %+v, want an error", s.Guarantees())
+	}
+}

@@ -1,0 +1,199 @@
+package redis
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+// headFields is how many strings the first line of a stored entry has.
+const headFields = 8
+
+// encodeEntry writes an entry as scripts/conversation.lua reads it: a line with
+// what scripts may look at and change, and a line with the body. JSON has no
+// line break of its own, and strings pass through Lua unharmed, which numbers
+// do not.
+func encodeEntry(e store.Entry) (string, error) {
+	head, err := json.Marshal([headFields]string{
+		decimal(e.Seq), string(e.Kind), string(e.Status), decimal(e.Version),
+		decimal(e.ReplySeq), decimal(int64(e.At)), e.ID, e.Reason,
+	})
+	if err != nil {
+		return "", fmt.Errorf("entry %d: %w", e.Seq, err)
+	}
+	body, err := json.Marshal(e.Body)
+	if err != nil {
+		return "", fmt.Errorf("entry %d: %w", e.Seq, err)
+	}
+	return string(head) + "\n" + string(body), nil
+}
+
+// decodeEntry is the inverse of encodeEntry.
+func decodeEntry(text string) (store.Entry, error) {
+	first, body, _ := strings.Cut(text, "\n")
+	var head []string
+	if err := json.Unmarshal([]byte(first), &head); err != nil {
+		return store.Entry{}, fmt.Errorf("an entry is not what was written: %w", err)
+	}
+	if len(head) != headFields {
+		return store.Entry{}, fmt.Errorf("an entry is not what was written: it has %d fields", len(head))
+	}
+	e := store.Entry{Kind: store.Kind(head[1]), Status: turn.Status(head[2]), ID: head[6], Reason: head[7]}
+	for i, field := range map[int]*int64{0: &e.Seq, 3: &e.Version, 4: &e.ReplySeq, 5: (*int64)(&e.At)} {
+		value, err := strconv.ParseInt(head[i], 10, 64)
+		if err != nil {
+			return store.Entry{}, fmt.Errorf("an entry is not what was written: %w", err)
+		}
+		*field = value
+	}
+	if err := json.Unmarshal([]byte(body), &e.Body); err != nil {
+		return store.Entry{}, fmt.Errorf("the body of entry %d is not what was written: %w", e.Seq, err)
+	}
+	return e, nil
+}
+
+func decodeEntries(texts []string) ([]store.Entry, error) {
+	var entries []store.Entry
+	for _, text := range texts {
+		e, err := decodeEntry(text)
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, e)
+	}
+	return entries, nil
+}
+
+// Entries implements [store.Store]. By sequence, by id, and by the statuses
+// pending and failed it reads what it returns and little more. By any other
+// status it reads the transcript page by page until it has enough, so a write
+// meanwhile may be seen in part.
+func (s *Store) Entries(ctx context.Context, key store.Key, query store.EntryQuery) ([]store.Entry, error) {
+	ctx, end, err := s.begin(ctx)
+	if err != nil {
+		return nil, s.failed(err, "entries of %v", key)
+	}
+	defer end()
+	query.Limit = bounded(query.Limit, store.MaxEntries, store.MaxEntries)
+	entries, err := s.entriesBy(query)(ctx, nameOf(key), query)
+	if err != nil {
+		return nil, s.failed(err, "entries of %v", key)
+	}
+	return entries, nil
+}
+
+// reader is a way to find entries.
+type reader func(context.Context, string, store.EntryQuery) ([]store.Entry, error)
+
+// entriesBy chooses the shortest way.
+func (s *Store) entriesBy(query store.EntryQuery) reader {
+	switch {
+	case query.ID != "":
+		return s.entryByID
+	case query.Status == "":
+		return s.entriesInOrder
+	case query.Status == turn.InputPending || query.Status == turn.InputFailed:
+		return func(ctx context.Context, name string, query store.EntryQuery) ([]store.Entry, error) {
+			return s.found(ctx, name, "status", string(query.Status), query)
+		}
+	}
+	return s.entriesWithStatus
+}
+
+// entryByID finds a message through its claim.
+func (s *Store) entryByID(ctx context.Context, name string, query store.EntryQuery) ([]store.Entry, error) {
+	entries, err := s.found(ctx, name, "id", query.ID, query)
+	if err != nil || len(entries) == 0 {
+		return nil, err
+	}
+	e := entries[0]
+	matches := e.Kind == store.Message && e.ID == query.ID && e.Seq > query.After &&
+		(query.Before == 0 || e.Seq < query.Before) && (query.Status == "" || e.Status == query.Status)
+	if !matches {
+		return nil, nil
+	}
+	return entries, nil
+}
+
+// found runs found.lua.
+func (s *Store) found(ctx context.Context, name, by, value string, query store.EntryQuery) ([]store.Entry, error) {
+	low, high := bounds(query)
+	backward := "0"
+	if query.Backward {
+		backward = "1"
+	}
+	texts, err := s.scripts.found.run(ctx, s.client, s.shards.of(name),
+		name, by, value, low, high, strconv.Itoa(query.Limit), backward).AsStrSlice()
+	if err != nil {
+		return nil, err
+	}
+	return decodeEntries(texts)
+}
+
+// entriesInOrder reads a part of the transcript, in one command.
+func (s *Store) entriesInOrder(ctx context.Context, name string, query store.EntryQuery) ([]store.Entry, error) {
+	key := s.shards.of(name) + ":entries:" + name
+	low, high := bounds(query)
+	read := s.client.B().Zrange().Key(key)
+	command := read.Min(low).Max(high).Byscore().Limit(0, int64(query.Limit)).Build()
+	if query.Backward {
+		command = s.client.B().Zrange().Key(key).Min(high).Max(low).Byscore().Rev().Limit(0, int64(query.Limit)).Build()
+	}
+	texts, err := s.client.Do(ctx, command).AsStrSlice()
+	if err != nil {
+		return nil, err
+	}
+	return decodeEntries(texts)
+}
+
+// entriesWithStatus reads pages of the transcript and drops what is of another
+// status.
+func (s *Store) entriesWithStatus(ctx context.Context, name string, query store.EntryQuery) ([]store.Entry, error) {
+	var found []store.Entry
+	page := query
+	page.Limit = store.MaxEntries
+	for {
+		entries, err := s.entriesInOrder(ctx, name, page)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			if e.Status != query.Status {
+				continue
+			}
+			if found = append(found, e); len(found) == query.Limit {
+				return found, nil
+			}
+		}
+		if len(entries) < page.Limit {
+			return found, nil
+		}
+		if last := entries[len(entries)-1].Seq; query.Backward {
+			page.Before = last
+		} else {
+			page.After = last
+		}
+	}
+}
+
+// bounds are the sequences of a query as sorted sets write them.
+func bounds(query store.EntryQuery) (low, high string) {
+	low, high = "("+decimal(query.After), "+inf"
+	if query.Before != 0 {
+		high = "(" + decimal(query.Before)
+	}
+	return low, high
+}
+
+// bounded returns limit, or what stands for 0, but never more than most.
+func bounded(limit, zero, most int) int {
+	if limit <= 0 {
+		return zero
+	}
+	return min(limit, most)
+}

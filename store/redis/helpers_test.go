@@ -1,0 +1,106 @@
+package redis
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/onereply/onereply/internal/testservers"
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+// durable are the settings under which nothing that was acknowledged is lost.
+var durable = []string{"--appendonly", "yes", "--appendfsync", "always"}
+
+// start is the time of most writes: some moment in 2025.
+const start turn.Time = 1_750_000_000_000
+
+// forever is later than any timer of the tests.
+const forever = turn.Time(1 << 52)
+
+func newPrefix() string { return rand.Text() }
+
+// openNew opens an empty store on a server that other tests may use too.
+func openNew(t testing.TB, server *testservers.RedisServer) *Store {
+	t.Helper()
+	return openWith(t, server.URL(), Options{Prefix: newPrefix()})
+}
+
+// again opens the data of a store, as another process would.
+func again(t testing.TB, server *testservers.RedisServer, s store.Store) *Store {
+	t.Helper()
+	return openWith(t, server.URL(), Options{Prefix: s.(*Store).shards.prefix})
+}
+
+func openWith(t testing.TB, url string, o Options) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), url, o)
+	if err != nil {
+		t.Fatalf("Open: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	return s
+}
+
+func key(conversation string) store.Key {
+	return store.Key{Bot: "support", Conversation: conversation}
+}
+
+// ops gives each write an Op of its own.
+type ops struct{ last atomic.Uint64 }
+
+func (o *ops) next() (op store.Op) {
+	binary.BigEndian.PutUint64(op[8:], o.last.Add(1))
+	return op
+}
+
+// message is an arrival: the record replaced, one message appended, the timer
+// moved.
+func message(key store.Key, expect, op store.Op, seq int64) store.Write {
+	at := start + turn.Time(seq)
+	return store.Write{
+		Key: key, Expect: expect, Op: op, At: at, Timer: at + 1500,
+		Record: turn.Record{
+			Schema: turn.Schema, Phase: turn.Collecting, Version: seq, Seq: seq, Pending: 1,
+			WaitingSince: at, WindowStart: at, QuietUntil: at + 1500, Due: at + 1500,
+		},
+		Append: []store.Entry{{
+			Seq: seq, Kind: store.Message, ID: fmt.Sprintf("m%d", seq), Status: turn.InputPending, At: at, Version: seq,
+			Body: store.Body{Text: "Hello, is anybody there? I have a question about my order.", Sender: store.Sender{ID: "u1", Name: "Ada"}},
+		}},
+	}
+}
+
+func mustCommit(t testing.TB, s *Store, write store.Write) store.Op {
+	t.Helper()
+	result, err := s.Commit(t.Context(), write)
+	if err != nil || result.Status != store.OK {
+		t.Fatalf("Commit %v: %v, %v", write.Key, result.Status, err)
+	}
+	return write.Op
+}
+
+func mustLoad(t testing.TB, s *Store, key store.Key) store.Snapshot {
+	t.Helper()
+	snapshot, err := s.Load(t.Context(), key)
+	if err != nil {
+		t.Fatalf("Load %v: %v", key, err)
+	}
+	return snapshot
+}
+
+func mustEntries(t testing.TB, s *Store, key store.Key, query store.EntryQuery) []store.Entry {
+	t.Helper()
+	entries, err := s.Entries(t.Context(), key, query)
+	if err != nil {
+		t.Fatalf("Entries %v: %v", key, err)
+	}
+	return entries
+}

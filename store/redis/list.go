@@ -1,0 +1,288 @@
+package redis
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/redis/rueidis"
+
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+// Bounds of a page.
+const (
+	defaultPage = 100
+	maxPage     = 1000
+)
+
+// shownPhases are the lists that a bot has in each shard.
+func shownPhases() []turn.Phase {
+	return []turn.Phase{turn.Idle, turn.Collecting, turn.Generating, turn.Sending, turn.Failed, turn.Paused}
+}
+
+// Load implements [store.Store].
+func (s *Store) Load(ctx context.Context, key store.Key) (store.Snapshot, error) {
+	ctx, end, err := s.begin(ctx)
+	if err != nil {
+		return store.Snapshot{}, s.failed(err, "load %v", key)
+	}
+	defer end()
+	snapshots, err := s.snapshots(ctx, []store.Key{key})
+	if err != nil {
+		return store.Snapshot{}, s.failed(err, "load %v", key)
+	}
+	return snapshots[0], nil
+}
+
+// snapshots reads records in one round trip. Those that are not there are zero.
+func (s *Store) snapshots(ctx context.Context, keys []store.Key) ([]store.Snapshot, error) {
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	var commands []rueidis.Completed
+	for _, key := range keys {
+		name := nameOf(key)
+		commands = append(commands, s.client.B().Hmget().Key(s.shards.of(name)+":record:"+name).
+			Field("op", "schema", "record").Build())
+	}
+	snapshots := make([]store.Snapshot, len(keys))
+	for i, result := range send(ctx, s.client, commands) {
+		fields, err := result.ToArray()
+		if err != nil {
+			return nil, err
+		}
+		var values [3]string
+		for j := range min(len(fields), len(values)) {
+			if values[j], err = fields[j].ToString(); err != nil && !isNothing(err) {
+				return nil, err
+			}
+		}
+		if snapshots[i], err = decodeSnapshot(keys[i], values[0], values[1], values[2]); err != nil {
+			return nil, err
+		}
+	}
+	return snapshots, nil
+}
+
+// decodeSnapshot refuses a record of a newer program before it tries to
+// understand it.
+func decodeSnapshot(key store.Key, op, schema, record string) (store.Snapshot, error) {
+	var snapshot store.Snapshot
+	if op == "" {
+		return snapshot, nil
+	}
+	version, err := strconv.Atoi(schema)
+	if err != nil || len(op) != len(snapshot.Op) {
+		return snapshot, fmt.Errorf("the record of %v is not what was written: schema %q, op %q", key, schema, op)
+	}
+	if err := store.CheckRecord(key, turn.Record{Schema: version}); err != nil {
+		return snapshot, err
+	}
+	if err := json.Unmarshal([]byte(record), &snapshot.Record); err != nil {
+		return store.Snapshot{}, fmt.Errorf("the record of %v is not what was written: %w", key, err)
+	}
+	copy(snapshot.Op[:], op)
+	return snapshot, nil
+}
+
+// List implements [store.Store]. It merges the lists of all shards, phases and
+// bots that the query selects: of one bot that is 6 for each shard, and of all
+// bots so many for each of them.
+func (s *Store) List(ctx context.Context, query store.ListQuery) (store.Page, error) {
+	ctx, end, err := s.begin(ctx)
+	if err != nil {
+		return store.Page{}, s.failed(err, "list")
+	}
+	defer end()
+	page, err := s.list(ctx, query)
+	if err != nil {
+		return store.Page{}, s.failed(err, "list")
+	}
+	return page, nil
+}
+
+func (s *Store) list(ctx context.Context, query store.ListQuery) (store.Page, error) {
+	after, err := parsePlace(query.Cursor)
+	if err != nil {
+		return store.Page{}, err
+	}
+	limit := bounded(query.Limit, defaultPage, maxPage)
+	calls, err := s.listCalls(ctx, query, after, limit+1) // one more tells whether there is a next page
+	if err != nil {
+		return store.Page{}, err
+	}
+	places, err := s.places(ctx, calls)
+	if err != nil {
+		return store.Page{}, err
+	}
+	var page store.Page
+	if len(places) > limit {
+		places = places[:limit]
+		page.Next = places[limit-1].String()
+	}
+	page.Items, err = s.items(ctx, places, query.Phase)
+	return page, err
+}
+
+// listCalls are the runs of list.lua for a page.
+func (s *Store) listCalls(ctx context.Context, query store.ListQuery, after *place, limit int) ([]call, error) {
+	phases := shownPhases()
+	if query.Phase != "" {
+		phases = []turn.Phase{query.Phase}
+	}
+	bots, err := s.bots(ctx, query.Bot)
+	if err != nil {
+		return nil, err
+	}
+	var calls []call
+	for root, names := range bots {
+		for _, bot := range names {
+			score, name := after.in(bot)
+			for _, phase := range phases {
+				calls = append(calls, call{root, []string{string(phase), bot, score, name, strconv.Itoa(limit)}})
+			}
+		}
+	}
+	return calls, nil
+}
+
+// bots returns the bots that are listed, by the root of each shard that has
+// conversations of theirs.
+func (s *Store) bots(ctx context.Context, one string) (map[string][]string, error) {
+	bots := make(map[string][]string)
+	roots := s.shards.roots()
+	if one != "" {
+		for _, root := range roots {
+			bots[root] = []string{one}
+		}
+		return bots, nil
+	}
+	var commands []rueidis.Completed
+	for _, root := range roots {
+		commands = append(commands, s.client.B().Hkeys().Key(root+":bots").Build())
+	}
+	for i, result := range send(ctx, s.client, commands) {
+		names, err := result.AsStrSlice()
+		if err != nil {
+			return nil, err
+		}
+		bots[roots[i]] = names
+	}
+	return bots, nil
+}
+
+// places reads lists and merges them, newest first.
+func (s *Store) places(ctx context.Context, calls []call) ([]place, error) {
+	var places []place
+	for _, result := range s.scripts.list.runAll(ctx, s.client, calls) {
+		texts, err := result.AsStrSlice()
+		if err != nil {
+			return nil, err
+		}
+		for pair := range slices.Chunk(texts, 2) {
+			p, err := listedPlace(pair)
+			if err != nil {
+				return nil, err
+			}
+			places = append(places, p)
+		}
+	}
+	slices.SortFunc(places, func(a, b place) int {
+		return cmp.Or(cmp.Compare(b.Active, a.Active), a.Key.Compare(b.Key))
+	})
+	// A conversation that changed its phase between two reads is in both lists.
+	return slices.CompactFunc(places, func(a, b place) bool { return a.Key == b.Key }), nil
+}
+
+// listedPlace reads a member of a list and its score.
+func listedPlace(pair []string) (p place, err error) {
+	if len(pair) != 2 {
+		return p, fmt.Errorf("the script answered %q", pair)
+	}
+	if p.Key, err = keyOf(pair[0]); err != nil {
+		return p, err
+	}
+	score, err := strconv.ParseFloat(pair[1], 64)
+	p.Active = -turn.Time(score)
+	return p, err
+}
+
+// items loads what is at places. What has left the list meanwhile is left out.
+func (s *Store) items(ctx context.Context, places []place, phase turn.Phase) ([]store.Item, error) {
+	keys := make([]store.Key, len(places))
+	for i, p := range places {
+		keys[i] = p.Key
+	}
+	snapshots, err := s.snapshots(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	var items []store.Item
+	for i, snapshot := range snapshots {
+		if snapshot.Op.IsZero() || phase != "" && snapshot.Record.Shown() != phase {
+			continue
+		}
+		items = append(items, store.Item{Key: keys[i], Snapshot: snapshot, Active: places[i].Active})
+	}
+	return items, nil
+}
+
+// place is where a page of a list ended.
+type place struct {
+	Active turn.Time
+	Key    store.Key
+}
+
+// in returns after which score and name the list of a bot goes on; nil is the
+// place before all.
+func (p *place) in(bot string) (score, name string) {
+	switch {
+	case p == nil:
+		return "-inf", ""
+	case bot < p.Key.Bot:
+		return decimal(-int64(p.Active)), "\xff" // after all of that time: names begin with a digit
+	case bot > p.Key.Bot:
+		return decimal(-int64(p.Active)), ""
+	}
+	return decimal(-int64(p.Active)), nameOf(p.Key)
+}
+
+// String is the place as a cursor.
+func (p place) String() string { return encodeCursor(p) }
+
+// parsePlace is the inverse of String; "" gives nil.
+func parsePlace(cursor string) (*place, error) {
+	if cursor == "" {
+		return nil, nil
+	}
+	p := new(place)
+	if err := decodeCursor(cursor, p); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+func encodeCursor(place any) string {
+	text, err := json.Marshal(place)
+	if err != nil {
+		panic(err) // strings and numbers always have a JSON form
+	}
+	return base64.RawURLEncoding.EncodeToString(text)
+}
+
+func decodeCursor(cursor string, place any) error {
+	text, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err == nil {
+		err = json.Unmarshal(text, place)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %q: %w", store.ErrCursor, cursor, err)
+	}
+	return nil
+}

@@ -1,0 +1,81 @@
+package redis
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+// Delete implements [store.Store].
+func (s *Store) Delete(ctx context.Context, key store.Key) error {
+	ctx, end, err := s.begin(ctx)
+	if err != nil {
+		return s.failed(err, "delete %v", key)
+	}
+	defer end()
+	name := nameOf(key)
+	err = s.scripts.remove.run(ctx, s.client, s.shards.of(name), name).Error()
+	if err != nil && !isNothing(err) { // the script returns nothing
+		return s.failed(err, "delete %v", key)
+	}
+	return nil
+}
+
+// expireStep bounds what Expire removes in one script, so that commits never
+// wait long for it.
+const expireStep = 100
+
+// Expire implements [store.Store]. It counts entries, ids and conversations
+// alike, and works in scripts of at most 100 of them.
+func (s *Store) Expire(ctx context.Context, entriesBefore, idsBefore turn.Time, limit int) (int, error) {
+	known := strconv.Itoa(turn.Schema)
+	steps := []struct {
+		script script
+		before turn.Time
+	}{
+		{s.scripts.expireEntries, entriesBefore},
+		{s.scripts.expireIDs, idsBefore},
+		{s.scripts.expireBare, idsBefore},
+	}
+	total := 0
+	for _, root := range s.shards.roots() {
+		for _, step := range steps {
+			removed, err := s.expireAll(ctx, step.script, root, limit-total, decimal(int64(step.before)), known)
+			total += removed
+			if err != nil {
+				return total, s.failed(err, "expire")
+			}
+		}
+	}
+	return total, nil
+}
+
+// expireAll runs a script until nothing is left for it, or limit is reached.
+func (s *Store) expireAll(ctx context.Context, expire script, root string, limit int, before, known string) (int, error) {
+	total := 0
+	for {
+		count := min(limit-total, expireStep)
+		removed, err := s.expire(ctx, expire, root, before, max(count, 0), known)
+		total += removed
+		if err != nil || removed < count || count <= 0 {
+			return total, err
+		}
+	}
+}
+
+// expire runs a script once, as a call of its own, since many of them may take
+// longer than one is allowed to.
+func (s *Store) expire(ctx context.Context, expire script, root, before string, limit int, known string) (int, error) {
+	ctx, end, err := s.begin(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer end()
+	if limit == 0 {
+		return 0, nil
+	}
+	removed, err := expire.run(ctx, s.client, root, before, strconv.Itoa(limit), known).AsInt64()
+	return int(removed), err
+}

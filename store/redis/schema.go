@@ -1,0 +1,42 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/redis/rueidis"
+
+	"github.com/onereply/onereply/store"
+)
+
+// schemaVersion is of the keys that doc.go lists.
+const schemaVersion = 1
+
+// settle fixes, or reads, the number of shards, and refuses what this program
+// must not write to.
+func settle(ctx context.Context, client rueidis.Client, create script, o Options) (shards, error) {
+	wanted := o.Shards
+	if wanted == 0 {
+		wanted = defaultShards
+	}
+	answer, err := create.run(ctx, client, o.Prefix+":meta",
+		strconv.Itoa(schemaVersion), strconv.Itoa(wanted)).AsStrSlice()
+	if err != nil {
+		return shards{}, err
+	}
+	if len(answer) != 2 {
+		return shards{}, fmt.Errorf("the key %s:meta is not what was written", o.Prefix)
+	}
+	schema, schemaErr := strconv.Atoi(answer[0])
+	count, countErr := strconv.Atoi(answer[1])
+	switch {
+	case schemaErr == nil && schema > schemaVersion:
+		return shards{}, fmt.Errorf("the keys have schema %d, this program knows %d: %w", schema, schemaVersion, store.ErrNewerSchema)
+	case schemaErr != nil, countErr != nil, schema < 1, count < 1, count > maxShards:
+		return shards{}, fmt.Errorf("the key %s:meta is not what was written: it holds schema %q, shards %q", o.Prefix, answer[0], answer[1])
+	case o.Shards != 0 && o.Shards != count:
+		return shards{}, fmt.Errorf("the conversations there are spread over %d shards, and that can't be changed: set shards to %d, or leave it out (it is %d)", count, count, o.Shards)
+	}
+	return shards{prefix: o.Prefix, count: count}, nil
+}

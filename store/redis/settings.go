@@ -1,0 +1,191 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/onereply/onereply/store"
+)
+
+// oldest is the first version of Redis that checks a script before it runs it.
+// Valkey reports the version of Redis that it is compatible with.
+const oldest = 7
+
+// unread stands for a setting that the server does not tell.
+const unread = ""
+
+// settings are those of a server that decide about acknowledged messages. Of
+// several servers they are the worst.
+type settings struct {
+	version    string
+	policy     string // maxmemory-policy
+	durability durability
+	replicated bool // there are replicas, which lag behind
+}
+
+// durability is what a server does before it answers a write. Less is worse.
+type durability int
+
+const (
+	volatile  durability = iota // nothing
+	snapshots                   // now and then, all of it
+	logged                      // a log that is written, and synced nobody told us when
+	whenever                    // a log that is synced when the system likes
+	everySecond
+	exceptRewrites // a log that is synced always, but not while it is rewritten
+	always
+)
+
+// readSettings asks every server.
+func readSettings(ctx context.Context, client rueidis.Client) (settings, error) {
+	var worst settings
+	first := true
+	for address, node := range client.Nodes() {
+		s, err := readNode(ctx, node)
+		if err != nil {
+			return settings{}, fmt.Errorf("%s: %w", address, err)
+		}
+		if first {
+			worst, first = s, false
+		}
+		worst = worst.and(s)
+	}
+	return worst, nil
+}
+
+// and is the worse of each.
+func (s settings) and(other settings) settings {
+	s.durability = min(s.durability, other.durability)
+	s.replicated = s.replicated || other.replicated
+	if other.evicts() || other.policy == unread {
+		s.policy = other.policy
+	}
+	if major(other.version) < major(s.version) {
+		s.version = other.version
+	}
+	return s
+}
+
+// readNode asks one server. Providers often forbid CONFIG, some forbid INFO;
+// what isn't told stays unread.
+func readNode(ctx context.Context, node rueidis.Client) (settings, error) {
+	info, err := readInfo(ctx, node)
+	if err != nil {
+		return settings{}, err
+	}
+	config, err := node.Do(ctx, node.B().ConfigGet().Parameter(
+		"appendonly", "appendfsync", "no-appendfsync-on-rewrite", "save", "maxmemory-policy").Build()).AsStrMap()
+	if err != nil && !isDenied(err) {
+		return settings{}, err
+	}
+	s := settings{
+		version:    info["redis_version"],
+		policy:     config["maxmemory-policy"],
+		durability: durabilityOf(config, info),
+		replicated: info["connected_slaves"] > "0" || info["role"] == "slave" || info["cluster_enabled"] == "1",
+	}
+	if s.policy == unread {
+		s.policy = info["maxmemory_policy"]
+	}
+	return s, nil
+}
+
+// isDenied reports whether a server knows or allows no such command, rather
+// than failed: each provider has words of its own for that.
+func isDenied(err error) bool {
+	text, ok := answered(err)
+	return ok && (!isRefusal(err) || strings.HasPrefix(text, "NOPERM"))
+}
+
+// readInfo reads the lines of INFO.
+func readInfo(ctx context.Context, node rueidis.Client) (map[string]string, error) {
+	text, err := node.Do(ctx, node.B().Info().Build()).ToString()
+	if err != nil && !isDenied(err) {
+		return nil, err
+	}
+	info := make(map[string]string)
+	for line := range strings.Lines(text) {
+		if name, value, found := strings.Cut(strings.TrimSpace(line), ":"); found {
+			info[name] = value
+		}
+	}
+	return info, nil
+}
+
+func durabilityOf(config, info map[string]string) durability {
+	hasLog := config["appendonly"] == "yes" || config["appendonly"] == unread && info["aof_enabled"] == "1"
+	switch {
+	case !hasLog && config["save"] != "":
+		return snapshots
+	case !hasLog:
+		return volatile
+	case config["appendfsync"] == "always" && config["no-appendfsync-on-rewrite"] != "no":
+		return exceptRewrites
+	case config["appendfsync"] == "always":
+		return always
+	case config["appendfsync"] == "everysec":
+		return everySecond
+	case config["appendfsync"] == "no":
+		return whenever
+	}
+	return logged
+}
+
+// notes say what becomes of acknowledged messages, and what to do.
+var notes = map[durability]string{
+	always:         "appendonly yes, appendfsync always: a commit is on the server's disk before it is answered",
+	exceptRewrites: "appendfsync always, but no-appendfsync-on-rewrite is not \"no\": while the log is rewritten, a loss of power loses acknowledged messages; set it to no",
+	everySecond:    "appendfsync everysec: a crash of Redis loses nothing, a loss of power up to about one second of acknowledged messages; set appendfsync always to lose none",
+	whenever:       "appendfsync no: a loss of power loses the acknowledged messages of about the last 30 seconds; set appendfsync always to lose none",
+	logged:         "the server keeps a log and does not tell when it syncs it (CONFIG GET is not allowed): ask whoever runs it; with appendfsync everysec a loss of power loses about one second of acknowledged messages",
+	snapshots:      "snapshots only: a restart of Redis loses all acknowledged messages since the last one; set appendonly yes and appendfsync always to lose none",
+	volatile:       "no persistence is known of: a restart of Redis loses everything; set appendonly yes and appendfsync always to lose nothing",
+}
+
+// evicts reports whether the server throws keys away. A policy of volatile-…
+// spares ours today, since they have no expiry; but whoever sets it treats the
+// server as a cache, and the next change may be to allkeys-….
+func (s settings) evicts() bool { return s.policy != unread && s.policy != "noeviction" }
+
+// check refuses a server that can't keep the promises.
+func (s settings) check(allowEviction bool) error {
+	if s.version != unread && major(s.version) < oldest {
+		return fmt.Errorf("this is Redis %s: version %d or later is needed, or Valkey", s.version, oldest)
+	}
+	if s.evicts() && !allowEviction {
+		return fmt.Errorf("maxmemory-policy is %s: the server may throw messages away that were acknowledged; "+
+			"set it to noeviction, or accept the loss with allow_eviction=true in the URL", s.policy)
+	}
+	return nil
+}
+
+func major(version string) int {
+	text, _, _ := strings.Cut(version, ".")
+	number, err := strconv.Atoi(text)
+	if err != nil {
+		return oldest // not a version: nothing speaks against it
+	}
+	return number
+}
+
+func (s settings) guarantees() store.Guarantees {
+	note := []string{notes[s.durability]}
+	if s.evicts() {
+		note = append(note, "maxmemory-policy "+s.policy+": when memory is full, acknowledged messages may be thrown away")
+	}
+	if s.policy == unread {
+		note = append(note, "maxmemory-policy can't be read: make sure that it is noeviction")
+	}
+	if s.replicated {
+		note = append(note, "replicas lag behind: a fail-over can lose the last acknowledged messages")
+	}
+	return store.Guarantees{
+		Name: "redis", Durable: s.durability == always && !s.evicts(), Clock: true, Resolution: time.Millisecond,
+		Note: strings.Join(note, "; "),
+	}
+}

@@ -1,0 +1,152 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+// Store is a [store.Store] on Redis or Valkey, a [store.Hinter] too. Make one
+// with [Open]. All methods may be called from many goroutines at once, and many
+// processes may use the same server.
+type Store struct {
+	client  rueidis.Client
+	shards  shards
+	scripts scripts
+	timeout time.Duration
+	promise store.Guarantees
+	hints   *hinter
+
+	calls  sync.RWMutex // held for reading during each call; Close waits for them
+	closed bool
+}
+
+var (
+	_ store.Store  = (*Store)(nil)
+	_ store.Hinter = (*Store)(nil)
+)
+
+// Open connects to the server at a URL:
+//
+//	redis://USER:PASSWORD@HOST:PORT/DATABASE   rediss:// with TLS
+//	valkey://…                                 valkeys:// the same
+//	redis://HOST:PORT?addr=HOST2:PORT2         more servers of a cluster, or sentinels
+//	redis://HOST:PORT?master_set=NAME          through sentinels
+//
+// Other settings of the URL are db, dial_timeout, skip_verify, client_name and
+// those of [Options], which win over o.
+//
+// It refuses a server older than Redis 7, one that may evict keys unless that
+// is allowed, a number of shards other than the one that is remembered, and,
+// with [store.ErrNewerSchema], keys of a newer program. What the server's
+// settings mean for acknowledged messages is in [Store.Guarantees].
+func Open(ctx context.Context, url string, o Options) (*Store, error) {
+	config, o, err := parseURL(url, o)
+	if err != nil {
+		return nil, fmt.Errorf("redis: %w", err)
+	}
+	s := &Store{timeout: o.Timeout, scripts: loadScripts()}
+	if err := s.open(ctx, config, o); err != nil {
+		return nil, s.failed(err, "open")
+	}
+	return s, nil
+}
+
+func (s *Store) open(ctx context.Context, config rueidis.ClientOption, o Options) error {
+	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
+	defer cancel()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	client, err := rueidis.NewClient(config)
+	if err != nil {
+		return err
+	}
+	if err := s.prepare(ctx, client, o); err != nil {
+		client.Close()
+		return err
+	}
+	s.client = client
+	s.hints = newHinter(client, o.Prefix+":hints", o.Timeout)
+	return nil
+}
+
+// prepare finds out about the server, and refuses it where it must.
+func (s *Store) prepare(ctx context.Context, client rueidis.Client, o Options) (err error) {
+	settings, err := readSettings(ctx, client)
+	if err != nil {
+		return err
+	}
+	if err := settings.check(o.AllowEviction); err != nil {
+		return err
+	}
+	s.promise = settings.guarantees()
+	s.shards, err = settle(ctx, client, s.scripts.create, o)
+	return err
+}
+
+// begin starts a call, unless there is a reason not to. It bounds the call's
+// time, and holds off Close until the returned function is called.
+func (s *Store) begin(ctx context.Context) (context.Context, context.CancelFunc, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	s.calls.RLock()
+	if s.closed {
+		s.calls.RUnlock()
+		return nil, nil, store.ErrClosed
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	return ctx, func() {
+		cancel()
+		s.calls.RUnlock()
+	}, nil
+}
+
+// Now implements [store.Store]. It is the clock of the server, on a cluster of
+// the one that has the first shard.
+func (s *Store) Now(ctx context.Context) (turn.Time, error) {
+	ctx, end, err := s.begin(ctx)
+	if err != nil {
+		return 0, s.failed(err, "read the clock")
+	}
+	defer end()
+	text, err := s.scripts.clock.run(ctx, s.client, s.shards.root(0)).ToString()
+	if err != nil {
+		return 0, s.failed(err, "read the clock")
+	}
+	now, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0, s.failed(err, "read the clock")
+	}
+	return turn.Time(now), nil
+}
+
+// Guarantees implements [store.Store]. They are what the server's settings were
+// when it was opened.
+func (s *Store) Guarantees() store.Guarantees { return s.promise }
+
+// Close implements [store.Store]. Calls that were begun are finished; each has
+// its own time-out.
+func (s *Store) Close() error {
+	s.calls.Lock()
+	defer s.calls.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	s.hints.close()
+	s.client.Close()
+	return nil
+}
+
+// isNothing reports whether a result says that there is no such key or field.
+func isNothing(err error) bool { return errors.Is(err, rueidis.Nil) }

@@ -1,0 +1,97 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+// swept is where a page of a sweep ended.
+type swept struct {
+	Shard int
+	After []byte // a name, which need not be UTF-8 text
+}
+
+// Sweep implements [store.Store]. It goes by shard, then by name.
+func (s *Store) Sweep(ctx context.Context, cursor string, limit int) ([]store.Found, string, error) {
+	ctx, end, err := s.begin(ctx)
+	if err != nil {
+		return nil, "", s.failed(err, "sweep")
+	}
+	defer end()
+	var from swept
+	if cursor != "" {
+		if err := decodeCursor(cursor, &from); err != nil {
+			return nil, "", s.failed(err, "sweep")
+		}
+	}
+	if from.Shard < 0 || from.Shard >= s.shards.count {
+		return nil, "", s.failed(fmt.Errorf("%w: %q", store.ErrCursor, cursor), "sweep")
+	}
+	found, next, err := s.sweep(ctx, from, bounded(limit, defaultPage, maxPage))
+	if err != nil {
+		return nil, "", s.failed(err, "sweep")
+	}
+	return found, next, nil
+}
+
+func (s *Store) sweep(ctx context.Context, from swept, limit int) (found []store.Found, next string, err error) {
+	for from.Shard < s.shards.count {
+		left := limit - len(found)
+		part, err := s.sweepShard(ctx, from, left)
+		if err != nil {
+			return nil, "", err
+		}
+		found = append(found, part...)
+		if len(part) == left {
+			from.After = []byte(nameOf(part[left-1].Key))
+			return found, encodeCursor(from), nil
+		}
+		from = swept{Shard: from.Shard + 1}
+	}
+	return found, "", nil
+}
+
+// foundFields is how many values sweep.lua gives for each conversation.
+const foundFields = 5
+
+func (s *Store) sweepShard(ctx context.Context, from swept, limit int) ([]store.Found, error) {
+	values, err := s.scripts.sweep.run(ctx, s.client, s.shards.root(from.Shard),
+		string(from.After), strconv.Itoa(limit)).AsStrSlice()
+	if err != nil {
+		return nil, err
+	}
+	var found []store.Found
+	for fields := range slices.Chunk(values, foundFields) {
+		f, err := decodeFound(fields)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, f)
+	}
+	return found, nil
+}
+
+func decodeFound(fields []string) (f store.Found, err error) {
+	if len(fields) != foundFields {
+		return f, fmt.Errorf("the script answered %q", fields)
+	}
+	if f.Key, err = keyOf(fields[0]); err != nil {
+		return f, err
+	}
+	if f.Snapshot, err = decodeSnapshot(f.Key, fields[1], fields[2], fields[3]); err != nil {
+		return f, err
+	}
+	if fields[4] != "" {
+		at, err := strconv.ParseFloat(fields[4], 64)
+		if err != nil {
+			return f, err
+		}
+		f.Timer = turn.Time(at)
+	}
+	return f, nil
+}
