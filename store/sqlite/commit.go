@@ -72,13 +72,20 @@ func encode(write store.Write) (*pending, error) {
 	return p, p.toJSON()
 }
 
-// usualJSON holds the JSON of most writes.
-const usualJSON = 1024
+// What the JSON of most records, and of most bodies beside their text, fits into.
+const (
+	usualRecord = 320
+	usualBody   = 128
+)
 
 // toJSON makes one text of the record and all bodies, and cuts it: one
 // allocation instead of one for each.
 func (p *pending) toJSON() (err error) {
-	text := storejson.AppendRecord(make([]byte, 0, usualJSON), &p.Record)
+	size := usualRecord
+	for i := range p.Append {
+		size += usualBody + len(p.Append[i].Text)
+	}
+	text := storejson.AppendRecord(make([]byte, 0, size), &p.Record)
 	ends := make([]int, 1, 4)
 	ends[0] = len(text)
 	for _, entries := range [][]store.Entry{p.Append, p.Change} {
