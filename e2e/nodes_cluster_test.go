@@ -1,10 +1,14 @@
 package e2e
 
 import (
+	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"os"
+	"os/exec"
 	"slices"
 	"strconv"
 	"sync"
@@ -13,6 +17,9 @@ import (
 	"time"
 
 	"github.com/onereply/onereply/internal/testservers"
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/store/postgres"
+	"github.com/onereply/onereply/store/redis"
 )
 
 // engine is a store that several nodes share, as a process that can go away.
@@ -23,19 +30,40 @@ type engine struct {
 	crash   func(testing.TB)
 	stop    func(testing.TB)
 	restart func(testing.TB)
+	empty   func() *url.URL // one more store there that nobody has used
+	open    func(context.Context, string) (store.Store, error)
 }
 
 // engines start the stores of several nodes. Both keep on disk what they
 // acknowledge.
-var engines = map[string]func(testing.TB) engine{
-	"postgres": func(t testing.TB) engine {
-		server := testservers.NewPostgres(t)
-		return engine{"postgres", parsed(t, server.URL(t)), "commit_v1", server.Kill, server.Stop, server.Start}
-	},
-	"redis": func(t testing.TB) engine {
-		server := testservers.NewRedis(t, "--appendonly", "yes", "--appendfsync", "always")
-		return engine{"redis", parsed(t, server.URL()), `"schema":`, server.Kill, server.Stop, server.Start}
-	},
+var engines = map[string]func(testing.TB) engine{"postgres": newPostgres, "redis": newRedis}
+
+func newPostgres(t testing.TB) engine {
+	server := testservers.NewPostgres(t)
+	empty := func() *url.URL { return parsed(t, server.URL(t)) }
+	return engine{
+		kind: "postgres", url: empty(), commit: "commit_v1", empty: empty,
+		crash: server.Kill, stop: server.Stop, restart: server.Start,
+		open: func(ctx context.Context, url string) (store.Store, error) {
+			return postgres.Open(ctx, url, postgres.Options{})
+		},
+	}
+}
+
+func newRedis(t testing.TB) engine {
+	server := testservers.NewRedis(t, "--appendonly", "yes", "--appendfsync", "always")
+	count := 0
+	empty := func() *url.URL {
+		count++
+		return parsed(t, fmt.Sprintf("%s?prefix=empty%d", server.URL(), count))
+	}
+	return engine{
+		kind: "redis", url: empty(), commit: `"schema":`, empty: empty,
+		crash: server.Kill, stop: server.Stop, restart: server.Start,
+		open: func(ctx context.Context, url string) (store.Store, error) {
+			return redis.Open(ctx, url, redis.Options{})
+		},
+	}
 }
 
 func parsed(t testing.TB, address string) *url.URL {
@@ -61,6 +89,8 @@ type member struct {
 	wire      *wire
 	arguments []string
 	life      string
+	program   string   // "": that of all tests
+	env       []string // of every life
 }
 
 // cluster is some nodes on one store.
@@ -81,12 +111,18 @@ func newCluster(t testing.TB, e engine, size int, yaml string) *cluster {
 	t.Helper()
 	c := &cluster{t: t, engine: e, listening: map[*member]*url.URL{}}
 	for range size {
-		m := &member{wire: newWire(t, e.url.Host, e.commit)}
-		m.arguments = onStore(t, *e.url, m.wire.address(), yaml)
-		c.members = append(c.members, m)
-		c.start(m)
+		c.start(c.join(yaml))
 	}
 	return c
+}
+
+// join makes a place for a node.
+func (c *cluster) join(yaml string) *member {
+	c.t.Helper()
+	m := &member{wire: newWire(c.t, c.engine.url.Host, c.engine.commit)}
+	m.arguments = onStore(c.t, *c.engine.url, m.wire.address(), yaml)
+	c.members = append(c.members, m)
+	return m
 }
 
 // onStore are the arguments that serve a configuration from a store, reached at
@@ -99,12 +135,37 @@ func onStore(t testing.TB, store url.URL, address, yaml string) []string {
 	return arguments
 }
 
+// launchAs is launch with another build of the program.
+func launchAs(t testing.TB, path string, env []string, args ...string) *node {
+	t.Helper()
+	if path == "" {
+		return launch(t, env, args...)
+	}
+	n := &node{
+		command: exec.Command(path, args...), log: &logKeeper{}, output: &logKeeper{},
+		listening: make(chan string, 1), ended: make(chan struct{}),
+	}
+	n.command.Env = append(os.Environ(), env...)
+	n.command.Stderr = n.log
+	stdout, err := n.command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := n.command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(n.kill)
+	go n.follow(stdout)
+	return n
+}
+
 // start begins another life.
 func (c *cluster) start(m *member) {
 	c.t.Helper()
 	c.lives++
 	m.life = strconv.Itoa(c.lives)
-	m.node = start(c.t, []string{"LIFE=" + m.life}, m.arguments...)
+	m.node = launchAs(c.t, m.program, append(m.env, "LIFE="+m.life), m.arguments...)
+	m.await(c.t)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.listening[m] = parsed(c.t, m.url)
@@ -160,7 +221,7 @@ func (c *cluster) note(life string, stopped bool) (end func()) {
 
 // troubled reports whether a life had trouble in the time between.
 func (c *cluster) troubled(life string, from, to time.Time) bool {
-	return c.had(life, from, to, func(trouble) bool { return true })
+	return c.had(life, from, to, anything)
 }
 
 // stopped reports whether a life's process stood still in the time between.
@@ -168,11 +229,14 @@ func (c *cluster) stopped(life string, from, to time.Time) bool {
 	return c.had(life, from, to, func(t trouble) bool { return t.stopped })
 }
 
+func anything(trouble) bool { return true }
+
+// had reports whether there was such trouble with a life, or with any.
 func (c *cluster) had(life string, from, to time.Time, counts func(trouble) bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.ContainsFunc(c.troubles, func(t trouble) bool {
-		return (t.life == "" || t.life == life) && t.from.Before(to) && t.to.After(from) && counts(t)
+		return (life == "" || t.life == "" || t.life == life) && t.from.Before(to) && t.to.After(from) && counts(t)
 	})
 }
 

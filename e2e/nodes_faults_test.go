@@ -204,9 +204,9 @@ func TestSeveralNodes(t *testing.T) {
 		w.receiver.calm.Store(true)
 		writing.Wait()
 		last := c.members[0].node
-		w.settle(t, last)
+		w.rest(t, last)
 		w.read(t, last)
-		history.judge(t, last.url)
+		history.judge(t, last.url, func(from, to time.Time) bool { return c.had("", from, to, anything) })
 		c.judge(t, w.people, w.model, witness)
 		t.Logf("played: %v", chaos.hits)
 		for _, name := range append(names(nodeFaults), itself.String(), theAnswerTo.String()) {
@@ -240,6 +240,26 @@ func oftenLong(usual func() time.Duration, random *rand.Rand) func() time.Durati
 		}
 		return usual()
 	}
+}
+
+// asIfNew is what a node answers to a repeat whose write had an unknown outcome:
+// it can't tell the message of another node from its own.
+const asIfNew = "Duplicate:false Outcome:queued}"
+
+// rest waits until everything is answered.
+func (w *world) rest(t *testing.T, n *node) {
+	t.Helper()
+	doubtful := 0
+	for _, p := range w.people {
+		switch {
+		case strings.HasPrefix(p.problem, "a repeat of") && strings.HasSuffix(p.problem, asIfNew):
+			doubtful++
+		case p.problem != "":
+			t.Error(p.problem)
+		}
+		w.caller.rests(t, n.url, p.bot, p.conversation)
+	}
+	t.Logf("%d repeats were answered as if they were new, after a commit without an answer", doubtful)
 }
 
 // read compares what the witnesses of each conversation say.

@@ -32,6 +32,7 @@ type response struct {
 	duplicate bool
 	version   int64
 	messages  string // of a transcript: ids in order
+	doubtful  bool   // something was wrong with the store or the network meanwhile
 }
 
 // apiModel is the promise: a message is accepted once; whoever looks after that,
@@ -53,6 +54,7 @@ var apiModel = porcupine.Model{
 // acknowledgement may be newer than the message's own: a node that had to ask
 // the store what became of its write answers with what it found. That of a
 // duplicate may be older than the conversation's: nodes remember what they wrote.
+// A repeat whose write got no answer may be answered as if it was new (asIfNew).
 func step(count int, asked request, got response) (bool, int) {
 	next := count+1 == asked.place
 	switch {
@@ -66,6 +68,8 @@ func step(count int, asked request, got response) (bool, int) {
 		return asked.place <= count, count
 	case got.duplicate:
 		return asked.place > 0 && asked.place <= int(got.version) && int(got.version) <= count, count
+	case got.doubtful && asked.place > 0 && asked.place <= count:
+		return int(got.version) >= asked.place, count
 	default:
 		return next && int(got.version) >= asked.place, count + 1
 	}
@@ -75,6 +79,11 @@ func step(count int, asked request, got response) (bool, int) {
 // transcripts that were no beginning of that.
 func placed(all []porcupine.Operation, ends map[string][]string) ([]porcupine.Operation, error) {
 	var found []porcupine.Operation
+	for conversation, end := range ends {
+		if twice := slices.Sorted(slices.Values(end)); len(slices.Compact(twice)) < len(end) {
+			return nil, fmt.Errorf("%s holds a message twice: %q", conversation, end)
+		}
+	}
 	for _, o := range all {
 		asked, got := o.Input.(request), o.Output.(response)
 		end := ends[asked.conversation]
@@ -207,14 +216,14 @@ func (h *historian) read(conversation string) {
 // historians are some at once.
 type historians struct {
 	all     []*historian
+	began   time.Time
 	working sync.WaitGroup
 }
 
 func record(ctx context.Context, c *caller, url, bot string, seed uint64) *historians {
-	h := &historians{}
-	began := time.Now()
+	h := &historians{began: time.Now()}
 	for i := range 4 {
-		one := &historian{caller: c, url: url, bot: bot, began: began, number: i, random: rand.New(rand.NewPCG(seed, 100+uint64(i)))}
+		one := &historian{caller: c, url: url, bot: bot, began: h.began, number: i, random: rand.New(rand.NewPCG(seed, 100+uint64(i)))}
 		h.all = append(h.all, one)
 		h.working.Go(func() { one.works(ctx) })
 	}
@@ -222,7 +231,7 @@ func record(ctx context.Context, c *caller, url, bot string, seed uint64) *histo
 }
 
 // judge waits for them, and looks for an order that explains what they saw.
-func (h *historians) judge(t testing.TB, last string) {
+func (h *historians) judge(t testing.TB, last string, troubled func(from, to time.Time) bool) {
 	t.Helper()
 	h.working.Wait()
 	var all []porcupine.Operation
@@ -230,7 +239,12 @@ func (h *historians) judge(t testing.TB, last string) {
 		all = append(all, one.done...)
 	}
 	ends, unknown := map[string][]string{}, 0
-	for _, o := range all {
+	for i, o := range all {
+		got := o.Output.(response)
+		if !got.unknown {
+			got.doubtful = troubled(h.began.Add(time.Duration(o.Call)), h.began.Add(time.Duration(o.Return)))
+			all[i].Output = got
+		}
 		name := o.Input.(request).conversation
 		if _, known := ends[name]; !known {
 			ends[name] = h.end(t, last, name)
@@ -295,6 +309,7 @@ func TestTheHistoryNoticesFaults(t *testing.T) {
 		"duplicate of the future":  {[]operation{at(1, 2, one, response{duplicate: true, version: 1}), at(3, 4, one, response{version: 1})}, "one", false},
 		"another order":            {[]operation{first, second}, "two one", false},
 		"an order that changed":    {[]operation{first, second, at(5, 6, read, response{messages: "two one"})}, "one two", false},
+		"as if it was new":         {[]operation{first, at(3, 4, one, response{version: 1, doubtful: true})}, "one", true},
 		"a number too small":       {[]operation{first, at(3, 4, two, response{version: 1})}, "one two", false},
 		"a number of the future":   {[]operation{first, at(3, 4, one, response{duplicate: true, version: 2}), at(5, 6, two, response{version: 2})}, "one two", false},
 	}

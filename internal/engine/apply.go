@@ -12,11 +12,13 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// Outcomes and reasons that only the engine gives.
+// Duplicate is the outcome of a message whose id was claimed before.
+const Duplicate turn.Outcome = "duplicate"
+
+// Reasons that only the engine gives.
 const (
-	Duplicate  turn.Outcome = "duplicate"
-	Unchanged               = "unchanged"   // the edit changes nothing
-	OwnMessage              = "own_message" // it is about a reply of ours
+	Unchanged  = "unchanged"   // the edit changes nothing
+	OwnMessage = "own_message" // it is about a reply of ours
 )
 
 // one puts a request through the core, on top of those before it in the batch.

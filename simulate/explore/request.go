@@ -47,9 +47,6 @@ var kindNames = [...]string{
 
 func (k kind) String() string { return kindNames[k] }
 
-// fromClient reports whether somebody outside waits for the answer.
-func (k kind) fromClient() bool { return k <= human }
-
 // request is what a worker applies to the conversation, as often as it takes.
 type request struct {
 	kind     kind

@@ -1,0 +1,253 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+// stretch is how much longer than promised something may take on a machine that
+// does much else. What it took is printed.
+const stretch = 2
+
+// promised compares how long something took with the promise.
+func promised(t testing.TB, what string, took, promise time.Duration) {
+	t.Helper()
+	t.Logf("%s: %v, %.2f of the promised %v", what, took.Round(time.Millisecond), took.Seconds()/promise.Seconds(), promise)
+	if took > stretch*promise {
+		t.Errorf("%s took %v, promised are %v", what, took, promise)
+	}
+}
+
+// team is a cluster with a model that thinks without end until it is calm, and
+// a receiver that takes all.
+type team struct {
+	*cluster
+	model    *model
+	receiver *receiver
+	caller   *caller
+}
+
+// teamConfig is one bot.
+func teamConfig(model, receiver string, lease time.Duration) string {
+	return fmt.Sprintf(`
+drain: 300ms
+bots:
+  support:
+    debounce: 50ms
+    lease: %v
+    on_new_input: interrupt
+    responder: {kind: openai, base_url: "%s", model: echo, attempts: 100, timeout: 1h, idle_timeout: 1h, headers: {X-Life: "${LIFE}"}}
+    delivery: {kind: webhook, url: "%s", secret: %s}
+`, lease, model, receiver, signingSecret)
+}
+
+func newTeam(t *testing.T, e engine, size int, lease time.Duration) *team {
+	t.Helper()
+	nobody := func(moment) {}
+	team := &team{
+		model:    newModel(t, func() time.Duration { return time.Hour }, nobody),
+		receiver: newReceiver(t, takesAll, nobody),
+		caller:   newCaller(t),
+	}
+	team.cluster = newCluster(t, e, size, teamConfig(team.model.server.URL, team.receiver.server.URL, lease))
+	return team
+}
+
+// begins lets a conversation begin, and returns who generates, and somebody else.
+func (c *team) begins(conversation string) (holder, other *member) {
+	c.t.Helper()
+	c.model.calm.Store(false)
+	c.caller.mustSay(c.t, c.members[0].url, "support", conversation, "m1", "[m1] hello")
+	call := c.call(conversation, 1)
+	for _, m := range c.members {
+		if m.life == call.life {
+			holder = m
+		} else {
+			other = m
+		}
+	}
+	if holder == nil || other == nil {
+		c.t.Fatalf("life %s asked the model", call.life)
+	}
+	return holder, other
+}
+
+// call waits for the n-th call of the model.
+func (c *team) call(conversation string, n int) modelCall {
+	c.t.Helper()
+	eventually(c.t, fmt.Sprintf("call %d for %s", n, conversation), func() bool {
+		return len(c.model.of("support", conversation)) >= n
+	})
+	return c.model.of("support", conversation)[n-1]
+}
+
+// answers waits for rest, and checks what the person saw.
+func (c *team) answers(at *member, conversation string, want ...string) {
+	c.t.Helper()
+	c.caller.rests(c.t, at.url, "support", conversation)
+	var got []string
+	for _, a := range c.receiver.of("support", conversation) {
+		got = append(got, fmt.Sprint(a.covers))
+	}
+	if !slices.Equal(got, want) {
+		c.t.Errorf("%s: the person saw replies to %v, want %v", conversation, got, want)
+	}
+}
+
+// TestTakeOverAfterKill: the turn of a node that is killed while the model
+// writes is taken over within a lease and a second.
+func TestTakeOverAfterKill(t *testing.T) {
+	const lease = 2 * time.Second
+	onEachEngine(t, func(t *testing.T, e engine) {
+		c := newTeam(t, e, 2, lease)
+		for i := range 3 {
+			conversation := fmt.Sprintf("c%d", i)
+			holder, other := c.begins(conversation)
+			wait(t.Context(), time.Duration(i)*lease/3) // between two renewals
+			c.model.calm.Store(true)
+			killed := time.Now()
+			c.kills(holder)
+			promised(t, "take-over after kill -9", c.call(conversation, 2).began.Sub(killed), lease+time.Second)
+			c.answers(other, conversation, "[m1]")
+			c.start(holder)
+		}
+	})
+}
+
+// TestHandOverAfterTerm: a node that is told to end gives its turn to another
+// at once, long before its lease ends.
+func TestHandOverAfterTerm(t *testing.T) {
+	const lease = 30 * time.Second
+	onEachEngine(t, func(t *testing.T, e engine) {
+		c := newTeam(t, e, 2, lease)
+		holder, other := c.begins("c")
+		c.model.calm.Store(true)
+		told := time.Now()
+		c.leave(holder)
+		holder.signal(t, syscall.SIGTERM)
+		promised(t, "hand-over after SIGTERM, drain included", c.call("c", 2).began.Sub(told), 300*time.Millisecond+time.Second)
+		holder.exits(t, 0)
+		c.answers(other, "c", "[m1]")
+	})
+}
+
+// TestInterruptAcrossNodes: a message that one node accepts ends the call of
+// another, long before that renews its lease.
+func TestInterruptAcrossNodes(t *testing.T) {
+	const lease = 30 * time.Second
+	onEachEngine(t, func(t *testing.T, e engine) {
+		c := newTeam(t, e, 2, lease)
+		var took []time.Duration
+		for i := range 7 {
+			conversation := fmt.Sprintf("c%d", i)
+			_, other := c.begins(conversation)
+			c.model.calm.Store(true)
+			said := time.Now()
+			c.caller.mustSay(t, other.url, "support", conversation, "m2", "[m2] wait")
+			eventually(t, "the call is cut off", func() bool { return !c.call(conversation, 1).ended.IsZero() })
+			took = append(took, c.call(conversation, 1).ended.Sub(said))
+			c.answers(other, conversation, "[m1 m2]")
+		}
+		slices.Sort(took)
+		t.Logf("from a message to the end of the call that it interrupts: %v", took)
+		promised(t, "the median", took[len(took)/2], 200*time.Millisecond)
+		if slowest := took[len(took)-1]; slowest > lease/6 {
+			t.Errorf("once it took %v: that was no hint but the renewal", slowest)
+		}
+	})
+}
+
+// TestNodesOnAnEmptyStore: nodes that start at the same moment on a store that
+// holds nothing all come up, and work together.
+func TestNodesOnAnEmptyStore(t *testing.T) {
+	const rounds, size = 3, 3
+	onEachEngine(t, func(t *testing.T, e engine) {
+		nobody := func(moment) {}
+		model := newModel(t, func() time.Duration { return 10 * time.Millisecond }, nobody)
+		receiver := newReceiver(t, takesAll, nobody)
+		caller := newCaller(t)
+		yaml := teamConfig(model.server.URL, receiver.server.URL, 2*time.Second)
+		for round := range rounds {
+			empty := e.empty()
+			var nodes []*node
+			for range size {
+				nodes = append(nodes, launch(t, []string{"LIFE=1"}, onStore(t, *empty, empty.Host, yaml)...))
+			}
+			conversation := fmt.Sprintf("c%d", round)
+			for i, n := range nodes {
+				n.await(t)
+				caller.mustSay(t, n.url, "support", conversation, fmt.Sprintf("m%d", i), fmt.Sprintf("[m%d] hello", i))
+			}
+			for _, n := range nodes {
+				caller.rests(t, n.url, "support", conversation)
+				if got := caller.look(n.url, "support", conversation).Version; got != size {
+					t.Errorf("a node knows of %d messages, want %d", got, size)
+				}
+				n.stops(t)
+			}
+		}
+	})
+}
+
+// TestRecordOfANewerProgram: a node refuses a conversation that a newer one has
+// written, leaves it as it is, and serves all others meanwhile.
+func TestRecordOfANewerProgram(t *testing.T) {
+	onEachEngine(t, func(t *testing.T, e engine) {
+		c := newTeam(t, e, 1, 2*time.Second)
+		c.model.calm.Store(true)
+		kept, err := e.open(t.Context(), e.url.String())
+		kept = opened(t, kept, err)
+		newer := newerWrite(t, kept)
+		result, err := kept.Commit(t.Context(), newer)
+		if err != nil || result.Status != store.OK {
+			t.Fatalf("%v, %v", result, err)
+		}
+		node := c.members[0]
+		there := path(node.url, "support", "newer")
+		for _, r := range []struct{ method, path, body string }{
+			{http.MethodPost, "/messages", `{"id":"m1","text":"hello"}`},
+			{http.MethodGet, "", ""},
+			{http.MethodPost, "/pause", ""},
+		} {
+			if got := c.caller.do(r.method, there+r.path, r.body); got.status < 500 {
+				t.Errorf("%s %s: got %v, want a refusal", r.method, r.path, got)
+			} else {
+				t.Logf("%s %s: %v", r.method, r.path, got)
+			}
+		}
+		for i := range 5 { // the timer of the newer one is due all the while
+			conversation := fmt.Sprintf("c%d", i)
+			c.caller.mustSay(t, node.url, "support", conversation, "m1", "[m1] hello")
+			c.answers(node, conversation, "[m1]")
+			wait(t.Context(), 300*time.Millisecond)
+		}
+		t.Logf("%d lines of the log say why", len(node.log.lines("newer version")))
+		again := newer
+		again.Expect, again.Op = newer.Op, store.Op{2}
+		if result, err := kept.Commit(t.Context(), again); err != nil || result.Status != store.OK {
+			t.Errorf("the record was rewritten: %v, %v", result, err)
+		}
+		node.stops(t)
+	})
+}
+
+// newerWrite is a conversation that is due.
+func newerWrite(t *testing.T, kept store.Store) store.Write {
+	t.Helper()
+	now, err := kept.Now(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	record := turn.Record{Schema: turn.Schema + 1, Phase: turn.Collecting, Version: 1, Pending: 1, Seq: 1, Due: now}
+	return store.Write{
+		Key: store.Key{Bot: "support", Conversation: "newer"}, Op: store.Op{1}, Record: record, Timer: now, At: now,
+		Append: []store.Entry{{Seq: 1, Kind: store.Message, ID: "m0", Status: turn.InputPending, At: now, Version: 1}},
+	}
+}
