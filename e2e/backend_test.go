@@ -41,7 +41,7 @@ type object = map[string]any
 
 type conversation struct {
 	name              string
-	version int64
+	version           int64
 	entries           []object
 	events            []object
 	changed           chan struct{} // closed at each new event

@@ -230,7 +230,7 @@ func TestRecordOfANewerProgram(t *testing.T) {
 		}
 		t.Logf("%d lines of the log say why", len(node.log.lines("newer version")))
 		again := newer
-		again.Expect, again.Op = newer.Op, store.Op{2}
+		again.Expect, again.Op, again.Append = newer.Op, store.Op{2}, nil
 		if result, err := kept.Commit(t.Context(), again); err != nil || result.Status != store.OK {
 			t.Errorf("the record was rewritten: %v, %v", result, err)
 		}
