@@ -156,8 +156,9 @@ func (a *App) commit(write *store.Write) {
 }
 
 func (a *App) committed(write *store.Write, result store.Result, err error) {
+	a.health.wrote(err)
 	if err != nil {
-		a.logOf(write.Key).Error("a write failed", "turn", write.Record.Turn, "token", write.Record.Token, "not_applied", errors.Is(err, store.ErrNotApplied), "err", err)
+		a.health.log(a.logOf(write.Key), "a write failed", "turn", write.Record.Turn, "token", write.Record.Token, "not_applied", errors.Is(err, store.ErrNotApplied), "err", err)
 	}
 	a.do(func(now turn.Time) { a.node.Committed(now, write.Key, result, err) })
 }

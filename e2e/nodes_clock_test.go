@@ -34,7 +34,11 @@ var wallClockError = func() int64 {
 // behind by an hour.
 var buildWrongClock = sync.OnceValues(func() (string, error) {
 	const reads = "sec, nsec, mono := runtimeNow()"
-	folder := filepath.Join(runtime.GOROOT(), "src", "time")
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return "", fmt.Errorf("go env GOROOT: %w", err)
+	}
+	folder := filepath.Join(strings.TrimSpace(string(root)), "src", "time")
 	source, err := os.ReadFile(filepath.Join(folder, "time.go"))
 	if err != nil {
 		return "", err

@@ -170,7 +170,7 @@ func (d *day) waiting(ctx context.Context) (bool, error) {
 func (d *day) report(t *tally) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	group := counted(people, "person")
+	group := fmt.Sprintf("%d people", people)
 	stats := d.node.Stats()
 	t.add(group, "messages", "", float64(len(d.accepted)))
 	t.add(group, "replies", "", float64(stats.Turns["sent"]))

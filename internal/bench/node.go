@@ -62,5 +62,5 @@ func listening() onereply.Bot {
 // text is what people write in all loads.
 const text = "Hello, where is my order 4711? It should have come on Monday."
 
-// writer is who writes in all loads.
+// person is who writes in all loads.
 func person() onereply.Person { return onereply.Person{ID: "u1", Name: "Ann"} }

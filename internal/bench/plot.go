@@ -29,6 +29,7 @@ func (r Report) SVG(w io.Writer) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="12">`+"\n",
 		panelWidth, panelHeight*len(all))
+	text.WriteString(`<rect width="100%" height="100%" fill="#fff"/>` + "\n")
 	for i, s := range all {
 		s.draw(&text, i*panelHeight)
 	}

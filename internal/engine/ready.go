@@ -1,6 +1,11 @@
 package engine
 
-import "slices"
+import (
+	"container/heap"
+	"slices"
+
+	"github.com/onereply/onereply/turn"
+)
 
 // ready is who waits for a generation, and how many run. Bots take turns, and
 // within a bot whoever was due first goes first. Each bot has a share that no
@@ -12,12 +17,40 @@ type ready struct {
 	used  int
 	names []string // in the order in which they are served
 	next  int
+	count uint64 // of those that ever waited
 	bots  map[string]*share
 }
 
 type share struct {
 	used    int
-	waiting []*conversation
+	waiting queue
+}
+
+// queue is a heap of those who wait, by when they were due, then by when they
+// came.
+type queue []waiter
+
+type waiter struct {
+	due   turn.Time
+	place uint64
+	*conversation
+}
+
+func (q queue) Len() int { return len(q) }
+func (q queue) Less(i, j int) bool {
+	if q[i].due != q[j].due {
+		return q[i].due < q[j].due
+	}
+	return q[i].place < q[j].place
+}
+func (q queue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+func (q *queue) Push(x any)   { *q = append(*q, x.(waiter)) }
+func (q *queue) Pop() any {
+	old := *q
+	last := old[len(old)-1]
+	old[len(old)-1] = waiter{}
+	*q = old[:len(old)-1]
+	return last
 }
 
 func newReady(names []string, limit int) ready {
@@ -30,9 +63,9 @@ func newReady(names []string, limit int) ready {
 	return r
 }
 
-func (r *ready) push(c *conversation) {
-	b := r.bots[c.key.Bot]
-	b.waiting = append(b.waiting, c)
+func (r *ready) push(c *conversation, due turn.Time) {
+	r.count++
+	heap.Push(&r.bots[c.key.Bot].waiting, waiter{due: due, place: r.count, conversation: c})
 }
 
 // pop gives the next conversation that may generate, and counts it as running.
@@ -41,12 +74,9 @@ func (r *ready) pop() *conversation {
 		b := r.bots[r.names[r.next]]
 		r.next = (r.next + 1) % len(r.names)
 		if len(b.waiting) > 0 && r.allows(b) {
-			c := b.waiting[0]
-			b.waiting[0] = nil
-			b.waiting = b.waiting[1:]
 			b.used++
 			r.used++
-			return c
+			return heap.Pop(&b.waiting).(waiter).conversation
 		}
 	}
 	return nil

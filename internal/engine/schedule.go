@@ -92,21 +92,22 @@ func (n *Node) tick(c *conversation) {
 	}
 	n.tickLease(c)
 	if c.wakeAt != 0 && c.wakeAt <= n.now {
+		at := c.wakeAt
 		c.wakeAt = 0
-		n.due(c)
+		n.due(c, at)
 	}
 }
 
 // due is a conversation whose time has come. Generating needs a place; all
 // else goes on at once.
-func (n *Node) due(c *conversation) {
+func (n *Node) due(c *conversation, at turn.Time) {
 	switch {
 	case n.draining || c.waking || c.queued || n.holds(c):
 	case c.known && c.snap.Record.Phase == turn.Sending:
 		n.wake(c)
 	default:
 		c.queued = true
-		n.ready.push(c)
+		n.ready.push(c, at)
 	}
 }
 
@@ -164,7 +165,7 @@ func (n *Node) Claimed(now turn.Time, claimed []store.Timer, err error) {
 	n.now = now
 	n.polling = false
 	for _, t := range claimed {
-		n.claimed(t.Key)
+		n.claimed(t.Key, t.At)
 	}
 	n.serve()
 	n.more = len(claimed) > 0 && err == nil && !n.draining
@@ -173,7 +174,7 @@ func (n *Node) Claimed(now turn.Time, claimed []store.Timer, err error) {
 	}
 }
 
-func (n *Node) claimed(key store.Key) {
+func (n *Node) claimed(key store.Key, at turn.Time) {
 	if _, ok := n.options.Bots[key.Bot]; !ok {
 		return // configured elsewhere, or no more
 	}
@@ -184,7 +185,7 @@ func (n *Node) claimed(key store.Key) {
 	}
 	c.claimed = true
 	c.wakeAt = 0
-	n.due(c)
+	n.due(c, at)
 	n.arm(c)
 	n.settleDown(c)
 }
@@ -209,7 +210,7 @@ func (n *Node) Recovered(now turn.Time, found []store.Timer, err error) {
 // timers of the rest.
 func (n *Node) recover(c *conversation) {
 	if c.snap.Record.Lease.Nonce != "" && !n.holds(c) {
-		n.due(c)
+		n.due(c, c.snap.Record.Due)
 		n.serve()
 	}
 }
