@@ -7,11 +7,10 @@
 SHELL := /bin/bash
 export CGO_ENABLED ?= 1
 FUZZTIME ?= 30s
-LINT := go tool -C tools staticcheck
 
-.PHONY: test build setup check unit browser prove fuzz bench kills
+.PHONY: test build setup check unit quickproof browser prove fuzz bench kills
 
-test: setup check unit browser
+test: setup check unit quickproof browser
 	@scripts/report
 
 setup:
@@ -27,6 +26,9 @@ check:
 
 unit:
 	@scripts/unit
+
+quickproof:
+	@scripts/prove
 
 browser:
 	@scripts/browser
