@@ -172,7 +172,7 @@ func parsePlace(cursor string) (place, error) {
 	var p place
 	decoder := json.NewDecoder(strings.NewReader(string(text)))
 	decoder.DisallowUnknownFields()
-	if decoder.Decode(&p) != nil || checkName(p.Key.Bot, p.Key.Conversation) != nil {
+	if decoder.Decode(&p) != nil || p.Key.Bot == "" || checkName(p.Key.Bot, p.Key.Conversation) != nil {
 		return place{}, notOurs(cursor)
 	}
 	return p, nil
