@@ -1,6 +1,8 @@
 # make test    all checks and tests; installs what they need where it may
 # make build   the binary, in bin/
 # make prove   the longer proofs
+# make kills   one process, killed 2,000 times
+# make faults  three nodes on PostgreSQL and Redis under faults, 30 minutes each
 # make fuzz    every fuzz target for a while (FUZZTIME=30s)
 # make bench   the Go benchmarks
 
@@ -8,7 +10,7 @@ SHELL := /bin/bash
 export CGO_ENABLED ?= 1
 FUZZTIME ?= 30s
 
-.PHONY: test build setup check unit quickproof browser prove fuzz bench kills
+.PHONY: test build setup check unit quickproof browser prove fuzz bench kills faults
 
 test: setup check unit quickproof browser
 	@scripts/report
@@ -40,6 +42,9 @@ prove:
 
 kills:
 	cd e2e && go test -count=1 -timeout 60m -run TestKill . -kills=2000
+
+faults:
+	cd e2e && go test -count=1 -timeout 120m -run TestSeveralNodes -v . -faults=30m
 
 fuzz:
 	@scripts/fuzz $(FUZZTIME)

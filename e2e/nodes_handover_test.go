@@ -121,6 +121,56 @@ func TestTakeOverAfterKill(t *testing.T) {
 	})
 }
 
+// TestCutOffNodeStopsItself: a node that can't reach the store ends its model
+// call before another may take over, and changes nothing when it is back.
+func TestCutOffNodeStopsItself(t *testing.T) {
+	onEachEngine(t, func(t *testing.T, e engine) {
+		c := newTeam(t, e, 2, 2*time.Second)
+		holder, other := c.begins("c")
+		c.model.calm.Store(true)
+		holder.wire.stall()
+		c.call("c", 2)
+		eventually(t, "the first call ends", func() bool { return !c.call("c", 1).ended.IsZero() })
+		faults, _ := c.overlaps(c.model.of("support", "c"))
+		for _, fault := range faults {
+			t.Error(fault)
+		}
+		c.answers(other, "c", "[m1]")
+		holder.wire.flow()
+		c.works(holder, "c", "[m1]")
+	})
+}
+
+// TestStoppedNodeIsFenced: a node that stood still for three leases, while the
+// model ended its answer, sends nothing of it when it goes on.
+func TestStoppedNodeIsFenced(t *testing.T) {
+	const lease = 2 * time.Second
+	onEachEngine(t, func(t *testing.T, e engine) {
+		c := newTeam(t, e, 2, lease)
+		c.model.latency = func() time.Duration { return lease }
+		holder, other := c.begins("c")
+		c.model.calm.Store(true)
+		thawed := c.freezes(holder, 3*lease)
+		c.answers(other, "c", "[m1]")
+		if first := c.call("c", 1); !c.call("c", 2).began.Before(first.began.Add(3 * lease)) {
+			t.Error("nobody took over")
+		}
+		<-thawed
+		c.works(holder, "c", "[m1]")
+	})
+}
+
+// works lets a node that is back accept one more message, and checks that the
+// person saw nothing else.
+func (c *team) works(m *member, conversation string, before ...string) {
+	c.t.Helper()
+	eventually(c.t, "it takes messages", func() bool {
+		_, ok, _ := c.caller.say(m.url, "support", conversation, "m9", "[m9] and now")
+		return ok
+	})
+	c.answers(m, conversation, append(before, "[m9]")...)
+}
+
 // TestHandOverAfterTerm: a node that is told to end gives its turn to another
 // at once, long before its lease ends.
 func TestHandOverAfterTerm(t *testing.T) {

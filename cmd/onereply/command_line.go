@@ -27,6 +27,10 @@ type commandLine struct {
 	Requeue requeueCommand `cmd:"" help:"Try a failed turn again."`
 	Delete  deleteCommand  `cmd:"" help:"Delete all that is stored of a conversation."`
 
+	Doctor  doctorCommand  `cmd:"" help:"Examine all that a store holds, and mend what can be mended."`
+	Migrate migrateCommand `cmd:"" help:"Bring a store to the schema of this program, and say what it guarantees."`
+	Copy    copyCommand    `cmd:"" help:"Copy a store into another, such as the embedded one into PostgreSQL."`
+
 	Simulate simulateCommand `cmd:"" help:"Try the promise: many simulated runs, in which everything breaks."`
 
 	Bench   benchCommand   `cmd:"" help:"Measure how fast this is on this machine, beside what the machine allows."`

@@ -61,7 +61,7 @@ func write(t *testing.T, name, content string) string {
 func TestHelp(t *testing.T) {
 	all := do(t, nil, "", "--help")
 	all.expect(t, success, "Usage: onereply <command>", "")
-	commands := strings.Fields("demo serve check send reply tail show list flush pause resume requeue delete version")
+	commands := strings.Fields("demo serve check send reply tail show list flush pause resume requeue delete doctor migrate copy simulate bench version")
 	for _, command := range commands {
 		if !strings.Contains(all.stdout, "\n  "+command+" ") {
 			t.Errorf("--help does not mention %s", command)
@@ -121,7 +121,7 @@ func TestCheck(t *testing.T) {
 	}
 	do(t, env, "", "check", "--config", bad, "--json").expect(t, failure, `"line":1,"column":1,"path":"lisen","message":"unknown key; did you mean`, "")
 
-	do(t, env, "", "check", "--config", foreign).expect(t, failure, "", "nats is not in this build yet; use sqlite:PATH")
+	do(t, env, "", "check", "--config", foreign).expect(t, failure, "", "must be a store's URL: sqlite:PATH")
 	do(t, env, "", "check", "--config", good+".not").expect(t, failure, "", "there is no configuration")
 	do(t, env, "", "check", "--config", t.TempDir()).expect(t, failure, "", "read the configuration")
 }
@@ -145,7 +145,7 @@ func TestServeRefuses(t *testing.T) {
 		{"a bad configuration", "bots: {}\n", nil, "onereply.yaml:1:7: bots: at least one bot is needed\n"},
 		{"an open address without keys", good, []string{"--listen", "0.0.0.0:0"}, "--listen: 0.0.0.0:0 can be reached from other machines"},
 		{"a store that forgets", good, []string{"--store", "sqlite::memory:"}, "--store: sqlite::memory: would forget"},
-		{"a store of a later build", good, []string{"--listen", "127.0.0.1:0", "--store", "nats://localhost/x"}, "nats is not in this build yet; use sqlite:PATH"},
+		{"a store that does not exist", good, []string{"--listen", "127.0.0.1:0", "--store", "nats://localhost/x"}, "--store: must be a store's URL: sqlite:PATH"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

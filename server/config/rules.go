@@ -70,10 +70,10 @@ func baseURL(text string) error {
 // storeURL refuses what names no store.
 func storeURL(text string) error {
 	scheme, rest, found := strings.Cut(text, ":")
-	known := []string{"sqlite", "memory", "postgres", "postgresql", "redis", "rediss", "valkey", "valkeys", "nats"}
+	known := []string{"sqlite", "memory", "postgres", "postgresql", "redis", "rediss", "valkey", "valkeys"}
 	switch {
 	case !found || !slices.Contains(known, scheme):
-		return errors.New("must be a store's URL: sqlite:PATH, postgres://…, redis://… or nats://…")
+		return errors.New("must be a store's URL: sqlite:PATH, postgres://… or redis://…")
 	case scheme == "sqlite" && rest == "":
 		return errors.New("sqlite: needs the path of its file, such as sqlite:./onereply.db")
 	case scheme == "sqlite" && strings.HasPrefix(rest, "//") && !strings.HasPrefix(rest, "///"):

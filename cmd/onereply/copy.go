@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/onereply/onereply/internal/keeper"
+	"github.com/onereply/onereply/store"
+)
+
+// progressEvery is how often a copy says how far it is.
+const progressEvery = 5 * time.Second
+
+// notCopied is what no copy through the contract can have.
+const notCopied = "Not copied: the ids of messages whose text retention has removed. " +
+	"A provider that delivers one of those again is answered again."
+
+// copyCommand copies a store.
+type copyCommand struct {
+	From   string `required:"" placeholder:"URL" help:"The store to copy. No node may run on it."`
+	To     string `required:"" placeholder:"URL" help:"The store to copy to. No node should run on it yet."`
+	Batch  int    `default:"200" placeholder:"N" help:"Entries of one write, 1 to 1000 (default: ${default})."`
+	Resume bool   `help:"Go on with a copy that was interrupted: --to may hold conversations."`
+	JSON   bool   `name:"json" help:"Print one JSON object for each conversation that differs, and one for the result."`
+}
+
+// copyResult is what a copy did, and what both stores hold after it.
+type copyResult struct {
+	keeper.Progress
+	From     keeper.Counts `json:"from"`
+	To       keeper.Counts `json:"to"`
+	Verified bool          `json:"verified"`
+}
+
+func (c *copyCommand) run(ctx context.Context, p *program) (err error) {
+	if err := c.check(); err != nil {
+		return err
+	}
+	from, err := p.openKept(ctx, "--from", c.From)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, from.Close()) }()
+	to, err := p.openQuietly(ctx, c.To)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, to.Close()) }()
+	return c.copy(ctx, p, from, to)
+}
+
+func (c *copyCommand) check() error {
+	switch {
+	case c.Batch < 1 || c.Batch > store.MaxEntries:
+		return usageError{fmt.Errorf("--batch must be between 1 and %d, it is %d", store.MaxEntries, c.Batch)}
+	case c.From == c.To:
+		return usageError{errors.New("--from and --to are the same store")}
+	}
+	if err := checkKeeps("--from", c.From); err != nil {
+		return err
+	}
+	return checkKeeps("--to", c.To)
+}
+
+func (c *copyCommand) copy(ctx context.Context, p *program, from, to store.Store) error {
+	job := keeper.Copy{From: from, To: to, Batch: c.Batch, Resume: c.Resume, Progress: p.progress()}
+	progress, err := job.Run(ctx)
+	switch {
+	case errors.Is(err, keeper.ErrNotEmpty):
+		return fmt.Errorf("%w; --resume goes on with a copy that was interrupted", err)
+	case err != nil:
+		return fmt.Errorf("%w (run it again with --resume to go on)", err)
+	}
+	return c.verify(ctx, p, from, to, progress)
+}
+
+func (c *copyCommand) verify(ctx context.Context, p *program, from, to store.Store, done keeper.Progress) (err error) {
+	var printing error
+	different := 0
+	result := copyResult{Progress: done}
+	result.From, result.To, err = keeper.Verify(ctx, from, to, func(f keeper.Finding) {
+		different++
+		printing = errors.Join(printing, p.printFinding(f, c.JSON))
+	})
+	if err = errors.Join(err, printing); err != nil {
+		return err
+	}
+	result.Verified = different == 0 && result.From == result.To
+	return c.print(p, result)
+}
+
+// progress says now and then how far a copy is.
+func (p *program) progress() func(keeper.Progress) {
+	next := time.Now().Add(progressEvery)
+	return func(done keeper.Progress) {
+		if time.Now().Before(next) {
+			return
+		}
+		next = time.Now().Add(progressEvery)
+		fmt.Fprintf(p.stderr, "%d conversations copied, %d entries, %d there already\n", done.Copied, done.Entries, done.Skipped)
+	}
+}
+
+func (c *copyCommand) print(p *program, r copyResult) error {
+	if c.JSON {
+		if err := p.printJSON(r); err != nil {
+			return err
+		}
+	} else if err := p.printCopy(r); err != nil {
+		return err
+	}
+	if !r.Verified {
+		return errReported
+	}
+	return nil
+}
+
+func (p *program) printCopy(r copyResult) error {
+	row := func(name string, c keeper.Counts) string {
+		return fmt.Sprintf("%-5s %12d %12d %12d %12d\n", name, c.Conversations, c.Entries, c.Timers, c.Pending)
+	}
+	verdict := "Verified: both hold the same.\n"
+	if !r.Verified {
+		verdict = "NOT the same: see above. A node that ran meanwhile, or conversations that were in the target before, are the usual reasons.\n"
+	}
+	_, err := fmt.Fprintf(p.stdout, "%s copied with %s, %d there already, %d left as they were.\n%5s %12s %12s %12s %12s\n%s%s%s%s\n",
+		counted(r.Copied, "conversation"), countedEntries(r.Progress.Entries), r.Skipped, r.Left,
+		"", "conversations", "entries", "timers", "waiting", row("from", r.From), row("to", r.To), verdict, notCopied)
+	return err
+}

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/onereply/onereply/internal/testservers"
+)
+
+// The road from one file to servers, and back.
+func TestCopyFromStoreToStore(t *testing.T) {
+	from := seeded(t, right)
+	for _, to := range []string{
+		testservers.NewPostgres(t).URL(t),
+		testservers.NewRedis(t).URL(),
+		"sqlite:" + filepath.Join(t.TempDir(), "back.db"),
+	} {
+		do(t, nil, "", "copy", "--from", from, "--to", to).expect(t, success,
+			"1 conversation copied with 1 entry, 0 there already, 0 left as they were.\n", "")
+		do(t, nil, "", "copy", "--from", from, "--to", to, "--resume").expect(t, success, "Verified: both hold the same.\n"+notCopied, "")
+		do(t, nil, "", "copy", "--from", from, "--to", to, "--resume", "--json").expect(t, success,
+			`{"copied":0,"skipped":1,"left":0,"entries":0,"from":{"conversations":1,"entries":1,"timers":1,"pending":1},"to":{"conversations":1,"entries":1,"timers":1,"pending":1},"verified":true}`, "")
+		do(t, nil, "", "doctor", "--store", to).expect(t, success, "nothing is wrong", "")
+		do(t, nil, "", "migrate", "--store", to).expect(t, success, "the schema is that of this program", "")
+		from = to
+	}
+}
+
+func TestCopyNamesWhatDiffers(t *testing.T) {
+	from, to := seeded(t, right), seeded(t, 0)
+	do(t, nil, "", "doctor", "--store", to, "--repair").expect(t, success, "", "") // a write of its own
+	do(t, nil, "", "copy", "--from", from, "--to", to, "--resume").expect(t, failure, "support/c1: copied: the target holds other writes", "")
+	do(t, nil, "", "copy", "--from", from, "--to", to, "--resume").expect(t, failure, "NOT the same: see above.", "")
+}
+
+func TestMigrate(t *testing.T) {
+	url := "sqlite:" + filepath.Join(t.TempDir(), "new.db")
+	do(t, nil, "", "migrate", "--store", url).expect(t, success,
+		"sqlite: the schema is that of this program; records have schema 1\n  durable: a commit that was answered survives a loss of power\n  nodes: one process at a time\n", "")
+	do(t, nil, "", "migrate", "--store", url, "--json").expect(t, success, `{"store":"sqlite","record_schema":1,"durable":true,"one_process":true,`, "")
+}

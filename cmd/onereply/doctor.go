@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"strings"
+
+	"github.com/onereply/onereply/internal/keeper"
+	"github.com/onereply/onereply/store"
+)
+
+// doctorCommand examines a store.
+type doctorCommand struct {
+	Store  string `required:"" placeholder:"URL" help:"The store to examine. Nodes may run on it, but for sqlite."`
+	Repair bool   `help:"Mend what can be mended without guessing: timers, counts, leases that nobody could take over."`
+	JSON   bool   `name:"json" help:"Print one JSON object for each finding, and one for the sums."`
+}
+
+func (c *doctorCommand) run(ctx context.Context, p *program) (err error) {
+	kept, err := p.openKept(ctx, "--store", c.Store)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, kept.Close()) }()
+	var printing error
+	doctor := keeper.Doctor{Store: kept, Repair: c.Repair, Found: func(f keeper.Finding) {
+		printing = errors.Join(printing, p.printFinding(f, c.JSON))
+	}}
+	sums, err := doctor.Run(ctx)
+	if err = errors.Join(err, printing); err != nil {
+		return err
+	}
+	if c.JSON {
+		err = p.printJSON(sums)
+	} else {
+		err = p.printCheckup(sums, c.Repair)
+	}
+	if err == nil && sums.Remaining > 0 {
+		return errReported
+	}
+	return err
+}
+
+func (p *program) printFinding(f keeper.Finding, asJSON bool) error {
+	if asJSON {
+		return p.printJSON(f)
+	}
+	end := ""
+	switch {
+	case f.Repaired:
+		end = " (repaired)"
+	case f.Left != "":
+		end = " (left: " + f.Left + ")"
+	}
+	_, err := fmt.Fprintf(p.stdout, "%s: %s: %s%s\n", named(f.Bot, f.Conversation), f.Rule, line(f.Problem), end)
+	return err
+}
+
+func (p *program) printCheckup(sums keeper.Checkup, repaired bool) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, %s, %s, %d waiting: ", counted(sums.Conversations, "conversation"),
+		countedEntries(sums.Entries), counted(sums.Timers, "timer"), sums.Pending)
+	switch {
+	case sums.Findings == 0:
+		b.WriteString("nothing is wrong.\n")
+	case repaired:
+		fmt.Fprintf(&b, "%s, %d repaired, %d left.\n", counted(sums.Findings, "finding"), sums.Repaired, sums.Remaining)
+	default:
+		fmt.Fprintf(&b, "%s. --repair mends what can be mended without guessing.\n", counted(sums.Findings, "finding"))
+	}
+	if sums.Busy > 0 {
+		fmt.Fprintf(&b, "%s changed whenever they were looked at: run it again to be sure of them.\n", counted(sums.Busy, "conversation"))
+	}
+	_, err := io.WriteString(p.stdout, b.String())
+	return err
+}
+
+func countedEntries(n int) string {
+	if n == 1 {
+		return "1 entry"
+	}
+	return fmt.Sprintf("%d entries", n)
+}
+
+// openKept opens a store that must be there already, as far as that can be
+// told: a mistyped path would otherwise make a new and empty one.
+func (p *program) openKept(ctx context.Context, flag, url string) (store.Store, error) {
+	if err := checkKeeps(flag, url); err != nil {
+		return nil, err
+	}
+	if path, ok := strings.CutPrefix(url, "sqlite:"); ok {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%s: there is no file %s", flag, path)
+		}
+	}
+	return p.openQuietly(ctx, url)
+}
+
+// checkKeeps refuses URLs that name nothing which outlives this command.
+func checkKeeps(flag, url string) error {
+	if err := storeSupported(url); err != nil {
+		return usageError{fmt.Errorf("%s: %w", flag, err)}
+	}
+	if strings.HasPrefix(url, "memory:") {
+		return usageError{fmt.Errorf("%s: a store in memory is empty: give one that lasts, such as sqlite:./onereply.db", flag)}
+	}
+	return nil
+}
+
+// openQuietly opens a store, and logs only what is wrong.
+func (p *program) openQuietly(ctx context.Context, url string) (store.Store, error) {
+	return openStore(ctx, url, slog.New(slog.DiscardHandler))
+}

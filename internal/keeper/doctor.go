@@ -1,0 +1,180 @@
+package keeper
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/onereply/onereply/store"
+)
+
+// Bounds of the doctor's work.
+const (
+	doctorPage = 100 // conversations of one sweep
+	looks      = 5   // at one conversation, before it counts as too busy to be judged
+)
+
+// Doctor examines every conversation of a store. Nodes may run meanwhile.
+type Doctor struct {
+	Store  store.Store
+	Repair bool          // mend what can be mended without guessing
+	Found  func(Finding) // is told of each finding, one after the other
+}
+
+// Checkup is what a doctor saw. Pending and Timers are sums over conversations.
+type Checkup struct {
+	Conversations int `json:"conversations"`
+	Entries       int `json:"entries"`
+	Timers        int `json:"timers"`
+	Pending       int `json:"pending"`
+	Findings      int `json:"findings"`
+	Repaired      int `json:"repaired"`
+	Remaining     int `json:"remaining"` // findings that were not repaired
+	Busy          int `json:"busy"`      // conversations that changed whenever they were looked at
+}
+
+// Run sweeps once over all conversations.
+func (d *Doctor) Run(ctx context.Context) (Checkup, error) {
+	var total Checkup
+	for cursor := ""; ; {
+		found, next, err := d.Store.Sweep(ctx, cursor, doctorPage)
+		if err != nil {
+			return total, fmt.Errorf("sweep over the conversations: %w", err)
+		}
+		if err := d.page(ctx, cursor, found, &total); err != nil {
+			return total, err
+		}
+		if cursor = next; next == "" {
+			return total, nil
+		}
+	}
+}
+
+// patient is a conversation that is examined.
+type patient struct {
+	store.Found
+	state    state
+	problems []Problem
+}
+
+// page examines what one sweep found. What has a problem is looked at again, in
+// a sweep from the same place: record, timer and transcript are read one after
+// the other, so only what is the same twice, with no write between, is a finding.
+func (d *Doctor) page(ctx context.Context, cursor string, found []store.Found, total *Checkup) error {
+	all := make([]*patient, len(found))
+	for i := range found {
+		all[i] = &patient{Found: found[i]}
+	}
+	if err := d.examine(ctx, all); err != nil {
+		return err
+	}
+	for _, p := range all {
+		total.Conversations++
+		total.Entries += p.state.transcript.size
+		total.Pending += p.Snapshot.Record.Pending
+		if p.Timer != 0 {
+			total.Timers++
+		}
+	}
+	suspects := ill(all)
+	for range looks {
+		if len(suspects) == 0 {
+			return nil
+		}
+		certain, open, err := d.again(ctx, cursor, suspects)
+		if err != nil {
+			return err
+		}
+		for _, p := range certain {
+			if err := d.report(ctx, p, total); err != nil {
+				return err
+			}
+		}
+		suspects = open
+	}
+	total.Busy += len(suspects)
+	return nil
+}
+
+// examine reads the transcripts, and then applies the rules.
+func (d *Doctor) examine(ctx context.Context, all []*patient) error {
+	now, err := d.Store.Now(ctx)
+	if err != nil {
+		return fmt.Errorf("read the clock: %w", err)
+	}
+	return each(ctx, len(all), func(ctx context.Context, i int) error {
+		p := all[i]
+		lines, err := readTranscript(ctx, d.Store, p.Key)
+		if err != nil {
+			return fmt.Errorf("read the transcript of %v: %w", p.Key, err)
+		}
+		p.state = state{record: p.Snapshot.Record, timer: p.Timer, now: now, transcript: lines}
+		p.problems = examine(p.state)
+		return nil
+	})
+}
+
+func ill(all []*patient) []*patient {
+	var suspects []*patient
+	for _, p := range all {
+		if len(p.problems) > 0 {
+			suspects = append(suspects, p)
+		}
+	}
+	return suspects
+}
+
+// again looks at suspects a second time. Those that nobody wrote to meanwhile,
+// and that still have a problem, are certain; those that changed and have one
+// are open; the others are well, or gone.
+func (d *Doctor) again(ctx context.Context, cursor string, suspects []*patient) (certain, open []*patient, err error) {
+	found, _, err := d.Store.Sweep(ctx, cursor, 2*doctorPage) // new ones may have come between
+	if err != nil {
+		return nil, nil, fmt.Errorf("sweep over the conversations again: %w", err)
+	}
+	here := map[store.Key]store.Found{}
+	for _, f := range found {
+		here[f.Key] = f
+	}
+	var seen []*patient
+	before := map[store.Key]store.Op{}
+	for _, p := range suspects {
+		if f, there := here[p.Key]; there {
+			before[p.Key] = p.Snapshot.Op
+			seen = append(seen, &patient{Found: f})
+		}
+	}
+	if err := d.examine(ctx, seen); err != nil {
+		return nil, nil, err
+	}
+	for _, p := range ill(seen) {
+		if before[p.Key] == p.Snapshot.Op {
+			certain = append(certain, p)
+		} else {
+			open = append(open, p)
+		}
+	}
+	return certain, open, nil
+}
+
+// report repairs, where that is wanted, and tells of each problem.
+func (d *Doctor) report(ctx context.Context, p *patient, total *Checkup) error {
+	remaining, left := p.problems, ""
+	if d.Repair {
+		var err error
+		if remaining, left, err = d.repair(ctx, p.Key, p.Snapshot.Op, p.state, p.problems); err != nil {
+			return err
+		}
+	}
+	for _, finding := range findingsOf(p.Key, p.problems) {
+		total.Findings++
+		if breaks(remaining, finding.Rule) {
+			finding.Left = left
+			total.Remaining++
+		} else {
+			finding.Repaired = true
+			total.Repaired++
+		}
+		d.Found(finding)
+	}
+	return nil
+}

@@ -1,0 +1,9 @@
+package keeper
+
+import (
+	"testing"
+
+	"github.com/onereply/onereply/internal/testservers"
+)
+
+func TestMain(m *testing.M) { testservers.Main(m) }

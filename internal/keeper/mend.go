@@ -1,0 +1,105 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+// mended is the state after what is safe was put right: the count of waiting
+// messages, a lease that nobody could take over, and the timer, which follows
+// from the record. Nothing is sent, settled or thrown away by it; a node that
+// looks at the conversation then does what has to be done.
+func mended(s state) state {
+	s.record = expireLease(s.record, s.now)
+	s.record.Pending = s.transcript.waiting(s.record)
+	s.timer = wakeUp(s.record)
+	if _, works := s.record.Wake(); works && s.timer == 0 {
+		s.timer = s.now
+	}
+	return s
+}
+
+// expireLease makes an invalid lease one that has run out, so that the next who
+// looks takes over. Its holder, should it live, is fenced when that happens.
+func expireLease(r turn.Record, now turn.Time) turn.Record {
+	works := r.Phase == turn.Generating || r.Phase == turn.Sending
+	if checkLease(state{record: r}) == "" || !works {
+		return r
+	}
+	if r.Lease.Nonce == "" {
+		r.Lease.Nonce = fmt.Sprintf("expired by the doctor at %d", now)
+	}
+	r.Lease.Token = r.Token
+	r.Lease.Expires = now
+	return r
+}
+
+// improves reports whether after breaks fewer rules than before, and none that
+// before did not break.
+func improves(before, after []Problem) bool {
+	for _, p := range after {
+		if !breaks(before, p.Rule) {
+			return false
+		}
+	}
+	return len(after) < len(before)
+}
+
+func breaks(problems []Problem, rule Rule) bool {
+	for _, p := range problems {
+		if p.Rule == rule {
+			return true
+		}
+	}
+	return false
+}
+
+// repair writes the mended state, unless somebody wrote meanwhile. It returns
+// the problems that remain, and why.
+func (d *Doctor) repair(ctx context.Context, key store.Key, op store.Op, s state, problems []Problem) (remaining []Problem, left string, err error) {
+	better := mended(s)
+	remaining = examine(better)
+	if !improves(problems, remaining) {
+		return problems, "repairing it would be guessing", nil
+	}
+	write := store.Write{Key: key, Expect: op, Op: newOp(), Record: better.record, Timer: better.timer, At: s.now}
+	switch applied, err := commit(ctx, d.Store, write); {
+	case err != nil:
+		return problems, "", fmt.Errorf("repair %v: %w", key, err)
+	case !applied:
+		return problems, "somebody wrote to the conversation meanwhile: run the doctor again", nil
+	}
+	return remaining, "repairing it would be guessing", nil
+}
+
+// commit writes, and settles an unknown outcome by reading again. It reports
+// false where the record is not the expected one.
+func commit(ctx context.Context, to store.Store, write store.Write) (applied bool, err error) {
+	result, err := to.Commit(ctx, write)
+	switch {
+	case errors.Is(err, store.ErrNotApplied):
+		return false, err
+	case err != nil:
+		return settled(ctx, to, write, err)
+	case result.Status == store.Duplicate:
+		return false, fmt.Errorf("the message ids %q are taken already", result.Duplicates)
+	}
+	return result.Status == store.OK, nil
+}
+
+// settled reports whether a write of unknown outcome was applied. One that was
+// not yet may still be, so its error stays.
+func settled(ctx context.Context, to store.Store, write store.Write, unknown error) (bool, error) {
+	snapshot, err := to.Load(ctx, write.Key)
+	if err != nil {
+		return false, errors.Join(unknown, err)
+	}
+	if snapshot.Op != write.Op {
+		return false, unknown
+	}
+	return true, nil
+}

@@ -1,0 +1,119 @@
+package keeper
+
+import (
+	"context"
+
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+// transcript is what the rules need of a conversation's entries. It holds no
+// text, so that a long conversation fits into memory.
+type transcript struct {
+	size        int
+	seqs        []int64                // of all entries, rising
+	lastVersion int64                  // the greatest of any entry
+	pending     []place                // of messages that wait
+	messages    map[string]messageFact // by id
+	replies     []replyFact            // by rising sequence
+	bySeq       map[int64]int          // reply by sequence
+}
+
+// place is where a message stands, in the transcript and among the inputs.
+type place struct{ seq, version int64 }
+
+type messageFact struct {
+	seq      int64
+	status   turn.Status
+	editedAt turn.Time
+	replySeq int64
+}
+
+type replyFact struct {
+	seq    int64
+	id     string
+	status turn.Status
+	at     turn.Time
+	late   bool
+	covers []string
+}
+
+// readTranscript reads all entries of a conversation, a page at a time.
+func readTranscript(ctx context.Context, from store.Store, key store.Key) (transcript, error) {
+	t := transcript{messages: map[string]messageFact{}, bySeq: map[int64]int{}}
+	for after := int64(0); ; {
+		page, err := from.Entries(ctx, key, store.EntryQuery{After: after})
+		if err != nil || len(page) == 0 {
+			return t, err
+		}
+		for i := range page {
+			t.add(&page[i])
+		}
+		after = page[len(page)-1].Seq
+	}
+}
+
+func (t *transcript) add(e *store.Entry) {
+	t.size++
+	t.seqs = append(t.seqs, e.Seq)
+	t.lastVersion = max(t.lastVersion, e.Version)
+	if e.Kind == store.Reply {
+		t.bySeq[e.Seq] = len(t.replies)
+		t.replies = append(t.replies, replyFact{e.Seq, e.ID, e.Status, e.At, e.Late, e.Covers})
+		return
+	}
+	t.messages[e.ID] = messageFact{e.Seq, e.Status, e.EditedAt, e.ReplySeq}
+	if e.Status == turn.InputPending {
+		t.pending = append(t.pending, place{e.Seq, e.Version})
+	}
+}
+
+// lastSeq is the greatest sequence, 0 if there is no entry.
+func (t *transcript) lastSeq() int64 {
+	if len(t.seqs) == 0 {
+		return 0
+	}
+	return t.seqs[len(t.seqs)-1]
+}
+
+// waiting counts the messages that the next prompt has to hold.
+func (t *transcript) waiting(r turn.Record) int {
+	count := 0
+	for _, p := range t.pending {
+		if p.version > r.Answered {
+			count++
+		}
+	}
+	return count
+}
+
+// stranded reports whether a message waits that no prompt would ever hold: the
+// record takes it for settled, and no reply under way will settle it.
+func (t *transcript) stranded(r turn.Record) bool {
+	for _, p := range t.pending {
+		underWay := r.Reply != nil && p.version <= r.Reply.Through
+		if p.version <= r.Answered && !underWay || p.version > r.Answered && p.seq <= r.AfterSeq {
+			return true
+		}
+	}
+	return false
+}
+
+// gone is how many entries before the n-th reply retention has removed: every
+// sequence was given to one entry.
+func (t *transcript) gone(n int) int {
+	here := 0
+	for _, seq := range t.seqs {
+		if seq < t.replies[n].seq {
+			here++
+		}
+	}
+	return int(t.replies[n].seq) - 1 - here
+}
+
+// covered is the message that a reply covers under an id. One that came after
+// the reply is another one, with an id that was forgotten meanwhile.
+func (t *transcript) covered(r replyFact, id string) (messageFact, bool) {
+	m, found := t.messages[id]
+	return m, found && m.seq < r.seq
+}

@@ -1,0 +1,96 @@
+package keeper
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/onereply/onereply/store"
+)
+
+// Counts are what a store holds.
+type Counts struct {
+	Conversations int `json:"conversations"`
+	Entries       int `json:"entries"`
+	Timers        int `json:"timers"`
+	Pending       int `json:"pending"`
+}
+
+// Verify counts what both stores hold, and compares the revision of every
+// conversation of the source with the target's. It reports each that is not the
+// same to differs.
+//
+// The source's timers are counted by its records, since that is what a copy
+// writes: a timer that was moved, or lost, is right again in the target.
+func Verify(ctx context.Context, from, to store.Store, differs func(Finding)) (source, target Counts, err error) {
+	var mu sync.Mutex // differs is called alone
+	revisions := func(ctx context.Context, f store.Found) error {
+		there, err := to.Load(ctx, f.Key)
+		if err == nil && there.Op != f.Snapshot.Op {
+			mu.Lock()
+			defer mu.Unlock()
+			differs(Finding{
+				Bot: f.Key.Bot, Conversation: f.Key.Conversation, Rule: Copied,
+				Problem: "the target holds other writes: it had this conversation before, or a node ran meanwhile; it was left as it is",
+			})
+		}
+		return err
+	}
+	wakes := func(f store.Found) bool { return wakeUp(f.Snapshot.Record) != 0 }
+	if source, err = count(ctx, from, wakes, revisions); err != nil {
+		return source, target, fmt.Errorf("verify the source: %w", err)
+	}
+	armed := func(f store.Found) bool { return f.Timer != 0 }
+	if target, err = count(ctx, to, armed, func(context.Context, store.Found) error { return nil }); err != nil {
+		return source, target, fmt.Errorf("verify the target: %w", err)
+	}
+	return source, target, nil
+}
+
+// count sums up a store, and calls also for each of its conversations.
+func count(ctx context.Context, kept store.Store, armed func(store.Found) bool, also func(context.Context, store.Found) error) (Counts, error) {
+	var total Counts
+	var mu sync.Mutex // guards total
+	for cursor := ""; ; {
+		found, next, err := kept.Sweep(ctx, cursor, copyPage)
+		if err != nil {
+			return total, err
+		}
+		err = each(ctx, len(found), func(ctx context.Context, i int) error {
+			entries, err := countEntries(ctx, kept, found[i].Key)
+			if err == nil {
+				err = also(ctx, found[i])
+			}
+			if err != nil {
+				return err
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			total.Conversations++
+			total.Entries += entries
+			total.Pending += found[i].Snapshot.Record.Pending
+			if armed(found[i]) {
+				total.Timers++
+			}
+			return nil
+		})
+		if err != nil {
+			return total, err
+		}
+		if cursor = next; next == "" {
+			return total, nil
+		}
+	}
+}
+
+func countEntries(ctx context.Context, kept store.Store, key store.Key) (int, error) {
+	total := 0
+	for after := int64(0); ; {
+		page, err := kept.Entries(ctx, key, store.EntryQuery{After: after})
+		if err != nil || len(page) == 0 {
+			return total, err
+		}
+		total += len(page)
+		after = page[len(page)-1].Seq
+	}
+}
