@@ -2,8 +2,9 @@
 // browser meets it, and the program, as processes that are killed, stopped,
 // frozen and run out of disk. It is a module of its own so that what it needs
 // stays out of the modules of those who import onereply; nothing imports it,
-// and it must never import a store, the engine or cmd: it builds the program
-// and talks to it over HTTP.
+// and it must never import the engine or cmd: it builds the program and talks to
+// it over HTTP. Only the tests of several nodes open a store themselves, to look
+// at what the nodes left there.
 //
 // The browser's tests need Chromium: the one that ONEREPLY_CHROMIUM names, else
 // the one found in PATH. Without it they are skipped, and fail where CI is true.
