@@ -21,7 +21,7 @@ setup:
 build:
 	CGO_ENABLED=0 go build -trimpath -o bin/onereply ./cmd/onereply
 
-# What needs no server and no browser: formatting, vet, lint, generated files,
+# What needs no server and no browser: formatting, vet, lint,
 # and that the binary builds without cgo, also for other systems.
 check:
 	@scripts/check

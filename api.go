@@ -18,6 +18,7 @@ const (
 	CodeNotFound    Code = "not_found"   // no such bot, conversation or message
 	CodeConflict    Code = "conflict"    // the state does not allow it (a seal that comes too late)
 	CodeUnavailable Code = "unavailable" // the store is out of reach, or the node is closing: try again later
+	CodeUnknown     Code = "unknown"     // nobody knows whether a human's reply was stored: look at the transcript before you send it again
 	CodeTooMany     Code = "too_many"    // a limit of this conversation is reached: try again later
 )
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -38,6 +39,8 @@ func (c call) of(err error) error {
 		return err
 	case errors.Is(err, engine.ErrNotFound):
 		return c.fail(CodeNotFound, "", err)
+	case errors.Is(err, engine.ErrMaybe):
+		return c.fail(CodeUnknown, "", err)
 	case errors.Is(err, engine.ErrTooMany):
 		return c.fail(CodeTooMany, "", err)
 	}
@@ -90,8 +93,11 @@ func bodyOf(m Message) store.Body {
 // ignore acknowledges what is no input.
 func (a *App) ignore(ctx context.Context, c call, id, reason string) (Receipt, error) {
 	snapshot, err := a.store.Load(ctx, c.key)
+	if err != nil {
+		return Receipt{}, c.of(err)
+	}
 	a.do(func(turn.Time) { a.node.Counters.Ignored++ })
-	return Receipt{MessageID: id, Version: snapshot.Record.Version, Outcome: OutcomeIgnored, Reason: reason}, c.of(err)
+	return Receipt{MessageID: id, Version: snapshot.Record.Version, Outcome: OutcomeIgnored, Reason: reason}, nil
 }
 
 func receiptOf(r engine.Result) Receipt {
@@ -188,6 +194,8 @@ func (a *App) control(ctx context.Context, op, bot, conversation string, r engin
 
 // Answer delivers what a human wrote, also while the conversation is paused,
 // and settles what waits up to now. The receipt's MessageID is the reply's id.
+// A reply has no id by which a repeat could be told: after an error with
+// CodeUnknown, look at the transcript before you call it again.
 func (a *App) Answer(ctx context.Context, bot, conversation, text string) (Receipt, error) {
 	c, err := a.begin("answer", bot, conversation)
 	if err != nil {
@@ -197,6 +205,9 @@ func (a *App) Answer(ctx context.Context, bot, conversation, text string) (Recei
 		return Receipt{}, c.fail(CodeInvalid, "text", err)
 	}
 	result, err := a.request(ctx, &engine.Request{Key: c.key, Op: engine.HumanReply, Body: store.Body{Text: text}})
+	if err != nil && ctx.Err() != nil {
+		err = fmt.Errorf("%w: %w", engine.ErrMaybe, err)
+	}
 	receipt := receiptOf(result)
 	receipt.Outcome, receipt.DueAt = OutcomeQueued, time.Time{}
 	return receipt, c.of(err)
@@ -252,12 +263,21 @@ func stateOf(key store.Key, r turn.Record) State {
 		s.DueAt = timeOf(r.Reply.RetryAt)
 	}
 	if r.Pending > 0 {
-		s.FirstPendingAt = timeOf(max(r.WaitingSince, 1))
+		s.FirstPendingAt = timeOf(firstPending(r))
 	}
 	if r.Lease.Nonce != "" {
 		s.Lease = &Lease{Holder: r.Lease.Holder, Token: r.Lease.Token, ExpiresAt: r.Lease.Expires.Go()}
 	}
 	return s
+}
+
+// firstPending is when the first of what waits was accepted. While a reply is
+// being sent to which none of that belongs, it is the first of the newer ones.
+func firstPending(r turn.Record) turn.Time {
+	if r.NewerSince != 0 && r.Newer == r.Pending {
+		return r.NewerSince
+	}
+	return r.WaitingSince
 }
 
 func timeOf(t turn.Time) *time.Time {

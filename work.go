@@ -305,7 +305,7 @@ func newDelivery(o engine.Send, e store.Entry, whole bool) *Delivery {
 		Part: o.Reply.Done, Parts: e.Parts, Text: e.Text, Covers: e.Covers, Version: o.Reply.Through,
 		LateInput: o.Reply.Late, Human: o.Reply.Kind == turn.ReplyHuman, CommittedAt: e.At.Go(), Try: o.Reply.Tries + 1,
 	}
-	if whole || o.Reply.Parts == 1 && len(e.Parts) > 1 {
+	if o.Reply.Parts == 1 && (whole || len(e.Parts) > 1) {
 		d.Part = -1
 		return d
 	}

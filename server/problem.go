@@ -37,6 +37,7 @@ const (
 	kindClientGone       kind = "client-gone" // never seen by a client
 	kindInternal         kind = "internal"
 	kindUnavailable      kind = "unavailable"
+	kindOutcomeUnknown   kind = "outcome-unknown"
 )
 
 // statusClientGone stands in logs and metrics for a client that left before
@@ -86,6 +87,8 @@ func (k kind) describe() (status int, title string) {
 		return statusClientGone, "The client left"
 	case kindUnavailable:
 		return http.StatusServiceUnavailable, "Not available for now"
+	case kindOutcomeUnknown:
+		return http.StatusServiceUnavailable, "Nobody knows whether it was stored"
 	}
 	return http.StatusInternalServerError, "Something went wrong in the server"
 }
@@ -155,6 +158,8 @@ func problemOfApp(refused *onereply.Error, err error) *problem {
 		p.kind = kindTooMany
 	case onereply.CodeUnavailable:
 		return unavailable(err)
+	case onereply.CodeUnknown: // no Retry-After: a repeat would be a second reply
+		p.kind, p.detail = kindOutcomeUnknown, "Look at the transcript before you send it again."
 	default:
 		p.kind, p.detail = kindInternal, "The log of the server says more."
 	}

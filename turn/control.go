@@ -54,7 +54,7 @@ func (s *step) resume(e Resume) {
 	}
 	switch {
 	case s.Phase == Sending && s.Lease.Nonce == "":
-		s.Reply.RetryAt = s.now
+		s.Reply.Since, s.Reply.RetryAt = s.now, s.now
 	case s.Phase == Collecting:
 		s.window(s.now)
 	case s.Phase == Failed && s.Pending > 0:

@@ -67,6 +67,7 @@ type Reply struct {
 	Late       bool   `json:"late,omitempty"`        // committed for what it saw, although newer input existed
 	Unsure     bool   `json:"unsure,omitempty"`      // a send of the current part has an unknown outcome
 	Tries      int    `json:"tries,omitempty"`       // failed sends since the last delivered part
+	Crashes    int    `json:"crashes,omitempty"`     // workers that were lost while they sent the current part
 	Since      Time   `json:"since,omitempty"`       // when the reply was committed
 	RetryAt    Time   `json:"retry_at,omitempty"`    // when to send again, where no lease is held
 }

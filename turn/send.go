@@ -9,8 +9,9 @@ func (s *step) wakeSending(e Wake) {
 		s.do(Cancel{Nonce: s.Lease.Nonce, Reason: Crashed})
 		s.Lease = Lease{}
 		s.Reply.Unsure, s.Reply.RetryAt = true, s.now
+		s.Reply.Crashes++
 		switch {
-		case !s.p.ResendUnknown:
+		case !s.p.ResendUnknown || s.Reply.Crashes >= s.p.MaxAttempts:
 			s.finish(ReplyUnknown, Crashed)
 			return
 		case !s.maySend():
@@ -34,7 +35,7 @@ func (s *step) wakeSending(e Wake) {
 // sent records a delivered part, and goes on with the next.
 func (s *step) sent() {
 	s.Reply.Done++
-	s.Reply.Unsure, s.Reply.Tries = false, 0
+	s.Reply.Unsure, s.Reply.Tries, s.Reply.Crashes = false, 0, 0
 	switch {
 	case s.Reply.Done == s.Reply.Parts:
 		s.finish(ReplySent, "")

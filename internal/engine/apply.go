@@ -267,7 +267,7 @@ func sameAttachments(a, b []store.Attachment) bool {
 // humanReply commits what a person wrote.
 func (n *Node) humanReply(c *conversation, b *batch, r *Request) {
 	if r.maybe {
-		r.result.Err = errMaybeReplied
+		r.result.Err = ErrMaybe
 		return
 	}
 	waiting := *b // as they were before this reply settles them
@@ -400,7 +400,7 @@ func (b *batch) commit(entry store.Entry) {
 	for i := range b.events {
 		if e := &b.events[i]; e.Seq == entry.Seq {
 			e.ReplyID, e.Covers, e.Text = entry.ID, entry.Covers, entry.Text
-			e.Human, e.Late = entry.Author == turn.ReplyHuman, entry.Late
+			e.Author, e.Late = entry.Author, entry.Late
 		}
 	}
 }

@@ -319,7 +319,7 @@ func (r *Request) wakes() bool {
 // has none.
 func (r *Request) refused(err error) error {
 	if (r.maybe || r.doubted) && r.Op == HumanReply {
-		return errMaybeReplied
+		return ErrMaybe
 	}
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }

@@ -3,7 +3,6 @@ package engine
 import (
 	"container/list"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -16,9 +15,10 @@ var (
 	ErrUnavailable = errors.New("the store is out of reach; try again later")
 	ErrNotFound    = errors.New("no such message")
 	ErrTooMany     = errors.New("too many inputs wait in this conversation; try again later")
+	// ErrMaybe is for what has no id by which a repeat could be told.
+	ErrMaybe = errors.New("nobody knows whether the reply was stored; look at the transcript before you send it again")
 
-	errNotWritten   = errors.New("it does not take writes")
-	errMaybeReplied = fmt.Errorf("%w: nobody knows whether the reply was stored; look at the transcript before you send it again", ErrUnavailable)
+	errNotWritten = errors.New("it does not take writes")
 )
 
 // Limits.

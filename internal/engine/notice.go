@@ -14,7 +14,7 @@ type Event struct {
 	ReplyID   string
 	Covers    []string
 	Text      string
-	Human     bool
+	Author    string // of a reply: one of turn's Reply… kinds
 	Late      bool
 }
 
@@ -41,7 +41,7 @@ func (n *Node) event(c *conversation, b *batch, r *Request, notice turn.Notice) 
 		e.ReplyID = ReplyID(c.key, notice.Turn)
 		if spoken := c.speaks(notice.Seq, r); spoken != nil {
 			e.Covers, e.Text = spoken.Covers, spoken.Text
-			e.Human = spoken.Author == turn.ReplyHuman
+			e.Author = spoken.Author
 		}
 	}
 	return e
@@ -129,9 +129,9 @@ func (n *Node) count(e Event) {
 	case turn.ReplyDiscardedKind:
 		n.countDiscard(e)
 	case turn.ReplySentKind:
-		c.Turns["sent"]++
 		c.Deliveries["sent"]++
-		if !e.Human {
+		if e.Author == turn.ReplyAnswer {
+			c.Turns["sent"]++
 			c.BurstSize.add(float64(len(e.Covers)))
 			c.TimeToReply.add(max(0, n.now.Sub(e.Since).Seconds()))
 		}

@@ -55,7 +55,7 @@ func sortBySent(messages []store.Entry) {
 			dated = append(dated, m)
 		}
 	}
-	slices.SortStableFunc(dated, func(a, b store.Entry) int { return int(a.SentAt - b.SentAt) })
+	slices.SortStableFunc(dated, func(a, b store.Entry) int { return cmp.Compare(a.SentAt, b.SentAt) })
 	for i, place := range places {
 		messages[place] = dated[i]
 	}

@@ -164,30 +164,36 @@ func (n *Node) poll() {
 func (n *Node) Claimed(now turn.Time, claimed []store.Timer, err error) {
 	n.now = now
 	n.polling = false
+	ours := 0
 	for _, t := range claimed {
-		n.claimed(t.Key, t.At)
+		if n.claimed(t.Key, t.At) {
+			ours++
+		}
 	}
 	n.serve()
-	n.more = len(claimed) > 0 && err == nil && !n.draining
+	n.more = ours > 0 && err == nil && !n.draining
 	if n.more {
 		n.pollAt = now
 	}
 }
 
-func (n *Node) claimed(key store.Key, at turn.Time) {
+// claimed takes over a timer, and reports whether it is of a bot that this node
+// has; others are configured elsewhere, or no more.
+func (n *Node) claimed(key store.Key, at turn.Time) bool {
 	if _, ok := n.options.Bots[key.Bot]; !ok {
-		return // configured elsewhere, or no more
+		return false
 	}
 	c := n.get(key)
 	if c.waking || c.queued || n.holds(c) || c.busy {
 		n.settleDown(c)
-		return
+		return true
 	}
 	c.claimed = true
 	c.wakeAt = 0
 	n.due(c, at)
 	n.arm(c)
 	n.settleDown(c)
+	return true
 }
 
 // Recovered takes the answer to a Recover. No other process has the store

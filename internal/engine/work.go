@@ -244,7 +244,8 @@ func (n *Node) runEnded(c *conversation, request *Request) {
 }
 
 // startSend begins to deliver a part, unless the lease is about to end, or this
-// node: whoever takes over then can be sure that nothing was sent.
+// node, or a pause came in the same write: whoever takes over then can be sure
+// that nothing was sent.
 func (n *Node) startSend(c *conversation, a turn.Send) {
 	if c.send != nil || !n.live(c, a.Lease) {
 		return
@@ -252,7 +253,8 @@ func (n *Node) startSend(c *conversation, a turn.Send) {
 	lease := c.snap.Record.Lease
 	n.working++
 	c.send = &send{lease: lease, renewAt: n.renewal(c, lease)}
-	if n.leaving || n.now >= n.deadline(c, lease) {
+	paused := c.snap.Record.OnHold && a.Reply.Kind != turn.ReplyHuman
+	if n.leaving || paused || n.now >= n.deadline(c, lease) {
 		c.send.ended = true
 		n.own(c, &Request{event: turn.HandBack{Nonce: lease.Nonce}, ends: true})
 		return

@@ -118,6 +118,7 @@ func (o *object) reply(r *turn.Reply) {
 	o.flag("late", r.Late)
 	o.flag("unsure", r.Unsure)
 	o.optional("tries", int64(r.Tries))
+	o.optional("crashes", int64(r.Crashes))
 	o.optional("since", int64(r.Since))
 	o.optional("retry_at", int64(r.RetryAt))
 	o.close()

@@ -147,7 +147,7 @@ func (e *encoder) record(r turn.Record) {
 
 func (e *encoder) reply(r turn.Reply) {
 	e.small(e.place(r.Seq), int(r.Through), int(r.From), e.place(r.AfterSeq), e.place(r.ThroughSeq))
-	e.small(r.Parts, r.Done, r.Tries)
+	e.small(r.Parts, r.Done, r.Tries, r.Crashes)
 	e.text(r.Kind)
 	e.flag(r.Sealed)
 	e.flag(r.Late)
