@@ -22,7 +22,8 @@ const (
 	CodeTooMany     Code = "too_many"    // a limit of this conversation is reached: try again later
 )
 
-// Error is what the methods of [App] return, where they return one.
+// Error is what those methods of [App] return that name a bot, and
+// [App.Conversations].
 type Error struct {
 	Code         Code
 	Op           string // "receive", "edit", …

@@ -51,7 +51,8 @@ type App struct {
 var errClosed = errors.New("this node is closing; send it to another, or again later")
 
 // Open starts a node on a store. It reports every mistake in the bots at once.
-// The store stays the caller's: close it after the App.
+// ctx bounds the opening only; [App.Close] ends the node. The store stays the
+// caller's: close it after the App.
 func Open(ctx context.Context, s store.Store, o Options, bots ...Bot) (*App, error) {
 	return open(ctx, s, o, turn.Step, bots)
 }

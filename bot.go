@@ -55,13 +55,13 @@ type Bot struct {
 	Timeout     time.Duration // one run of the responder, whole; default 60s
 	Attempts    int           // failed runs before the turn is marked failed; default 3
 	Fallback    string        // a text to send when the turn fails; "": none
-	RetryFor    time.Duration // how long a send that failed for certain is tried again; default 1h
+	RetryFor    time.Duration // how long a send that failed, or is unknown, is tried again; default 1h; None for 0
 	SendTimeout time.Duration // one send; default 15s; at most half a lease
 
 	GroupWait      time.Duration // quiet time after a message that belongs to a group (an album); default 1s; None for 0
 	SplitAt        int           // a text of at least so many characters may have been cut in two by its client; 0: never
-	SplitWait      time.Duration // quiet time after such a text; default 1.5s
-	TurnsPerMinute int           // ceiling on attempts per conversation; 0: none
+	SplitWait      time.Duration // quiet time after such a text; default 1.5s; None for 0
+	TurnsPerMinute int           // ceiling on attempts per conversation, after which it rests for a minute; 0: none
 	StopWords      []string      // a message that is one of these, in any case, closes what waits
 	OptOutWords    []string      // likewise, and pauses the conversation too
 }

@@ -76,9 +76,10 @@ func (t *Turn) Delta(text string) {
 }
 
 // Seal says that this attempt is about to do something irreversible. Where it
-// returns nil, the attempt can't be discarded by newer input any more: its
-// reply will be sent. It returns an error with code [CodeConflict] where the
-// attempt was superseded already, and then nothing irreversible must be done.
+// returns nil, newer input can't discard the attempt any more; a human's reply,
+// a stop word or [App.Forget] still ends it. It returns an error with code
+// [CodeConflict] where the attempt was superseded already. After any error
+// nothing irreversible must be done.
 func (t *Turn) Seal(ctx context.Context) error {
 	if t.seal == nil {
 		return nil

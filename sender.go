@@ -25,8 +25,10 @@ type Delivery struct {
 
 // Sender delivers replies. A nil error means that the part was delivered. A
 // [*SendError] says what is known; any other error, a time-out included, means
-// that nobody knows, and the bot's UnknownSend decides. Send must return when
-// ctx ends, and must not retry by itself: whether the reply is still current
+// that nobody knows, and the bot's UnknownSend decides. Send is called for many
+// conversations at once, for one conversation never twice at the same time. ctx
+// ends after the bot's SendTimeout, or shortly before the lease does: Send must
+// return then, and must not retry by itself: whether the reply is still current
 // is checked before each try.
 type Sender interface {
 	Send(ctx context.Context, d *Delivery) error
