@@ -1,6 +1,9 @@
 package turn
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // wake is somebody looking at the conversation. One of those who look wins the
 // compare-and-swap; the others find the lease held.
@@ -81,7 +84,7 @@ func (s *step) wakeCollecting(e Wake) {
 		}
 	case s.throttled():
 		s.Changed = true
-		s.NotBefore = s.now.Add(minute)
+		s.NotBefore = s.now.Add(time.Minute)
 		s.schedule()
 		s.Notices[len(s.Notices)-1].Reason = Throttled
 	default:
@@ -130,20 +133,18 @@ func (s *step) begin() {
 	s.Notices[len(s.Notices)-1].Due = s.Due
 }
 
-const minute = 60_000_000_000 // of time.Duration
-
 // throttled reports whether the ceiling on attempts per minute is reached. It
 // counts in fixed minutes, the first of which starts with an attempt. Who
 // reaches the ceiling rests for a minute: it is there to end loops.
 func (s *step) throttled() bool {
-	return s.p.TurnsPerMinute > 0 && s.now < s.MinuteStart.Add(minute) && s.MinuteRuns >= s.p.TurnsPerMinute
+	return s.p.TurnsPerMinute > 0 && s.now < s.MinuteStart.Add(time.Minute) && s.MinuteRuns >= s.p.TurnsPerMinute
 }
 
 func (s *step) countMinute() {
 	if s.p.TurnsPerMinute == 0 {
 		return
 	}
-	if s.now >= s.MinuteStart.Add(minute) {
+	if s.now >= s.MinuteStart.Add(time.Minute) {
 		s.MinuteStart, s.MinuteRuns = s.now, 0
 	}
 	s.MinuteRuns++
@@ -171,7 +172,7 @@ func (s *step) handBack() {
 		return
 	}
 	s.Attempts--
-	s.tell(ReplyDiscardedKind, "handed_back")
+	s.tell(ReplyDiscardedKind, HandedBack)
 	s.again()
 }
 

@@ -28,6 +28,7 @@ const (
 	Withdrawn       = "withdrawn"        // certainly not delivered, and overtaken
 	UnknownOutcome  = "unknown_outcome"  // nobody knows whether it was delivered
 	Crashed         = "worker_lost"      // its holder's lease ran out
+	HandedBack      = "handed_back"      // its holder gave the lease back, so that another node goes on
 	Throttled       = "turns_per_minute" // the ceiling was reached
 	AtCap           = "max_wait"         // the window ends by its hard cap
 	QueueFull       = "queue_full"       // too many replies wait to be sent

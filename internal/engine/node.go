@@ -209,7 +209,7 @@ func (n *Node) HandBack(now turn.Time) {
 	n.leaving = true
 	for _, c := range n.sorted() {
 		if c.run != nil && !c.snap.Record.Sealed {
-			n.stopRun(c, stopHandBack)
+			n.stopRun(c, turn.HandedBack)
 		}
 	}
 }

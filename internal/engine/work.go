@@ -10,9 +10,8 @@ import (
 
 // Why work is stopped, besides the reasons of package turn.
 const (
-	stopHandBack = "handed_back"
-	stopLost     = "lease_lost"
-	stopDeleted  = "conversation_deleted"
+	stopLost    = "lease_lost"
+	stopDeleted = "conversation_deleted"
 )
 
 // run is an attempt under way on this node.
@@ -109,7 +108,7 @@ func (n *Node) startRun(c *conversation, a turn.Run) {
 		through: a.Through, turn: a.Turn, attempt: a.Attempt,
 	}
 	if n.leaving {
-		n.stopRun(c, stopHandBack)
+		n.stopRun(c, turn.HandedBack)
 		n.runEnded(c, &Request{})
 		return
 	}
@@ -233,7 +232,7 @@ func (n *Node) runEnded(c *conversation, request *Request) {
 		n.pump(c)
 		return
 	case r.stopped == "" || finished:
-	case r.stopped == stopHandBack || r.stopped == stopLost:
+	case r.stopped == turn.HandedBack || r.stopped == stopLost:
 		request.event = turn.HandBack{Nonce: r.lease.Nonce}
 	default:
 		request.event = turn.Interrupted{Nonce: r.lease.Nonce}
