@@ -85,6 +85,22 @@ func (a *Answer) All() ([]byte, error) {
 	return body, err
 }
 
+// WholeOrStream calls whole where the model's answer is one document, and stream
+// where it is a stream of events.
+func (a *Answer) WholeOrStream(whole, stream func() error) error {
+	if a.MediaType() == "text/html" {
+		return a.Broken("it is a web page; check the base URL")
+	}
+	document, err := a.StartsLikeJSON()
+	switch {
+	case err != nil:
+		return a.ReadFault(err)
+	case document:
+		return whole()
+	}
+	return stream()
+}
+
 // StartsLikeJSON drops white space and reports whether a JSON object or array
 // follows. A stream of events never begins with one. It blocks until there is
 // something to see.

@@ -11,21 +11,9 @@ import (
 
 // read makes a reply of an answer, streamed or not.
 func read(answer *upstream.Answer, listener upstream.Listener) (onereply.Reply, error) {
-	if answer.MediaType() == "text/html" {
-		return onereply.Reply{}, answer.Broken("it is a web page; check the base URL")
-	}
-	whole, err := answer.StartsLikeJSON()
-	if err != nil {
-		return onereply.Reply{}, answer.ReadFault(err)
-	}
 	r := &reading{answer: answer, text: upstream.Text{Listener: listener}}
 	defer r.spend()
-	if whole {
-		err = r.whole()
-	} else {
-		err = r.stream()
-	}
-	if err != nil {
+	if err := answer.WholeOrStream(r.whole, r.stream); err != nil {
 		return onereply.Reply{}, err
 	}
 	return r.reply()
