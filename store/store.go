@@ -181,6 +181,9 @@ type Body struct {
 	Covers    []string `json:"covers,omitempty"`    // ids of the messages that a reply answers, in the order of its prompt
 	Late      bool     `json:"late_input,omitempty"`
 	Author    string   `json:"author,omitempty"` // of a reply: one of turn's Reply… kinds
+	// Trace is, of a reply, what happened in the conversation since the reply
+	// before it, its commit included: for people.
+	Trace turn.Trace `json:"trace,omitempty"`
 }
 
 // Was is an earlier state of a message.

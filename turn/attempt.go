@@ -130,7 +130,8 @@ func (s *step) begin() {
 	s.countMinute()
 	s.proceed()
 	s.tell(TurnStarted, "")
-	s.Notices[len(s.Notices)-1].Due = s.Due
+	n := &s.Notices[len(s.Notices)-1]
+	n.Due, n.Holder = s.Due, s.Lease.Holder
 }
 
 // throttled reports whether the ceiling on attempts per minute is reached. It
@@ -216,6 +217,8 @@ func (s *step) seal(e Seal) {
 func (s *step) generateFailed(e GenerateFailed) {
 	s.LastError = e.Text
 	s.tell(ReplyDiscardedKind, string(e.Fault))
+	s.tell(AttemptFailed, string(e.Fault))
+	failed := len(s.Notices) - 1
 	failures := s.Attempts
 	switch {
 	case e.Fault == Outage:
@@ -234,6 +237,9 @@ func (s *step) generateFailed(e GenerateFailed) {
 	}
 	s.NotBefore = s.now.Add(backoff(failures, e.After, e.Jitter))
 	s.again()
+	if s.Phase == Collecting {
+		s.Notices[failed].Due = s.Due
+	}
 }
 
 // fail gives the turn up. What waits stays pending: the next input, or a

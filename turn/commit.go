@@ -45,6 +45,7 @@ func (s *step) commit(parts int) {
 	s.Phase = Sending
 	s.LastError = ""
 	s.tellReply(ReplyCommittedKind, s.Reply, "")
+	s.Notices[len(s.Notices)-1].Late = s.Reply.Late
 	switch {
 	case parts == 0:
 		s.finish(ReplyNone, "")
@@ -61,4 +62,10 @@ func (s *step) tellReply(kind Kind, r *Reply, reason string) {
 	s.tell(kind, reason)
 	n := &s.Notices[len(s.Notices)-1]
 	n.Turn, n.Seq, n.Through, n.Part, n.Parts = r.Turn, r.Seq, r.Through, r.Done, r.Parts
+}
+
+// tellPart adds a notice about the part of a reply with this number, from 1.
+func (s *step) tellPart(kind Kind, reason string, number int) {
+	s.tellReply(kind, s.Reply, reason)
+	s.Notices[len(s.Notices)-1].Part = number
 }

@@ -79,7 +79,7 @@ func (s *step) closeWaiting() {
 // recall takes back a reply of the responder that waits for its next try and
 // can have reached nobody, or that a pause holds: a human steps in.
 func (s *step) recall() {
-	if s.Phase != Sending || s.Lease.Nonce != "" || s.Reply.Kind == ReplyHuman {
+	if s.Phase != Sending || s.Lease.Nonce != "" || s.Reply.Kind == ReplyHuman || s.Reply.Kind == ReplyAgain {
 		return
 	}
 	if !s.maySend() || s.Reply.untouched() && !s.Reply.Sealed {
@@ -90,7 +90,7 @@ func (s *step) recall() {
 // unsettled is the version after which inputs are neither settled nor part of
 // the reply that is being sent.
 func (s *step) unsettled() int64 {
-	if s.Phase == Sending {
+	if s.Phase == Sending && s.Reply.Kind != ReplyAgain {
 		return max(s.Answered, s.Reply.Through)
 	}
 	return s.Answered
@@ -146,5 +146,8 @@ func (s *step) requeue() {
 		s.WaitingSince = s.now
 	}
 	s.QuietUntil = s.now
+	s.tell(TurnRequeued, "")
+	requeued := len(s.Notices) - 1
 	s.open(s.now)
+	s.Notices[requeued].Turn = s.Turn
 }

@@ -32,6 +32,9 @@ const (
 	Throttled       = "turns_per_minute" // the ceiling was reached
 	AtCap           = "max_wait"         // the window ends by its hard cap
 	QueueFull       = "queue_full"       // too many replies wait to be sent
+	WasEdited       = "edited"           // the input is the change of a message
+	NoTrouble       = "no_trouble"       // no reply of that turn ended in trouble
+	ByOperator      = "by_operator"      // an operator sent the reply again, or marked it as sent
 )
 
 // Status is what became of an input or a reply.
@@ -137,12 +140,24 @@ const (
 	TurnFailed          Kind = "turn.failed"
 	ConversationPaused  Kind = "conversation.paused"
 	ConversationResumed Kind = "conversation.resumed"
+
+	// These do not occur in an ordinary turn.
+	MessageRepeated Kind = "message.repeated" // a message was delivered again
+	AttemptFailed   Kind = "attempt.failed"   // an attempt gave no result
+	PartSent        Kind = "part.sent"        // one of several parts was delivered
+	PartFailed      Kind = "part.failed"      // a part was certainly not delivered
+	PartUnknown     Kind = "part.unknown"     // nobody knows whether a part was delivered
+	LeaseLost       Kind = "lease.lost"       // a holder was lost while it sent
+	TurnRequeued    Kind = "turn.requeued"    // a failed turn is tried again
+	ReplyResent     Kind = "reply.resent"     // an operator has a reply sent again
+	ReplyMarked     Kind = "reply.marked"     // an operator marked a reply as sent
 )
 
 // Notice tells those who watch what happened. Fields that do not apply are
 // zero.
 type Notice struct {
 	Kind    Kind
+	At      Time
 	Reason  string
 	Turn    int64
 	Token   int64
@@ -151,7 +166,12 @@ type Notice struct {
 	Due     Time
 	Seq     int64 // the entry in the transcript
 	Attempt int
-	Part    int
-	Parts   int  // of the reply; 0: the responder chose not to reply
-	Since   Time // when the first input that waited was accepted
+	Part    int    // parts delivered so far; of a part that failed or is unknown: its number, from 1
+	Parts   int    // of the reply; 0: the responder chose not to reply
+	Since   Time   // when the first input that waited was accepted
+	Late    bool   // the reply was committed for what it saw, although newer input existed
+	Holder  string // of a lease that was taken or lost
+
+	MessageID string // of a message that was delivered again
+	FirstByte Time   // when the attempt gave the first piece of its text
 }

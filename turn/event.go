@@ -20,12 +20,22 @@ type Edit struct {
 	Target   int64 // version of the last input that touched the message
 	HadMedia bool  // it was waiting for an attachment
 	HasMedia bool  // it still is
+	Seq      int64 // its entry in the transcript, for the notice only
 }
 
 // Delete is the deletion of a message.
 type Delete struct {
 	Target   int64 // version of the last input that touched the message
 	HadMedia bool  // it was waiting for an attachment
+	Seq      int64 // its entry in the transcript, for the notice only
+}
+
+// Repeated says that a message was delivered again: a provider that got no
+// answer in time, or a person who pressed twice. It changes nothing but the
+// trace, so nobody writes because of it alone.
+type Repeated struct {
+	ID string
+	At Time // when; it is told with the next write, which comes later
 }
 
 // Typing says that the person is writing. It changes no version.
@@ -53,6 +63,15 @@ type HumanReply struct{ Parts int }
 // Requeue tries a failed turn again.
 type Requeue struct{}
 
+// Resend sends a reply that ended in trouble again, under the same id: from the
+// first part on that was not certainly delivered. It goes out after what is
+// under way, also under a pause.
+type Resend struct{ Turn int64 }
+
+// MarkSent says that a reply that ended in trouble reached the person after
+// all, or that nobody needs to care.
+type MarkSent struct{ Turn int64 }
+
 // Seal is asked for by an agent that is about to do something irreversible.
 type Seal struct{ Token int64 }
 
@@ -71,15 +90,22 @@ type Renew struct{ Nonce string }
 
 // HandBack gives the lease back before the work is done, so that another node
 // goes on at once. It must not be used while a send is under way.
-type HandBack struct{ Nonce string }
+type HandBack struct {
+	Nonce     string
+	FirstByte Time
+}
 
 // Interrupted says that the holder ended its attempt because of newer input.
-type Interrupted struct{ Nonce string }
+type Interrupted struct {
+	Nonce     string
+	FirstByte Time
+}
 
 // Generated is an attempt's result.
 type Generated struct {
-	Nonce string
-	Parts int // 0: the responder chose not to reply
+	Nonce     string
+	Parts     int  // 0: the responder chose not to reply
+	FirstByte Time // when the responder gave the first piece of its text, 0 if it gave none; for the notice only
 }
 
 // Fault is the kind of a failed attempt.
@@ -99,6 +125,8 @@ type GenerateFailed struct {
 	Text   string        // for people to read
 	After  time.Duration // earliest retry that the responder asked for, 0 if none
 	Jitter int           // 0 to 999, drawn evenly: spreads the back-off
+
+	FirstByte Time
 }
 
 // Sent says that the current part was delivered.
@@ -135,6 +163,9 @@ func (Resume) event()         {}
 func (Close) event()          {}
 func (HumanReply) event()     {}
 func (Requeue) event()        {}
+func (Repeated) event()       {}
+func (Resend) event()         {}
+func (MarkSent) event()       {}
 func (Seal) event()           {}
 func (Wake) event()           {}
 func (Renew) event()          {}
@@ -168,5 +199,6 @@ type Policy struct {
 	ResendUnknown  bool          // send again where the outcome is unknown; otherwise leave it
 	RetryFor       time.Duration // how long certain send failures are tried again
 	Fallback       bool          // a text stands in for a failed turn
+	TraceSteps     int           // steps kept in the record's trace; 0: none
 	TurnsPerMinute int           // attempts that may start in a minute, after which it rests for one; 0: no ceiling
 }

@@ -243,7 +243,7 @@ func sendsAreInOrder(w *world, before turn.Record, event turn.Event, after turn.
 			return errors.New("a part is sent without the live lease")
 		case doubtful && !w.policy.ResendUnknown:
 			return errors.New("a part whose outcome is unknown is sent again")
-		case e.Changed && after.OnHold && send.Reply.Kind != turn.ReplyHuman:
+		case e.Changed && after.OnHold && send.Reply.Kind != turn.ReplyHuman && send.Reply.Kind != turn.ReplyAgain:
 			return errors.New("a reply of the responder is sent under a pause")
 		}
 	}
@@ -297,6 +297,7 @@ var ledgerLaws = []func(*ledger, turn.Record) error{
 	newerIsCounted,
 	repliesAreOnTheirWay,
 	answersAreReplies,
+	troublesAreRemembered,
 }
 
 // pendingIsCounted: the record counts what waits, its mark lies before all of
@@ -370,6 +371,7 @@ func answersAreReplies(l *ledger, _ turn.Record) error {
 		case r == nil:
 			return fmt.Errorf("%s is answered by no reply", m.id)
 		case r.kind == turn.ReplyHuman:
+		case r.again && r.status == turn.ReplyCommitted:
 		case r.status != turn.ReplySent && r.status != turn.ReplyPartial && r.status != turn.ReplyUnknown:
 			return fmt.Errorf("%s is answered by reply %d, which is %s", m.id, r.seq, r.status)
 		case !r.saw(m):
@@ -377,6 +379,41 @@ func answersAreReplies(l *ledger, _ turn.Record) error {
 		}
 	}
 	return nil
+}
+
+// troublesAreRemembered: a reply that is not certain to have arrived stays known
+// until somebody has seen to it, as far as there is room, and no other does.
+func troublesAreRemembered(l *ledger, r turn.Record) error {
+	known := map[int64]turn.Status{}
+	for _, t := range r.Troubles {
+		known[t.Seq] = t.Status
+	}
+	count := 0
+	for seq, reply := range l.replies {
+		answers := reply.kind == turn.ReplyHuman || l.answers(seq)
+		trouble := reply.status == turn.ReplyUnknown || reply.status == turn.ReplyPartial || reply.status == turn.ReplyFailed
+		if known[seq] != "" && known[seq] != reply.status {
+			return fmt.Errorf("reply %d is %s, the record says %s", seq, reply.status, known[seq])
+		}
+		if !trouble || !answers {
+			continue
+		}
+		count++
+		if known[seq] == "" && len(r.Troubles) < 8 && count > len(r.Troubles) {
+			return fmt.Errorf("reply %d is %s, and nobody is told", seq, reply.status)
+		}
+	}
+	return nil
+}
+
+// answers reports whether a message counts as answered by the reply.
+func (l *ledger) answers(seq int64) bool {
+	for _, m := range l.messages {
+		if m.status == turn.InputAnswered && m.by == seq {
+			return true
+		}
+	}
+	return false
 }
 
 func (r *reply) saw(m *message) bool {

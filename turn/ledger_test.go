@@ -43,6 +43,7 @@ type reply struct {
 	delivered int  // parts that are known to have arrived
 	underWay  bool // a part was handed to the channel, which has not answered
 	unknown   bool // and for one of them it never will
+	again     bool // an operator had it sent again, or marked it
 }
 
 func newLedger() *ledger { return &ledger{replies: map[int64]*reply{}} }
@@ -162,6 +163,9 @@ func (l *ledger) mark(mark turn.Mark) error {
 	if r == nil {
 		return fmt.Errorf("reply %d is marked %s, but was never committed", mark.Seq, mark.Status)
 	}
+	if mark.Reason == turn.ByOperator {
+		return r.remedy(mark)
+	}
 	if r.status != turn.ReplyCommitted {
 		return fmt.Errorf("reply %d is marked %s, but was %s already", mark.Seq, mark.Status, r.status)
 	}
@@ -175,8 +179,20 @@ func (l *ledger) mark(mark turn.Mark) error {
 	return nil
 }
 
+// remedy is what an operator does about a reply that ended in trouble. A part
+// of which nobody knows may be sent once more then, and the person may see it
+// twice: that is what the operator decided.
+func (r *reply) remedy(mark turn.Mark) error {
+	switch r.status {
+	case turn.ReplyUnknown, turn.ReplyFailed, turn.ReplyPartial:
+		r.status, r.again, r.unknown, r.underWay = mark.Status, true, false, false
+		return nil
+	}
+	return fmt.Errorf("reply %d is %s: nobody needs to do anything about it", r.seq, r.status)
+}
+
 // reached reports whether anybody can have seen the reply.
-func (r *reply) reached() bool { return r.delivered > 0 || r.unknown || r.underWay }
+func (r *reply) reached() bool { return r.delivered > 0 || r.unknown || r.underWay || r.again }
 
 // waiting returns the messages that the next prompt would hold: pending, and
 // not closed by a reply that is still on its way.

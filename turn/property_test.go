@@ -80,6 +80,11 @@ func (w *world) people() map[string]func(*rapid.T) {
 		"human": func(t *rapid.T) {
 			w.must(t, turn.HumanReply{Parts: rapid.IntRange(1, 2).Draw(t, "parts")}, nil)
 		},
+		"see to a trouble": func(t *rapid.T) {
+			number := w.trouble(t)
+			w.must(t, rapid.SampledFrom([]turn.Event{turn.Resend{Turn: number}, turn.MarkSent{Turn: number}}).Draw(t, "remedy"), nil)
+		},
+		"repeat": word(turn.Repeated{ID: "m1", At: start}),
 	}, 3, "message", "edit")
 }
 
@@ -95,6 +100,15 @@ func (w *world) anyMessage(t *rapid.T) *message {
 		t.Skip("nothing was written")
 	}
 	return rapid.SampledFrom(there).Draw(t, "target")
+}
+
+// trouble is the turn of a reply that needs somebody, or of none.
+func (w *world) trouble(t *rapid.T) int64 {
+	turns := []int64{w.record.Turn}
+	for _, trouble := range w.record.Troubles {
+		turns = append(turns, trouble.Turn)
+	}
+	return rapid.SampledFrom(turns).Draw(t, "turn")
 }
 
 // workers is what nodes and time do: they look, work, fail, are lost, and come
@@ -122,7 +136,7 @@ func (w *world) workers() map[string]func(*rapid.T) {
 		"seal":       seal,
 		"seal again": seal,
 		"work":       w.work,
-		"trouble":    w.trouble,
+		"trouble":    w.failure,
 	}, 5, "wake when due", "work", "trouble")
 }
 
@@ -143,8 +157,8 @@ func (w *world) work(t *rapid.T) {
 	w.must(t, turn.Generated{Nonce: w.nonce(t), Parts: parts}, nil)
 }
 
-// trouble is any other result.
-func (w *world) trouble(t *rapid.T) {
+// failure is any other result.
+func (w *world) failure(t *rapid.T) {
 	nonce, after := w.nonce(t), time.Duration(rapid.IntRange(0, 90).Draw(t, "after"))*time.Second
 	jitter := rapid.IntRange(0, 999).Draw(t, "jitter")
 	events := []turn.Event{
@@ -188,7 +202,7 @@ func (w *world) rest(t *rapid.T) {
 	if w.record.OnHold {
 		w.must(t, turn.Resume{Answer: true}, nil)
 	}
-	for limit := 12 + 4*len(w.record.Queue); w.record.Shown() != turn.Idle; limit-- {
+	for limit := 12 + 4*len(w.record.Queue) + 4*len(w.record.Troubles); w.record.Shown() != turn.Idle; limit-- {
 		if limit == 0 {
 			t.Fatalf("it does not come to rest: %+v", w.record)
 		}

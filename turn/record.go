@@ -77,6 +77,7 @@ const (
 	ReplyAnswer   = ""         // from the responder
 	ReplyHuman    = "human"    // from a person; it is sent also while the conversation is paused
 	ReplyFallback = "fallback" // the text that stands in for a failed turn; it answers nothing
+	ReplyAgain    = "again"    // one that ended in trouble, sent again by an operator; it is sent also under a pause, and answers nothing anew
 )
 
 // clone copies what a Record shares with its copies.
@@ -90,6 +91,7 @@ func (r Record) clone() Record {
 		r.Aside = &aside
 	}
 	r.Queue = append([]Reply(nil), r.Queue...)
+	r.Troubles = append([]Trouble(nil), r.Troubles...)
 	return r
 }
 
@@ -152,6 +154,12 @@ type Record struct {
 	Reply *Reply  `json:"reply,omitempty"`
 	Queue []Reply `json:"queue,omitempty"`
 	Aside *Aside  `json:"aside,omitempty"`
+
+	// For people: what became of replies that need somebody, oldest first, and
+	// what happened since the last reply was committed. Nothing is decided by
+	// the trace.
+	Troubles []Trouble `json:"troubles,omitempty"`
+	Trace    Trace     `json:"trace,omitempty"`
 }
 
 // Exists reports whether anything was ever received.
@@ -188,8 +196,10 @@ func (r Record) Wake() (Time, bool) {
 }
 
 // maySend reports whether the current reply goes out despite a pause: only
-// what a human wrote does.
-func (r Record) maySend() bool { return !r.OnHold || r.Reply.Kind == ReplyHuman }
+// what a human wrote, or had sent again, does.
+func (r Record) maySend() bool {
+	return !r.OnHold || r.Reply.Kind == ReplyHuman || r.Reply.Kind == ReplyAgain
+}
 
 // stale reports whether inputs were accepted that the attempt has not seen.
 func (r Record) stale() bool { return r.Version != r.Through }

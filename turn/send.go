@@ -7,6 +7,8 @@ func (s *step) wakeSending(e Wake) {
 	case s.Lease.Nonce != "":
 		s.Changed = true
 		s.do(Cancel{Nonce: s.Lease.Nonce, Reason: Crashed})
+		s.tellReply(LeaseLost, s.Reply, "")
+		s.Notices[len(s.Notices)-1].Holder = s.Lease.Holder
 		s.Lease = Lease{}
 		s.Reply.Unsure, s.Reply.RetryAt = true, s.now
 		s.Reply.Crashes++
@@ -36,6 +38,9 @@ func (s *step) wakeSending(e Wake) {
 func (s *step) sent() {
 	s.Reply.Done++
 	s.Reply.Unsure, s.Reply.Tries, s.Reply.Crashes = false, 0, 0
+	if s.Reply.Parts > 1 {
+		s.tellPart(PartSent, "", s.Reply.Done)
+	}
 	switch {
 	case s.Reply.Done == s.Reply.Parts:
 		s.finish(ReplySent, "")
@@ -50,6 +55,7 @@ func (s *step) sent() {
 func (s *step) sendFailed(e SendFailed) {
 	s.LastError = e.Text
 	s.Reply.Tries++
+	s.tellPart(PartFailed, e.Text, s.Reply.Done+1)
 	switch {
 	case e.ForGood:
 		s.giveUp(e.Text)
@@ -62,6 +68,7 @@ func (s *step) sendFailed(e SendFailed) {
 	default:
 		s.Lease = Lease{}
 		s.Reply.RetryAt = s.now.Add(backoff(s.Reply.Tries, e.After, e.Jitter))
+		s.Notices[len(s.Notices)-1].Due = s.Reply.RetryAt
 	}
 }
 
@@ -70,12 +77,14 @@ func (s *step) sendUnknown(e SendUnknown) {
 	s.LastError = e.Text
 	s.Reply.Tries++
 	s.Reply.Unsure = true
+	s.tellPart(PartUnknown, e.Text, s.Reply.Done+1)
 	if !s.p.ResendUnknown || s.now.Sub(s.Reply.Since) >= s.p.RetryFor {
 		s.finish(ReplyUnknown, e.Text)
 		return
 	}
 	s.Lease = Lease{}
 	s.Reply.RetryAt = s.now.Add(backoff(s.Reply.Tries, 0, e.Jitter))
+	s.Notices[len(s.Notices)-1].Due = s.Reply.RetryAt
 }
 
 // keeps reports whether the reply outlives a pause: one that something
@@ -165,21 +174,26 @@ func (s *step) finish(status Status, reason string) {
 	s.Marks = append(s.Marks, Mark{Seq: reply.Seq, Status: status, Reason: reason})
 	switch status {
 	case ReplySent:
-		s.tellReply(ReplySentKind, s.Reply, "")
+		s.tellReply(ReplySentKind, s.Reply, s.Reply.again())
 	case ReplyNone:
 	case ReplyUnknown:
 		s.tellReply(ReplyFailedKind, s.Reply, UnknownOutcome)
 	default:
 		s.tellReply(ReplyFailedKind, s.Reply, reason)
 	}
+	s.troubled(reply, status)
 	s.Reply = nil
 	s.Lease = Lease{}
-	if status == ReplySent && reply.Kind != ReplyFallback {
+	failed := reply.Kind == ReplyFallback || reply.Kind == ReplyAgain && (s.Pending > 0 || s.Aside != nil)
+	if status == ReplySent && !failed {
 		s.LastError = ""
 	}
 	switch reply.Kind {
 	case ReplyFallback:
 		s.restAfterFallback()
+		return
+	case ReplyAgain:
+		s.restAfterAgain()
 		return
 	case ReplyAnswer:
 		answered := InputAnswered
@@ -192,6 +206,14 @@ func (s *step) finish(status Status, reason string) {
 		s.advance(reply.ThroughSeq)
 	}
 	s.rest()
+}
+
+// again is the reason that tells a reply that was sent again.
+func (r *Reply) again() string {
+	if r.Kind == ReplyAgain {
+		return ByOperator
+	}
+	return ""
 }
 
 func (s *step) settle(reply Reply, status Status, by int64) {

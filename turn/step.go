@@ -7,8 +7,9 @@ import "time"
 type step struct {
 	Record
 	Effects
-	now Time
-	p   Policy
+	now       Time
+	p         Policy
+	firstByte Time // of the attempt whose result the event is
 }
 
 // Step decides what event does to a conversation. It returns the record as it
@@ -29,6 +30,8 @@ func Step(record Record, event Event, now Time, policy Policy) (Record, Effects)
 	if !s.Changed {
 		return record, Effects{Outcome: s.Outcome, Reason: s.Reason, Actions: s.Actions}
 	}
+	s.sendAgain()
+	s.trace()
 	return s.Record, s.Effects
 }
 
@@ -41,6 +44,8 @@ func (s *step) dispatch(event Event) {
 		s.edit(e)
 	case Delete:
 		s.delete(e)
+	case Repeated:
+		s.repeated(e)
 	case Typing:
 		s.typing(e)
 	// The attempt: attempt.go.
@@ -49,15 +54,19 @@ func (s *step) dispatch(event Event) {
 	case Renew:
 		s.held(e.Nonce, s.renew)
 	case HandBack:
+		s.firstByte = e.FirstByte
 		s.held(e.Nonce, s.handBack)
 	case Seal:
 		s.seal(e)
 	case GenerateFailed:
+		s.firstByte = e.FirstByte
 		s.attempt(e.Nonce, func() { s.generateFailed(e) })
 	// Its end: commit.go.
 	case Generated:
+		s.firstByte = e.FirstByte
 		s.attempt(e.Nonce, func() { s.generated(e) })
 	case Interrupted:
+		s.firstByte = e.FirstByte
 		s.attempt(e.Nonce, s.interrupted)
 	// The reply: send.go.
 	case Sent:
@@ -79,6 +88,11 @@ func (s *step) dispatch(event Event) {
 		s.humanReply(e)
 	case Requeue:
 		s.requeue()
+	// What ended in trouble: trouble.go.
+	case Resend:
+		s.resend(e.Turn)
+	case MarkSent:
+		s.markSent(e.Turn)
 	}
 }
 
@@ -131,9 +145,13 @@ func (s *step) do(a Action) { s.Actions = append(s.Actions, a) }
 // tell adds a notice with what all of them show.
 func (s *step) tell(kind Kind, reason string) {
 	s.Notices = append(s.Notices, Notice{
-		Kind: kind, Reason: reason, Turn: s.Turn, Token: s.Token,
+		Kind: kind, At: s.now, Reason: reason, Turn: s.Turn, Token: s.Token,
 		Version: s.Version, Through: s.Through, Attempt: s.Runs, Since: s.WaitingSince,
 	})
+	switch kind {
+	case ReplyCommittedKind, ReplyDiscardedKind, AttemptFailed:
+		s.Notices[len(s.Notices)-1].FirstByte = s.firstByte
+	}
 }
 
 // backoff is how long to wait after the n-th failure in a row: exponential

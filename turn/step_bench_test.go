@@ -9,7 +9,7 @@ import (
 
 var benchPolicy = turn.Policy{
 	Debounce: 1500 * time.Millisecond, MaxWait: 10 * time.Second, OnNewInput: turn.Interrupt, MaxDiscards: 2,
-	Lease: 30 * time.Second, MaxAttempts: 3,
+	Lease: 30 * time.Second, MaxAttempts: 3, TraceSteps: 128,
 }
 
 const benchStart turn.Time = 1_750_000_000_000
@@ -51,8 +51,8 @@ func TestAllocationsOfStep(t *testing.T) {
 		t.Errorf("a message takes %v allocations, want at most 3", message)
 	}
 	whole := testing.AllocsPerRun(100, func() { wholeTurn(turn.Record{}, benchStart) })
-	if whole > 16 {
-		t.Errorf("a whole turn takes %v allocations, want at most 16", whole)
+	if whole > 18 {
+		t.Errorf("a whole turn takes %v allocations, want at most 18", whole)
 	}
 	t.Logf("allocations: %v for a message, %v for a turn", message, whole)
 }

@@ -99,7 +99,8 @@ func differences(before, after turn.Record) []string {
 	for i := range is.NumField() {
 		name := fieldName(is.Type().Field(i))
 		same := reflect.DeepEqual(was.Field(i).Interface(), is.Field(i).Interface())
-		if name == "schema" || name == "queue" && len(before.Queue) == len(after.Queue) || same {
+		if name == "schema" || name == "trace" || name == "queue" && len(before.Queue) == len(after.Queue) || same ||
+			name == "troubles" && len(before.Troubles)+len(after.Troubles) == 0 {
 			continue
 		}
 		changed = append(changed, name+"="+value(is.Field(i)))
@@ -129,6 +130,8 @@ func value(v reflect.Value) string {
 		return fmt.Sprintf("%q", x)
 	case []turn.Reply:
 		return fmt.Sprintf("%d waiting", len(x))
+	case []turn.Trouble:
+		return troubles(x)
 	}
 	if v.Kind() != reflect.Pointer {
 		return fmt.Sprint(v.Interface())
@@ -137,6 +140,41 @@ func value(v reflect.Value) string {
 		return "-"
 	}
 	return "{" + strings.Join(members(v.Elem()), " ") + "}"
+}
+
+func troubles(all []turn.Trouble) string {
+	lines := make([]string, len(all))
+	for i, t := range all {
+		lines[i] = fmt.Sprintf("reply %d is %s", t.Seq, t.Status)
+		if t.Again {
+			lines[i] += ", to be sent again"
+		}
+	}
+	return "[" + strings.Join(lines, "; ") + "]"
+}
+
+// tellTrace prints the trace, a step a line.
+func tellTrace(trace turn.Trace) string {
+	steps, lost := trace.Steps()
+	lines := []string{fmt.Sprintf("%d steps before these are lost, %d bytes", lost, len(trace))}
+	for _, s := range steps {
+		line := fmt.Sprintf("%s %s: turn=%d token=%d attempt=%d version=%d through=%d", moment(s.At), s.Kind, s.Turn, s.Token, s.Attempt, s.Version, s.Through)
+		add := func(label string, value any, set bool) {
+			if set {
+				line += fmt.Sprintf(" %s=%v", label, value)
+			}
+		}
+		add("due", moment(s.Due), s.Due != 0)
+		add("first_byte", moment(s.FirstByte), s.FirstByte != 0)
+		add("seq", s.Seq, s.Seq != 0)
+		add("part", fmt.Sprintf("%d/%d", s.Part, s.Parts), s.Parts != 0)
+		add("late", s.Late, s.Late)
+		add("holder", s.Holder, s.Holder != "")
+		add("message", s.MessageID, s.MessageID != "")
+		add("reason", fmt.Sprintf("%q", s.Reason), s.Reason != "")
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // members lists the fields of a nested struct that are set.

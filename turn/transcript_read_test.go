@@ -19,6 +19,7 @@ func readPolicy(t *testing.T, d *datadriven.TestData, p *turn.Policy) {
 	}
 	numbers := map[string]*int{
 		"max_discards": &p.MaxDiscards, "attempts": &p.MaxAttempts, "turns_per_minute": &p.TurnsPerMinute,
+		"trace": &p.TraceSteps,
 	}
 	for _, arg := range d.CmdArgs {
 		switch {
@@ -90,6 +91,12 @@ func (s *story) readWord(t *testing.T, d *datadriven.TestData, kind string) turn
 		return turn.HumanReply{Parts: number(t, d, "parts", 1)}
 	case "requeue":
 		return turn.Requeue{}
+	case "repeated":
+		return turn.Repeated{ID: text(t, d, "id"), At: start.Add(optional(t, d, "when"))}
+	case "resend":
+		return turn.Resend{Turn: int64(number(t, d, "turn", 1))}
+	case "mark_sent":
+		return turn.MarkSent{Turn: int64(number(t, d, "turn", 1))}
 	case "seal":
 		return turn.Seal{Token: int64(number(t, d, "token", int(s.record.Lease.Token)))}
 	}
@@ -107,6 +114,10 @@ func (s *story) readResult(t *testing.T, d *datadriven.TestData, kind string) tu
 		part = number(t, d, "part", s.record.Reply.Done)
 	}
 	after, jitter := optional(t, d, "after"), number(t, d, "jitter", 0)
+	var firstByte turn.Time
+	if d.HasArg("first_byte") {
+		firstByte = start.Add(optional(t, d, "first_byte"))
+	}
 	switch kind {
 	case "renew":
 		return turn.Renew{Nonce: nonce}
@@ -115,7 +126,7 @@ func (s *story) readResult(t *testing.T, d *datadriven.TestData, kind string) tu
 	case "interrupted":
 		return turn.Interrupted{Nonce: nonce}
 	case "generated":
-		return turn.Generated{Nonce: nonce, Parts: number(t, d, "parts", 1)}
+		return turn.Generated{Nonce: nonce, Parts: number(t, d, "parts", 1), FirstByte: firstByte}
 	case "failed":
 		return turn.GenerateFailed{Nonce: nonce, Fault: turn.Fault(text(t, d, "fault")), Text: reason, After: after, Jitter: jitter}
 	case "sent":

@@ -53,7 +53,8 @@ func newStory() *story {
 }
 
 // play carries out one command: `policy key=value…` starts a new conversation,
-// `at TIME EVENT key=value…` is something that happens in it.
+// `at TIME EVENT key=value…` is something that happens in it, `trace` prints what
+// was kept of it for people.
 func (s *story) play(t *testing.T, d *datadriven.TestData) string {
 	switch d.Cmd {
 	case "policy":
@@ -62,6 +63,8 @@ func (s *story) play(t *testing.T, d *datadriven.TestData) string {
 		return ""
 	case "at":
 		return s.at(t, d)
+	case "trace":
+		return tellTrace(s.record.Trace)
 	case "lease_without_expiry":
 		s.record.Lease.Expires = 0
 		return ""

@@ -12,6 +12,7 @@ func (s *step) message(e Message) {
 	if quiet == 0 {
 		quiet = s.p.Debounce
 	}
+	s.count("", s.Seq)
 	s.accept(s.now.Add(quiet), true)
 }
 
@@ -36,6 +37,7 @@ func (s *step) edit(e Edit) {
 	if e.HadMedia && !e.HasMedia {
 		quiet = s.QuietUntil
 	}
+	s.count(WasEdited, e.Seq)
 	s.accept(quiet, seen)
 }
 
@@ -51,11 +53,11 @@ func (s *step) delete(e Delete) {
 	if e.Target > s.Through {
 		s.forget(e.HadMedia)
 	}
+	s.count(WasDeleted, e.Seq)
 	if s.Pending > 0 && !s.emptied() || s.answering() {
 		s.accept(s.now.Add(s.p.Debounce), false)
 		return
 	}
-	s.count()
 	s.QuietUntil = s.now.Add(s.p.Debounce)
 	s.drop(WasDeleted)
 	s.rest()
@@ -95,10 +97,17 @@ func (s *step) expectMedia() {
 	s.MediaUntil = max(s.MediaUntil, s.now.Add(s.p.MediaWait))
 }
 
-// accept takes an input in. newer tells whether it makes one more message that
-// the work under way has not seen.
+// repeated tells of a message that was delivered again.
+func (s *step) repeated(e Repeated) {
+	s.Changed = true
+	s.tell(MessageRepeated, "")
+	n := &s.Notices[len(s.Notices)-1]
+	n.At, n.MessageID = e.At, e.ID
+}
+
+// accept takes an input in that was counted. newer tells whether it makes one
+// more message that the work under way has not seen.
 func (s *step) accept(quietUntil Time, newer bool) {
-	s.count()
 	s.QuietUntil = quietUntil
 	switch {
 	case s.busy():
@@ -113,18 +122,21 @@ func (s *step) accept(quietUntil Time, newer bool) {
 			s.WaitingSince = s.now
 		}
 		s.Aside = nil
+		accepted := len(s.Notices) - 1
 		s.open(s.now)
+		s.Notices[accepted].Turn = s.Turn // the one that it begins
 	}
 }
 
 // count makes it an input: the version grows.
-func (s *step) count() {
+func (s *step) count(reason string, seq int64) {
 	s.Version++
 	s.Outcome = Queued
 	if s.OnHold {
 		s.Outcome = OnPause
 	}
-	s.tell(MessageAccepted, "")
+	s.tell(MessageAccepted, reason)
+	s.Notices[len(s.Notices)-1].Seq = seq
 }
 
 func (s *step) newer() {

@@ -101,6 +101,30 @@ func (o *object) replies(r *turn.Record) {
 		o.number("pending", int64(a.Pending))
 		o.close()
 	}
+	o.troubles(r.Troubles)
+	o.optionalText("trace", string(r.Trace))
+}
+
+func (o *object) troubles(all []turn.Trouble) {
+	if len(all) == 0 {
+		return
+	}
+	o.key("troubles")
+	o.to = append(o.to, '[')
+	for i := range all {
+		t := &all[i]
+		o.separate(i)
+		o.open()
+		o.number("seq", t.Seq)
+		o.number("turn", t.Turn)
+		o.text("status", string(t.Status))
+		o.number("at", int64(t.At))
+		o.number("parts", int64(t.Parts))
+		o.optional("done", int64(t.Done))
+		o.flag("again", t.Again)
+		o.close()
+	}
+	o.to = append(o.to, ']')
 }
 
 func (o *object) reply(r *turn.Reply) {
@@ -148,6 +172,7 @@ func AppendBody(to []byte, b *store.Body) ([]byte, error) {
 	o.texts("covers", b.Covers)
 	o.flag("late_input", b.Late)
 	o.optionalText("author", b.Author)
+	o.optionalText("trace", string(b.Trace))
 	o.close()
 	return o.to, nil
 }

@@ -12,7 +12,9 @@ import (
 // digest names a state. Two states with one digest have the same future.
 type digest [16]byte
 
-// encoder writes what the future depends on, and nothing else: times relative
+// encoder writes what the future depends on, and nothing else: not the troubles,
+// since no operator of the explorer sees to one, and not the trace, which is
+// switched off here and decides nothing; times relative
 // to now and cut off where only "past" matters; of nonces, whether they are
 // the live one, and which are the same; of writes on their way, whether they still fit.
 type encoder struct {

@@ -1,0 +1,103 @@
+package turn_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/onereply/onereply/turn"
+)
+
+// traced plays events and gives the trace, and what was told.
+func traced(policy turn.Policy, events ...happened) (turn.Trace, []turn.Notice) {
+	var record turn.Record
+	var told []turn.Notice
+	for _, e := range events {
+		var effects turn.Effects
+		record, effects = turn.Step(record, e.event, after(e.at), policy)
+		told = append(told, effects.Notices...)
+	}
+	return record.Trace, told
+}
+
+// TestTraceIsWhatWasTold: the steps are the notices, but for what only a
+// histogram needs.
+func TestTraceIsWhatWasTold(t *testing.T) {
+	policy := basic
+	policy.TraceSteps = 128
+	trace, told := traced(policy, written,
+		happened{ms, turn.Repeated{ID: "a|b%=7", At: after(0)}},
+		happened{2 * ms, turn.Message{}},
+		happened{2100 * ms, turn.Wake{Holder: "näher | 100%", Nonce: "a", First: int64(start)}},
+		happened{2200 * ms, turn.Message{}},
+		happened{2300 * ms, turn.GenerateFailed{Nonce: "a", Fault: turn.Mistake, FirstByte: after(2200 * ms)}},
+		happened{9000 * ms, turn.Wake{Holder: "b", Nonce: "b", First: 1}},
+		happened{9100 * ms, turn.Generated{Nonce: "b", Parts: 3}},
+		happened{9200 * ms, turn.Sent{Nonce: "b"}},
+		happened{9300 * ms, turn.SendFailed{Nonce: "b", Part: 1, ForGood: true, Text: "K=0|T1 \"quoted\"\n"}},
+		happened{9400 * ms, turn.Pause{Reason: "lunch"}},
+		happened{9500 * ms, turn.MarkSent{Turn: 1}},
+	)
+	steps, lost := trace.Steps()
+	for i := range told {
+		told[i].Since = 0
+	}
+	if !reflect.DeepEqual(steps, told) || lost != 0 || len(steps) < 15 {
+		t.Errorf("%d were lost; kept:\n%+v\ntold:\n%+v", lost, steps, told)
+	}
+	if perStep := len(trace) / len(steps); perStep > 30 {
+		t.Errorf("a step takes %d bytes: %s", perStep, trace)
+	}
+}
+
+// TestTraceIsBounded: in steps and in bytes, whatever people send.
+func TestTraceIsBounded(t *testing.T) {
+	policy := basic
+	policy.TraceSteps = 128
+	var events []happened
+	for i := range 500 {
+		events = append(events, happened{ms, turn.Repeated{ID: strings.Repeat("ä", i), At: after(0)}}, happened{ms, turn.Message{}})
+	}
+	trace, told := traced(policy, events...)
+	steps, lost := trace.Steps()
+	if lost+len(steps) != len(told) || len(steps) > 128 || len(trace) > 128*64 || len(steps) < 16 || !utf8.ValidString(string(trace)) {
+		t.Errorf("%d of %d steps are kept in %d bytes, %d count as lost", len(steps), len(told), len(trace), lost)
+	}
+	if last := steps[len(steps)-1]; last.Version != 500 || last.At != after(ms) {
+		t.Errorf("the last step is %+v", last)
+	}
+}
+
+// TestTraceOfEveryKind: each kind of notice has a letter of its own.
+func TestTraceOfEveryKind(t *testing.T) {
+	seen := map[turn.Kind]bool{}
+	for letter := byte('A'); letter <= 'S'; letter++ {
+		steps, _ := turn.Trace("0,0|" + string(letter) + "0").Steps()
+		if len(steps) != 1 || seen[steps[0].Kind] {
+			t.Fatalf("%c is read as %+v", letter, steps)
+		}
+		seen[steps[0].Kind] = true
+	}
+	if steps, _ := turn.Trace("0,0|A0|~5X|B1").Steps(); len(steps) != 2 {
+		t.Errorf("a step of a newer program is not left out: %+v", steps)
+	}
+}
+
+func FuzzTrace(f *testing.F) {
+	for _, seed := range []string{"", "|", "0,m8x0k1c0|A0T1V1S1|B0T1V1D15o", "zz|?|A=|A-", "1,-|CzK--=%7%"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		steps, _ := turn.Trace(text).Steps()
+		if len(steps) > strings.Count(text, "|") {
+			t.Errorf("%d steps of %q", len(steps), text)
+		}
+		policy := basic
+		policy.TraceSteps = 3
+		after, _ := turn.Step(turn.Record{Trace: turn.Trace(text)}, turn.Message{}, start, policy)
+		if kept, _ := after.Trace.Steps(); len(kept) == 0 || len(kept) > 3 {
+			t.Errorf("%d steps after another one: %q", len(kept), after.Trace)
+		}
+	})
+}
