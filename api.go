@@ -16,7 +16,7 @@ type Code string
 const (
 	CodeInvalid     Code = "invalid"     // the input is at fault; nothing was stored
 	CodeNotFound    Code = "not_found"   // no such bot, conversation or message
-	CodeConflict    Code = "conflict"    // the state does not allow it (a seal that comes too late)
+	CodeConflict    Code = "conflict"    // the state does not allow it (a seal that comes too late, a trouble that is none)
 	CodeUnavailable Code = "unavailable" // the store is out of reach, or the node is closing: try again later
 	CodeUnknown     Code = "unknown"     // nobody knows whether a human's reply was stored: look at the transcript before you send it again
 	CodeTooMany     Code = "too_many"    // a limit of this conversation is reached: try again later
@@ -118,7 +118,7 @@ type Event struct {
 	ID           string    `json:"id"` // of the event; resumes a stream
 	Type         string    `json:"type"`
 	At           time.Time `json:"at"`
-	Node         string    `json:"node"`
+	Node         string    `json:"node"` // that tells it; of lease.lost: that held the lease
 	Bot          string    `json:"bot"`
 	Conversation string    `json:"conversation"`
 	Turn         int64     `json:"turn,omitempty"`
@@ -127,8 +127,10 @@ type Event struct {
 	Version      int64     `json:"version"`
 	Through      int64     `json:"through,omitempty"`
 	DueAt        time.Time `json:"due_at,omitzero"`
-	MessageID    string    `json:"message_id,omitempty"` // message.accepted
-	ReplyID      string    `json:"reply_id,omitempty"`   // reply.*
+	FirstByteAt  time.Time `json:"first_byte_at,omitzero"` // of an attempt that streamed: reply.committed, reply.discarded, attempt.failed
+	Seq          int64     `json:"seq,omitempty"`          // the entry in the transcript
+	MessageID    string    `json:"message_id,omitempty"`   // message.*
+	ReplyID      string    `json:"reply_id,omitempty"`     // reply.*, part.*, lease.lost
 	Covers       []string  `json:"covers,omitempty"`
 	Text         string    `json:"text,omitempty"` // of the message, the reply, or the delta
 	Part         int       `json:"part,omitempty"`

@@ -137,7 +137,7 @@ func engineBots(bots map[string]Bot) map[string]engine.Bot {
 			Policy: turn.Policy{
 				Debounce: b.Debounce, MaxWait: b.MaxWait, OnNewInput: b.OnNewInput, MaxDiscards: b.MaxDiscards,
 				Lease: b.Lease, MediaWait: b.MediaWait, MaxAttempts: b.Attempts, ResendUnknown: resend,
-				RetryFor: b.RetryFor, Fallback: b.Fallback != "", TurnsPerMinute: b.TurnsPerMinute,
+				RetryFor: b.RetryFor, Fallback: b.Fallback != "", TurnsPerMinute: b.TurnsPerMinute, TraceSteps: MaxTimelineSteps,
 			},
 			Fallback: b.Fallback, History: b.History, GroupWait: b.GroupWait, SplitAt: b.SplitAt, SplitWait: b.SplitWait,
 			StopWords: b.StopWords, OptOutWords: b.OptOutWords, Split: traits.Split, Whole: traits.Whole,

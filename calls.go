@@ -179,6 +179,23 @@ func (a *App) Requeue(ctx context.Context, bot, conversation string) (State, err
 	return a.control(ctx, "requeue", bot, conversation, engine.Request{Op: engine.Requeue})
 }
 
+// Resend sends the reply of a turn again that ended in trouble: whose outcome
+// is unknown, of which only a part arrived, or, where a person wrote it, that
+// could not be delivered. It keeps its id, begins with the first part that is
+// not certain to have arrived, and goes out after what is under way, also while
+// the conversation is paused. The person may see a part twice: that is the
+// caller's decision. An error with CodeConflict says that there is no such
+// trouble.
+func (a *App) Resend(ctx context.Context, bot, conversation string, turn int64) (State, error) {
+	return a.control(ctx, "resend", bot, conversation, engine.Request{Op: engine.Resend, Turn: turn})
+}
+
+// MarkSent ends the trouble of a turn's reply without sending anything: its
+// status becomes sent. Errors are those of [App.Resend].
+func (a *App) MarkSent(ctx context.Context, bot, conversation string, turn int64) (State, error) {
+	return a.control(ctx, "mark_sent", bot, conversation, engine.Request{Op: engine.MarkSent, Turn: turn})
+}
+
 func (a *App) control(ctx context.Context, op, bot, conversation string, r engine.Request) (State, error) {
 	c, err := a.begin(op, bot, conversation)
 	if err != nil {
@@ -188,6 +205,9 @@ func (a *App) control(ctx context.Context, op, bot, conversation string, r engin
 	result, err := a.request(ctx, &r)
 	if err != nil {
 		return State{}, c.of(err)
+	}
+	if result.Reason == turn.NoTrouble {
+		return State{}, c.fail(CodeConflict, "turn", errors.New("no reply of this turn ended in trouble, or somebody has seen to it"))
 	}
 	return stateOf(c.key, *result.Record), nil
 }

@@ -142,11 +142,15 @@ func (b *broker) close() {
 
 // tell publishes and logs what happened.
 func (a *App) tell(e engine.Event) {
+	node := a.options.Node
+	if e.Kind == turn.LeaseLost {
+		node = e.Holder // the one that was lost
+	}
 	a.watch.publish(Event{
-		Type: string(e.Kind), At: e.At.Go(), Node: a.options.Node, Bot: e.Key.Bot, Conversation: e.Key.Conversation,
+		Type: string(e.Kind), At: e.At.Go(), Node: node, Bot: e.Key.Bot, Conversation: e.Key.Conversation,
 		Turn: e.Turn, Token: e.Token, Attempt: e.Attempt, Version: e.Version, Through: e.Through, DueAt: e.Due.Go(),
 		MessageID: e.MessageID, ReplyID: e.ReplyID, Covers: e.Covers, Text: e.Text, Part: e.Part, Parts: e.Parts, Reason: e.Reason,
-		LateInput: e.Late,
+		LateInput: e.Late, Seq: e.Seq, FirstByteAt: e.FirstByte.Go(),
 	})
 	level := levelOf(e.Kind)
 	if !a.log.Enabled(a.ctx, level) {
@@ -168,7 +172,7 @@ func levelOf(kind turn.Kind) slog.Level {
 	switch kind {
 	case turn.TurnFailed, turn.ReplyFailedKind:
 		return slog.LevelWarn
-	case turn.ReplyDiscardedKind:
+	case turn.ReplyDiscardedKind, turn.LeaseLost, turn.TurnRequeued, turn.ReplyResent, turn.ReplyMarked:
 		return slog.LevelInfo
 	}
 	return slog.LevelDebug

@@ -68,8 +68,8 @@ func (a *App) respond(ctx context.Context, o engine.Start) engine.Response {
 	tooLong := &Fault{Kind: Broken, Err: fmt.Errorf("no answer within %v", bot.Timeout)}
 	ctx, cancel := context.WithTimeoutCause(ctx, bot.Timeout, tooLong)
 	defer cancel()
-	var tokens atomic.Int64
-	t := a.newTurn(ctx, o, &tokens)
+	var tokens, firstByte atomic.Int64
+	t := a.newTurn(ctx, o, &tokens, &firstByte)
 	log := a.logOf(o.Key).With("turn", o.Turn, "attempt", o.Attempt, "token", o.Lease.Token)
 	log.Debug("attempt started", "messages", len(t.Messages))
 
@@ -79,6 +79,7 @@ func (a *App) respond(ctx context.Context, o engine.Start) engine.Response {
 	}
 	response := readReply(reply, err)
 	response.Key, response.Nonce, response.Tokens = o.Key, o.Lease.Nonce, tokens.Load()
+	response.FirstByte = turn.Time(firstByte.Load())
 	if response.Fault != "" && !errors.Is(a.cut(ctx), errCut) {
 		log.Warn("attempt failed", "fault", response.Fault, "err", response.Reason)
 	}
@@ -189,7 +190,7 @@ func notBlank(texts []string) []string {
 
 // newTurn is what a responder sees of an attempt. Once ctx has ended, what it
 // still streams is part of no reply.
-func (a *App) newTurn(ctx context.Context, o engine.Start, tokens *atomic.Int64) *Turn {
+func (a *App) newTurn(ctx context.Context, o engine.Start, tokens, firstByte *atomic.Int64) *Turn {
 	t := &Turn{
 		Bot: o.Key.Bot, Conversation: o.Key.Conversation, Number: o.Turn, Attempt: o.Attempt, Token: o.Lease.Token,
 		History: newHistory(o.Prompt.History),
@@ -203,8 +204,10 @@ func (a *App) newTurn(ctx context.Context, o engine.Start, tokens *atomic.Int64)
 		if ctx.Err() != nil {
 			return
 		}
+		now := a.clock.now()
+		firstByte.CompareAndSwap(0, int64(now))
 		a.watch.publish(Event{
-			Type: "reply.delta", At: a.clock.now().Go(), Node: a.options.Node, Bot: o.Key.Bot, Conversation: o.Key.Conversation,
+			Type: "reply.delta", At: now.Go(), Node: a.options.Node, Bot: o.Key.Bot, Conversation: o.Key.Conversation,
 			Turn: o.Turn, Attempt: o.Attempt, Token: o.Lease.Token, Version: o.Through, Through: o.Through, Text: text,
 			ReplyID: engine.ReplyID(o.Key, o.Turn),
 		})
@@ -302,8 +305,8 @@ func (a *App) entry(ctx context.Context, key store.Key, seq int64) (*store.Entry
 func newDelivery(o engine.Send, e store.Entry, whole bool) *Delivery {
 	d := &Delivery{
 		ID: e.ID, Bot: o.Key.Bot, Conversation: o.Key.Conversation, Turn: o.Reply.Turn,
-		Part: o.Reply.Done, Parts: e.Parts, Text: e.Text, Covers: e.Covers, Version: o.Reply.Through,
-		LateInput: o.Reply.Late, Human: o.Reply.Kind == turn.ReplyHuman, CommittedAt: e.At.Go(), Try: o.Reply.Tries + 1,
+		Part: o.Reply.Done, Parts: e.Parts, Text: e.Text, Covers: e.Covers, Version: e.Version,
+		LateInput: e.Late, Human: e.Author == turn.ReplyHuman, CommittedAt: e.At.Go(), Try: o.Reply.Tries + 1,
 	}
 	if o.Reply.Parts == 1 && (whole || len(e.Parts) > 1) {
 		d.Part = -1

@@ -44,6 +44,9 @@ func (n *Node) put(c *conversation, b *batch, r *Request) {
 	default:
 		e := n.step(c, b, r, r.plain())
 		n.append(c, b, r, e)
+		if e.Reason == turn.NoTrouble && r.maybe { // an earlier try of this very request saw to it
+			r.result.Outcome, r.result.Reason = turn.Done, ""
+		}
 	}
 }
 
@@ -60,6 +63,10 @@ func (r *Request) plain() turn.Event {
 		return turn.Resume{Answer: r.Answer}
 	case Requeue:
 		return turn.Requeue{}
+	case Resend:
+		return turn.Resend{Turn: r.Turn}
+	case MarkSent:
+		return turn.MarkSent{Turn: r.Turn}
 	case Seal:
 		return turn.Seal{Token: r.Token}
 	}
@@ -214,7 +221,7 @@ func (n *Node) edit(c *conversation, b *batch, r *Request, entry store.Entry) {
 		return
 	}
 	seen := b.record.Through
-	effects := n.step(c, b, r, turn.Edit{Target: entry.Version, HadMedia: waits(entry.Attachments), HasMedia: waits(changed.Attachments)})
+	effects := n.step(c, b, r, turn.Edit{Target: entry.Version, HadMedia: waits(entry.Attachments), HasMedia: waits(changed.Attachments), Seq: entry.Seq})
 	if !effects.Changed {
 		return
 	}
@@ -230,7 +237,7 @@ func (n *Node) edit(c *conversation, b *batch, r *Request, entry store.Entry) {
 // retract deletes a message: the text is gone from the store, the id stays
 // claimed.
 func (n *Node) retract(c *conversation, b *batch, r *Request, entry store.Entry) {
-	effects := n.step(c, b, r, turn.Delete{Target: entry.Version, HadMedia: waits(entry.Attachments)})
+	effects := n.step(c, b, r, turn.Delete{Target: entry.Version, HadMedia: waits(entry.Attachments), Seq: entry.Seq})
 	if !effects.Changed {
 		return
 	}
@@ -394,13 +401,16 @@ func (r *Request) turn(b *batch) int64 {
 	return b.record.Turn
 }
 
+// commit appends the reply's entry. What happened up to now goes with it, so
+// that the record stays small.
 func (b *batch) commit(entry store.Entry) {
+	entry.Trace, b.record.Trace = b.record.Trace, ""
 	b.write.Append = append(b.write.Append, entry)
 	b.spoken = &entry
 	for i := range b.events {
 		if e := &b.events[i]; e.Seq == entry.Seq {
 			e.ReplyID, e.Covers, e.Text = entry.ID, entry.Covers, entry.Text
-			e.Author, e.Late = entry.Author, entry.Late
+			e.Author = entry.Author
 		}
 	}
 }

@@ -34,7 +34,8 @@ type conversation struct {
 	run      *run         // the attempt under way here
 	send     *send        // the send under way here
 	spoken   *store.Entry // the reply being sent, where this node knows it
-	index    int          // in the heap of timers, -1: not there
+	repeats  []turn.Repeated
+	index    int // in the heap of timers, -1: not there
 	element  *list.Element
 	usedAt   turn.Time
 }
@@ -49,6 +50,7 @@ type batch struct {
 	events   []Event
 	spoken   *store.Entry // the reply that it commits
 	held     string       // nonce of the lease that the record had before
+	repeats  int          // how many of the conversation's it tells
 }
 
 func (n *Node) get(key store.Key) *conversation {
@@ -219,6 +221,7 @@ func (n *Node) apply(c *conversation) {
 	requests := slices.Clone(c.ready())
 	c.queue = c.queue[len(requests):]
 	b := &batch{requests: requests, record: c.snap.Record, held: c.snap.Record.Lease.Nonce}
+	n.tellRepeats(c, b)
 	for _, r := range requests {
 		r.maybe = r.maybe || r.doubted && r.expected != c.snap.Op
 		n.one(c, b, r)
@@ -329,6 +332,7 @@ func (n *Node) applied(c *conversation, b *batch) {
 	if b.spoken != nil {
 		c.spoken = b.spoken
 	}
+	c.repeats = c.repeats[min(b.repeats, len(c.repeats)):]
 	for _, e := range b.events {
 		n.count(e)
 		n.emit(Tell{Event: e})
@@ -372,13 +376,18 @@ func (n *Node) answer(c *conversation, r *Request) {
 		r.result.Record = &record
 	}
 	n.countInput(r)
+	n.remember(c, r)
 	n.emit(Answer{Ticket: r.Ticket, Result: r.result})
 }
 
 // controls reports whether the caller is shown the record. A message, which
 // must be answered quickly, carries none.
 func (r *Request) controls() bool {
-	return r.Op == Flush || r.Op == Pause || r.Op == Resume || r.Op == Requeue
+	switch r.Op {
+	case Flush, Pause, Resume, Requeue, Resend, MarkSent:
+		return true
+	}
+	return false
 }
 
 // Deleted takes the answer to a Delete.

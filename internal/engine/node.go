@@ -32,6 +32,8 @@ const (
 	claimHold  = 5 * time.Second
 	pollEvery  = 400 * time.Millisecond
 	recoverMax = 10_000
+	maxRepeats = 8   // repeats of one conversation's messages that wait to be told with its next write
+	maxRepeat  = 128 // bytes of an id that is told
 )
 
 // Bot is what the engine knows of a bot.
@@ -121,6 +123,8 @@ const (
 	Resume
 	HumanReply
 	Requeue
+	Resend
+	MarkSent
 	Seal
 	Forget
 	internal // an event of this node's own
@@ -141,6 +145,7 @@ type Request struct {
 	Reason      string              // Pause
 	Answer      bool                // Resume
 	Token       int64               // Seal
+	Turn        int64               // Resend, MarkSent
 
 	event    turn.Event   // internal
 	reply    store.Body   // internal: the responder's reply

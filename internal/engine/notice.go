@@ -8,19 +8,16 @@ import (
 // Event is a notice of the core with what people want to know besides.
 type Event struct {
 	turn.Notice
-	Key       store.Key
-	At        turn.Time
-	MessageID string
-	ReplyID   string
-	Covers    []string
-	Text      string
-	Author    string // of a reply: one of turn's Reply… kinds
-	Late      bool
+	Key     store.Key
+	ReplyID string
+	Covers  []string
+	Text    string
+	Author  string // of a reply: one of turn's Reply… kinds
 }
 
 // event adds to a notice what it is about.
 func (n *Node) event(c *conversation, b *batch, r *Request, notice turn.Notice) Event {
-	e := Event{Notice: notice, Key: c.key, At: n.now}
+	e := Event{Notice: notice, Key: c.key}
 	switch notice.Kind {
 	case turn.MessageAccepted:
 		e.MessageID = r.ID
@@ -28,23 +25,28 @@ func (n *Node) event(c *conversation, b *batch, r *Request, notice turn.Notice) 
 		if r.Text != nil {
 			e.Text = *r.Text
 		}
-		switch r.Op {
-		case Edit:
-			e.Reason = "edited"
-		case Retract:
-			e.Reason = "deleted"
-		}
-	case turn.ReplyCommittedKind, turn.ReplySentKind, turn.ReplyFailedKind, turn.ReplyDiscardedKind:
+	case turn.MessageRepeated:
+	default:
 		if notice.Seq == 0 {
 			break
 		}
 		e.ReplyID = ReplyID(c.key, notice.Turn)
-		if spoken := c.speaks(notice.Seq, r); spoken != nil {
+		if spoken := c.speaks(notice.Seq, r); spoken != nil && showsText(notice.Kind) {
 			e.Covers, e.Text = spoken.Covers, spoken.Text
 			e.Author = spoken.Author
 		}
 	}
 	return e
+}
+
+// showsText reports whether a notice about a reply carries its text: one about a
+// part of it does not.
+func showsText(kind turn.Kind) bool {
+	switch kind {
+	case turn.ReplyCommittedKind, turn.ReplySentKind, turn.ReplyFailedKind, turn.ReplyDiscardedKind:
+		return true
+	}
+	return false
 }
 
 // speaks is the reply with the sequence, where this node knows it.
@@ -130,7 +132,7 @@ func (n *Node) count(e Event) {
 		n.countDiscard(e)
 	case turn.ReplySentKind:
 		c.Deliveries["sent"]++
-		if e.Author == turn.ReplyAnswer {
+		if e.Author == turn.ReplyAnswer && e.Reason != turn.ByOperator {
 			c.Turns["sent"]++
 			c.BurstSize.add(float64(len(e.Covers)))
 			c.TimeToReply.add(max(0, n.now.Sub(e.Since).Seconds()))

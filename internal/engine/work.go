@@ -26,6 +26,8 @@ type run struct {
 	stopped string // why it was told to end, "" if it was not
 	ended   bool   // it has returned; its result waits to be written
 	tokens  int64  // that the model used for it
+
+	firstByte turn.Time // when the responder gave the first piece of its text
 }
 
 // send is a part of a reply under way on this node.
@@ -171,6 +173,8 @@ type Response struct {
 	Reason string     // of the fault, for people
 	After  time.Duration
 	Tokens int64 // that the model used
+
+	FirstByte turn.Time // when it gave the first piece of its text, 0 if it gave none
 }
 
 // Responded takes what the responder of a Start returned.
@@ -182,19 +186,20 @@ func (n *Node) Responded(now turn.Time, response Response) {
 		n.settleDown(c)
 		return
 	}
-	r.tokens = response.Tokens
+	r.tokens, r.firstByte = response.Tokens, response.FirstByte
 	request := &Request{}
 	switch {
 	case response.Fault != "":
 		request.event = turn.GenerateFailed{
 			Nonce: r.lease.Nonce, Fault: response.Fault, Text: response.Reason, After: response.After, Jitter: n.jitter(),
+			FirstByte: r.firstByte,
 		}
 	case response.None:
-		request.event = turn.Generated{Nonce: r.lease.Nonce}
+		request.event = turn.Generated{Nonce: r.lease.Nonce, FirstByte: r.firstByte}
 		request.reply = store.Body{Covers: r.prompt.IDs()}
 	default:
 		n.cut(c, &response)
-		request.event = turn.Generated{Nonce: r.lease.Nonce, Parts: n.bot(c).sends(response.Parts)}
+		request.event = turn.Generated{Nonce: r.lease.Nonce, Parts: n.bot(c).sends(response.Parts), FirstByte: r.firstByte}
 		request.reply = store.Body{Text: response.Text, Parts: response.Parts, Covers: r.prompt.IDs()}
 	}
 	n.runEnded(c, request)
@@ -233,9 +238,9 @@ func (n *Node) runEnded(c *conversation, request *Request) {
 		return
 	case r.stopped == "" || finished:
 	case r.stopped == turn.HandedBack || r.stopped == stopLost:
-		request.event = turn.HandBack{Nonce: r.lease.Nonce}
+		request.event = turn.HandBack{Nonce: r.lease.Nonce, FirstByte: r.firstByte}
 	default:
-		request.event = turn.Interrupted{Nonce: r.lease.Nonce}
+		request.event = turn.Interrupted{Nonce: r.lease.Nonce, FirstByte: r.firstByte}
 	}
 	request.ends = true
 	n.own(c, request)

@@ -1,0 +1,190 @@
+package onereply
+
+import (
+	"context"
+	"errors"
+	"sort"
+	"time"
+
+	"github.com/onereply/onereply/internal/engine"
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+// TimelineQuery selects turns of a timeline.
+type TimelineQuery struct {
+	Turns int   // the last so many, 1 to 100; 0 means 10
+	Turn  int64 // only this one; 0: Turns says which
+}
+
+// Timeline is what happened in a conversation, turn by turn. It was written
+// with the conversation itself, so it is the same from every node, and outlives
+// each of them.
+type Timeline struct {
+	Bot          string         `json:"bot"`
+	Conversation string         `json:"conversation"`
+	Now          time.Time      `json:"now"`
+	Turns        []TimelineTurn `json:"turns"`
+}
+
+// TimelineTurn is one turn. What happened before the first one has the number 0.
+type TimelineTurn struct {
+	Turn  int64          `json:"turn"`
+	Open  bool           `json:"open"` // it is not over
+	Lost  int            `json:"lost"` // steps before its first that were dropped: there were too many
+	Steps []TimelineStep `json:"steps"`
+}
+
+// TimelineStep is one line of a timeline: an [Event] that was kept, without
+// texts. Fields that do not apply are zero.
+type TimelineStep struct {
+	Type        string    `json:"type"`
+	At          time.Time `json:"at"`
+	Node        string    `json:"node,omitempty"` // turn.started, lease.lost: who holds or held the lease
+	Turn        int64     `json:"turn,omitempty"`
+	Token       int64     `json:"token,omitempty"`
+	Attempt     int       `json:"attempt,omitempty"`
+	Version     int64     `json:"version"`
+	Through     int64     `json:"through,omitempty"`
+	DueAt       time.Time `json:"due_at,omitzero"`
+	FirstByteAt time.Time `json:"first_byte_at,omitzero"`
+	Seq         int64     `json:"seq,omitempty"`
+	MessageID   string    `json:"message_id,omitempty"`
+	ReplyID     string    `json:"reply_id,omitempty"`
+	Part        int       `json:"part,omitempty"`
+	Parts       int       `json:"parts,omitempty"`
+	Reason      string    `json:"reason,omitempty"` // cut after 160 bytes
+	LateInput   bool      `json:"late_input,omitempty"`
+}
+
+// Timeline tells what happened in the last turns of a conversation. Between two
+// replies at most [MaxTimelineSteps] steps are kept, and a turn's go when its
+// transcript does. It returns CodeNotFound where nothing was ever received.
+func (a *App) Timeline(ctx context.Context, bot, conversation string, q TimelineQuery) (Timeline, error) {
+	c, err := a.begin("timeline", bot, conversation)
+	if err != nil {
+		return Timeline{}, err
+	}
+	switch {
+	case q.Turns < 0 || q.Turns > MaxTimelineTurns:
+		return Timeline{}, c.fail(CodeInvalid, "turns", errors.New("it must be 1 to 100"))
+	case q.Turn < 0:
+		return Timeline{}, c.fail(CodeInvalid, "turn", errors.New("it must be 1 or more"))
+	case q.Turns == 0:
+		q.Turns = 10
+	}
+	snapshot, err := a.store.Load(ctx, c.key)
+	if err != nil {
+		return Timeline{}, c.of(err)
+	}
+	if !snapshot.Record.Exists() {
+		return Timeline{}, c.fail(CodeNotFound, "conversation", errors.New("nothing was ever received in it"))
+	}
+	t := timeline{key: c.key, record: snapshot.Record, first: snapshot.Record.Turn - int64(q.Turns) + 1, last: snapshot.Record.Turn}
+	if q.Turn > 0 {
+		t.first, t.last = q.Turn, q.Turn
+	}
+	if err := t.read(ctx, a.store); err != nil {
+		return Timeline{}, c.of(err)
+	}
+	return Timeline{Bot: bot, Conversation: conversation, Now: a.clock.now().Go(), Turns: t.turns()}, nil
+}
+
+// timeline is one that is being put together.
+type timeline struct {
+	key         store.Key
+	record      turn.Record
+	first, last int64            // the turns that are asked for
+	traces      []turn.Trace     // newest first
+	ids         map[int64]string // of messages, by sequence
+}
+
+// read goes backwards through the transcript, to the reply before the first
+// turn. A reply that was appended after the record was read has taken the
+// record's trace with it, so that one is left out.
+func (t *timeline) read(ctx context.Context, s store.Store) error {
+	t.ids = map[int64]string{}
+	query := store.EntryQuery{Before: t.record.Seq + 1, Backward: true}
+	t.traces = append(t.traces, t.record.Trace)
+	for {
+		page, err := s.Entries(ctx, t.key, query)
+		if err != nil {
+			return err
+		}
+		for _, e := range page {
+			switch {
+			case e.Kind == store.Message:
+				t.ids[e.Seq] = e.ID
+			case e.Turn < t.first:
+				return nil
+			default:
+				t.traces = append(t.traces, e.Trace)
+			}
+		}
+		if len(page) < store.MaxEntries {
+			return nil
+		}
+		query.Before = page[len(page)-1].Seq
+	}
+}
+
+// turns groups the steps.
+func (t *timeline) turns() []TimelineTurn {
+	byNumber := map[int64]*TimelineTurn{}
+	for i := len(t.traces) - 1; i >= 0; i-- {
+		steps, lost := t.traces[i].Steps()
+		for j, step := range steps {
+			if step.Turn < t.first || step.Turn > t.last {
+				continue
+			}
+			one := byNumber[step.Turn]
+			if one == nil {
+				one = &TimelineTurn{Turn: step.Turn, Open: t.open(step.Turn)}
+				byNumber[step.Turn] = one
+			}
+			if j == 0 {
+				one.Lost += lost
+			}
+			one.Steps = append(one.Steps, t.step(step))
+		}
+	}
+	turns := make([]TimelineTurn, 0, len(byNumber))
+	for _, one := range byNumber {
+		turns = append(turns, *one)
+	}
+	sort.Slice(turns, func(i, j int) bool { return turns[i].Turn < turns[j].Turn })
+	return turns
+}
+
+// open reports whether a turn is not over: it is the current one, or its reply
+// is on its way.
+func (t *timeline) open(number int64) bool {
+	r := t.record
+	if r.Reply != nil && r.Reply.Turn == number {
+		return true
+	}
+	for _, reply := range r.Queue {
+		if reply.Turn == number {
+			return true
+		}
+	}
+	waits := r.Phase == turn.Collecting || r.Phase == turn.Generating
+	interrupted := r.Reply != nil && r.Reply.Kind == turn.ReplyAgain && r.Pending > 0 && r.WindowStart != 0
+	return number == r.Turn && (waits || interrupted)
+}
+
+func (t *timeline) step(n turn.Notice) TimelineStep {
+	out := TimelineStep{
+		Type: string(n.Kind), At: n.At.Go(), Node: n.Holder, Turn: n.Turn, Token: n.Token, Attempt: n.Attempt,
+		Version: n.Version, Through: n.Through, DueAt: n.Due.Go(), FirstByteAt: n.FirstByte.Go(), Seq: n.Seq,
+		MessageID: n.MessageID, Part: n.Part, Parts: n.Parts, Reason: n.Reason, LateInput: n.Late,
+	}
+	switch {
+	case n.Seq == 0:
+	case n.Kind == turn.MessageAccepted:
+		out.MessageID = t.ids[n.Seq]
+	default:
+		out.ReplyID = engine.ReplyID(t.key, n.Turn)
+	}
+	return out
+}
