@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 	"time"
@@ -76,6 +77,27 @@ func (s *Server) postRequeue(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	now, err := s.app.Requeue(r.Context(), r.PathValue("bot"), r.PathValue("conversation"))
+	return respondState(w, http.StatusAccepted, now, err)
+}
+
+func (s *Server) postResend(w http.ResponseWriter, r *http.Request) error {
+	return s.seeTo(w, r, s.app.Resend)
+}
+
+func (s *Server) postMarkSent(w http.ResponseWriter, r *http.Request) error {
+	return s.seeTo(w, r, s.app.MarkSent)
+}
+
+// seeTo has an operator see to a reply that ended in trouble.
+func (s *Server) seeTo(w http.ResponseWriter, r *http.Request, remedy func(ctx context.Context, bot, conversation string, turn int64) (onereply.State, error)) error {
+	turn, err := strconv.ParseInt(r.PathValue("turn"), 10, 64)
+	if err != nil || turn < 1 {
+		return errField("turn", "It must be the number of a turn.")
+	}
+	if err := decodeOptional(w, r, &struct{}{}); err != nil {
+		return err
+	}
+	now, err := remedy(r.Context(), r.PathValue("bot"), r.PathValue("conversation"), turn)
 	return respondState(w, http.StatusAccepted, now, err)
 }
 

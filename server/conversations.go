@@ -40,6 +40,18 @@ func (s *Server) getTranscript(w http.ResponseWriter, r *http.Request) error {
 	return respond(w, http.StatusOK, out)
 }
 
+func (s *Server) getTimeline(w http.ResponseWriter, r *http.Request) error {
+	query, err := readTimeline(r)
+	if err != nil {
+		return err
+	}
+	got, err := s.app.Timeline(r.Context(), r.PathValue("bot"), r.PathValue("conversation"), query)
+	if err != nil {
+		return err
+	}
+	return respond(w, http.StatusOK, timelineOf(got))
+}
+
 // conversations is a page of a list. NextCursor is null at the end.
 type conversations struct {
 	Conversations []state `json:"conversations"`

@@ -19,6 +19,7 @@ type fakeApp struct {
 	state   onereply.State
 	entries []onereply.Entry
 	list    onereply.List
+	line    onereply.Timeline
 	stats   onereply.Stats
 	events  chan onereply.Event
 	hook    func(context.Context) // runs within Receive
@@ -115,6 +116,21 @@ func (f *fakeApp) Answer(_ context.Context, bot, conversation, text string) (one
 func (f *fakeApp) Requeue(_ context.Context, bot, conversation string) (onereply.State, error) {
 	f.record("requeue", bot, conversation, nil)
 	return f.state, f.err
+}
+
+func (f *fakeApp) Resend(_ context.Context, bot, conversation string, turn int64) (onereply.State, error) {
+	f.record("resend", bot, conversation, turn)
+	return f.state, f.err
+}
+
+func (f *fakeApp) MarkSent(_ context.Context, bot, conversation string, turn int64) (onereply.State, error) {
+	f.record("mark sent", bot, conversation, turn)
+	return f.state, f.err
+}
+
+func (f *fakeApp) Timeline(_ context.Context, bot, conversation string, q onereply.TimelineQuery) (onereply.Timeline, error) {
+	f.record("timeline", bot, conversation, q)
+	return f.line, f.err
 }
 
 func (f *fakeApp) Seal(_ context.Context, bot, conversation string, token int64) error {

@@ -60,7 +60,7 @@ func TestEveryCallReportsErrors(t *testing.T) {
 	app := newFakeApp()
 	app.err = refusal(onereply.CodeUnavailable, "", "disk full")
 	s := New(app, Options{})
-	fill := strings.NewReplacer("{bot}", "support", "{conversation}", "c1", "{id}", "m1", "{token}", "1")
+	fill := strings.NewReplacer("{bot}", "support", "{conversation}", "c1", "{id}", "m1", "{token}", "1", "{turn}", "1")
 	for _, r := range s.router.routes {
 		switch r.pattern {
 		case "/healthz", "/metrics", "/openapi.json":

@@ -34,6 +34,19 @@ func readPage(r *http.Request) (page, error) {
 	return page{after: after, limit: int(limit)}, err
 }
 
+func readTimeline(r *http.Request) (onereply.TimelineQuery, error) {
+	query, err := readQuery(r)
+	if err != nil {
+		return onereply.TimelineQuery{}, err
+	}
+	turns, err := number(query, "turns", 0, 1, onereply.MaxTimelineTurns)
+	if err != nil {
+		return onereply.TimelineQuery{}, err
+	}
+	turn, err := number(query, "turn", 0, 1, 1<<63-1)
+	return onereply.TimelineQuery{Turns: int(turns), Turn: turn}, err
+}
+
 func readList(r *http.Request) (onereply.ListQuery, error) {
 	query, err := readQuery(r)
 	if err != nil {

@@ -18,11 +18,14 @@ func (s *Server) routes() []*route {
 		{method: "POST", pattern: one + "/resume", handle: s.postResume},
 		{method: "POST", pattern: one + "/replies", handle: s.postReply},
 		{method: "POST", pattern: one + "/requeue", handle: s.postRequeue},
+		{method: "POST", pattern: one + "/turns/{turn}/resend", handle: s.postResend},
+		{method: "POST", pattern: one + "/turns/{turn}/mark-sent", handle: s.postMarkSent},
 		{method: "POST", pattern: one + "/turns/{token}/seal", handle: s.postSeal},
 
 		{method: "GET", pattern: one, handle: s.getState},
 		{method: "DELETE", pattern: one, handle: s.deleteConversation},
 		{method: "GET", pattern: one + "/transcript", handle: s.getTranscript},
+		{method: "GET", pattern: one + "/timeline", handle: s.getTimeline},
 		{method: "GET", pattern: list, handle: s.getConversations},
 		{method: "GET", pattern: "/v1/conversations", handle: s.getConversations},
 

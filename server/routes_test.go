@@ -58,6 +58,10 @@ func TestCalls(t *testing.T) {
 		{"resume without an answer", "POST", "/resume", `{"answer_pending":false}`, 200, call{"resume", "support", "c1", false}, ""},
 		{"human reply", "POST", "/replies", `{"text":"me"}`, 202, call{"answer", "support", "c1", "me"}, receiptJSON},
 		{"requeue", "POST", "/requeue", "", 202, call{"requeue", "support", "c1", nil}, ""},
+		{"resend", "POST", "/turns/3/resend", "", 202, call{"resend", "support", "c1", int64(3)}, ""},
+		{"mark as sent", "POST", "/turns/3/mark-sent", "{}", 202, call{"mark sent", "support", "c1", int64(3)}, ""},
+		{"timeline", "GET", "/timeline", "", 200, call{"timeline", "support", "c1", onereply.TimelineQuery{}}, ""},
+		{"timeline of a turn", "GET", "/timeline?turns=100&turn=7", "", 200, call{"timeline", "support", "c1", onereply.TimelineQuery{Turns: 100, Turn: 7}}, ""},
 		{"seal", "POST", "/turns/12/seal", "", 200, call{"seal", "support", "c1", int64(12)}, `{"sealed":true}`},
 		{"state", "GET", "", "", 200, call{"state", "support", "c1", nil}, ""},
 		{"delete", "DELETE", "", "", 204, call{"forget", "support", "c1", nil}, ""},
@@ -133,6 +137,25 @@ func TestTranscriptIsAsInTheContract(t *testing.T) {
 	}
 }
 
+func TestTimelineIsAsInTheContract(t *testing.T) {
+	app := newFakeApp()
+	when := at(t, "2026-01-02T03:04:04Z")
+	full := onereply.TimelineStep{
+		Type: "reply.committed", At: when, Node: "n1", Turn: 3, Token: 9, Attempt: 2, Version: 5, Through: 4, DueAt: when, FirstByteAt: when,
+		Seq: 7, MessageID: "m1", ReplyID: "c1/3", Part: 1, Parts: 2, Reason: "r", LateInput: true,
+	}
+	app.line = onereply.Timeline{Bot: "support", Conversation: "c1", Now: when, Turns: []onereply.TimelineTurn{
+		{Turn: 3, Open: true, Lost: 1, Steps: []onereply.TimelineStep{full, {Type: "message.accepted", At: when}}}, {Turn: 4},
+	}}
+	wantJSON(t, ask(t, New(app, Options{}), "GET", here+"/timeline", "").body, `{"bot":"support","conversation":"c1","now":"2026-01-02T03:04:04.000Z","turns":[
+		{"turn":3,"open":true,"lost":1,"steps":[
+		 {"type":"reply.committed","at":"2026-01-02T03:04:04.000Z","node":"n1","turn":3,"token":9,"attempt":2,"version":5,"through":4,
+		  "due_at":"2026-01-02T03:04:04.000Z","first_byte_at":"2026-01-02T03:04:04.000Z","seq":7,"message_id":"m1","reply_id":"c1/3",
+		  "part":1,"parts":2,"reason":"r","late_input":true},
+		 {"type":"message.accepted","at":"2026-01-02T03:04:04.000Z","version":0}]},
+		{"turn":4,"open":false,"lost":0,"steps":[]}]}`)
+}
+
 func TestListPages(t *testing.T) {
 	app := newFakeApp()
 	app.list = onereply.List{Conversations: []onereply.State{fullState(t)}, Next: "n2"}
@@ -163,6 +186,10 @@ func TestQueriesAreChecked(t *testing.T) {
 		{here + "/transcript?limit=1001", kindInvalid, "limit"},
 		{here + "/transcript?limit=1.5", kindInvalid, "limit"},
 		{here + "/transcript?limit=%zz", kindMalformedQuery, ""},
+		{here + "/timeline?turns=0", kindInvalid, "turns"},
+		{here + "/timeline?turns=101", kindInvalid, "turns"},
+		{here + "/timeline?turn=-1", kindInvalid, "turn"},
+		{here + "/timeline?turn=%zz", kindMalformedQuery, ""},
 		{list + "?phase=asleep", kindInvalid, "phase"},
 		{list + "?limit=1001", kindInvalid, "limit"},
 		{list + "?a;b", kindMalformedQuery, ""},

@@ -26,9 +26,12 @@ type App interface {
 	Resume(ctx context.Context, bot, conversation string, answerPending bool) (onereply.State, error)
 	Answer(ctx context.Context, bot, conversation, text string) (onereply.Receipt, error)
 	Requeue(ctx context.Context, bot, conversation string) (onereply.State, error)
+	Resend(ctx context.Context, bot, conversation string, turn int64) (onereply.State, error)
+	MarkSent(ctx context.Context, bot, conversation string, turn int64) (onereply.State, error)
 	Seal(ctx context.Context, bot, conversation string, token int64) error
 	State(ctx context.Context, bot, conversation string) (onereply.State, error)
 	Transcript(ctx context.Context, bot, conversation string, after int64, limit int) ([]onereply.Entry, error)
+	Timeline(ctx context.Context, bot, conversation string, q onereply.TimelineQuery) (onereply.Timeline, error)
 	Conversations(ctx context.Context, q onereply.ListQuery) (onereply.List, error)
 	Forget(ctx context.Context, bot, conversation string) error
 	Subscribe(q onereply.Watch) *onereply.Subscription

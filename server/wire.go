@@ -86,10 +86,41 @@ func entryOf(e onereply.Entry) entry {
 
 type event struct {
 	onereply.Event
-	At    instant  `json:"at"`
-	DueAt *instant `json:"due_at,omitempty"`
+	At          instant  `json:"at"`
+	DueAt       *instant `json:"due_at,omitempty"`
+	FirstByteAt *instant `json:"first_byte_at,omitempty"`
 }
 
 func eventOf(e onereply.Event) event {
-	return event{Event: e, At: instant(e.At), DueAt: instantOf(e.DueAt)}
+	return event{Event: e, At: instant(e.At), DueAt: instantOf(e.DueAt), FirstByteAt: instantOf(e.FirstByteAt)}
+}
+
+type timeline struct {
+	onereply.Timeline
+	Now   instant        `json:"now"`
+	Turns []timelineTurn `json:"turns"`
+}
+
+type timelineTurn struct {
+	onereply.TimelineTurn
+	Steps []step `json:"steps"`
+}
+
+type step struct {
+	onereply.TimelineStep
+	At          instant  `json:"at"`
+	DueAt       *instant `json:"due_at,omitempty"`
+	FirstByteAt *instant `json:"first_byte_at,omitempty"`
+}
+
+func timelineOf(t onereply.Timeline) timeline {
+	out := timeline{Timeline: t, Now: instant(t.Now), Turns: make([]timelineTurn, 0, len(t.Turns))}
+	for _, one := range t.Turns {
+		turn := timelineTurn{TimelineTurn: one, Steps: make([]step, 0, len(one.Steps))}
+		for _, s := range one.Steps {
+			turn.Steps = append(turn.Steps, step{TimelineStep: s, At: instant(s.At), DueAt: instantOf(s.DueAt), FirstByteAt: instantOf(s.FirstByteAt)})
+		}
+		out.Turns = append(out.Turns, turn)
+	}
+	return out
 }

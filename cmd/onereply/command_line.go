@@ -25,7 +25,11 @@ type commandLine struct {
 	Pause   pauseCommand   `cmd:"" help:"Pause a conversation: messages are kept, nothing is answered."`
 	Resume  resumeCommand  `cmd:"" help:"Resume a paused conversation."`
 	Requeue requeueCommand `cmd:"" help:"Try a failed turn again."`
-	Delete  deleteCommand  `cmd:"" help:"Delete all that is stored of a conversation."`
+	Resend  resendCommand  `cmd:"" help:"Send a reply again whose outcome is unknown, or of which a part is missing."`
+
+	MarkSent markSentCommand `cmd:"" help:"Mark such a reply as sent, without sending anything."`
+
+	Delete deleteCommand `cmd:"" help:"Delete all that is stored of a conversation."`
 
 	Doctor  doctorCommand  `cmd:"" help:"Examine all that a store holds, and mend what can be mended."`
 	Migrate migrateCommand `cmd:"" help:"Bring a store to the schema of this program, and say what it guarantees."`

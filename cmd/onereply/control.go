@@ -75,3 +75,33 @@ func (c *requeueCommand) run(ctx context.Context, p *program) error {
 		return node.Requeue(ctx, c.Bot, c.Conversation)
 	})
 }
+
+// troubled names a turn whose reply ended in trouble.
+type troubled struct {
+	target
+	Turn int64 `arg:"" help:"The number of the turn, as show and its timeline give it."`
+}
+
+// resendCommand sends its reply again.
+type resendCommand struct {
+	troubled
+	remote
+}
+
+func (c *resendCommand) run(ctx context.Context, p *program) error {
+	return c.apply(p, func(node *client.Client) (client.Document[onereply.State], error) {
+		return node.Resend(ctx, c.Bot, c.Conversation, c.Turn)
+	})
+}
+
+// markSentCommand marks it as sent.
+type markSentCommand struct {
+	troubled
+	remote
+}
+
+func (c *markSentCommand) run(ctx context.Context, p *program) error {
+	return c.apply(p, func(node *client.Client) (client.Document[onereply.State], error) {
+		return node.MarkSent(ctx, c.Bot, c.Conversation, c.Turn)
+	})
+}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/onereply/onereply"
 	"github.com/onereply/onereply/internal/client"
@@ -13,13 +14,21 @@ const transcriptPage = 500
 // showCommand shows one conversation.
 type showCommand struct {
 	target
+	Timeline bool `help:"Show what happened in its last turns instead: inputs, attempts, discards, sends."`
+	Turns    int  `default:"10" placeholder:"N" help:"With --timeline: the last so many turns, 1 to 100 (default: ${default})."`
 	remote
 }
 
 func (c *showCommand) run(ctx context.Context, p *program) error {
+	if c.Turns < 1 || c.Turns > onereply.MaxTimelineTurns {
+		return usageError{fmt.Errorf("--turns must be 1 to %d, it is %d", onereply.MaxTimelineTurns, c.Turns)}
+	}
 	node, err := c.client(p)
 	if err != nil {
 		return err
+	}
+	if c.Timeline {
+		return c.timeline(ctx, p, node)
 	}
 	state, err := node.State(ctx, c.Bot, c.Conversation)
 	if err != nil {
@@ -36,6 +45,17 @@ func (c *showCommand) run(ctx context.Context, p *program) error {
 		return err
 	}
 	return p.printTranscript(entries)
+}
+
+func (c *showCommand) timeline(ctx context.Context, p *program, node *client.Client) error {
+	found, err := node.Timeline(ctx, c.Bot, c.Conversation, c.Turns)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return p.printJSON(found)
+	}
+	return p.printTimeline(found.Value)
 }
 
 // entries reads the whole transcript.

@@ -48,6 +48,7 @@ func eventLine(e onereply.Event) string {
 	add(e.Through > 0, "through %d", e.Through)
 	add(e.MessageID != "", "message %s", line(e.MessageID))
 	add(e.ReplyID != "", "reply %s", line(e.ReplyID))
+	add(strings.HasPrefix(e.Type, "part."), "part %d of %d", e.Part, e.Parts)
 	add(len(e.Covers) > 0, "covers %s", line(strings.Join(e.Covers, ", ")))
 	add(!e.DueAt.IsZero(), "due %s", clock(e.DueAt))
 	add(e.LateInput, "late input")

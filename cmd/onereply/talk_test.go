@@ -37,6 +37,11 @@ const (
 	oneState   = `{"bot":"support","conversation":"c1","version":3,"answered":2,"phase":"generating","pending":1,"turn":2,` +
 		`"due_at":"2026-01-02T03:04:05.600Z","lease":{"holder":"n1","token":4,"expires_at":"2026-01-02T03:04:35.600Z"},` +
 		`"discards":1,"attempts":2,"last_error":"no answer","last_activity_at":"2026-01-02T03:04:05.000Z"}`
+	oneTimeline = `{"bot":"support","conversation":"c1","now":"2026-01-02T03:04:20.000Z","turns":[{"turn":1,"open":false,"lost":2,"steps":[` +
+		`{"type":"message.accepted","at":"2026-01-02T03:04:05.000Z","turn":1,"version":1,"seq":1,"message_id":"m\u001b1"},` +
+		`{"type":"turn.started","at":"2026-01-02T03:04:06.500Z","node":"n1","turn":1,"token":7,"attempt":1,"version":1,"through":1},` +
+		`{"type":"part.failed","at":"2026-01-02T03:04:08.000Z","turn":1,"token":7,"attempt":1,"version":1,"through":1,"due_at":"2026-01-02T03:04:09.000Z",` +
+		`"reply_id":"c1/1","part":2,"parts":3,"reason":"busy"}]},{"turn":2,"open":true,"lost":0,"steps":[]}]}`
 	oneTranscript = `{"entries":[
 	 {"seq":1,"kind":"message","id":"m1","text":"one\ntwo","sender":{"name":"Ann"},"at":"2026-01-02T03:04:05.000Z","status":"answered"},
 	 {"seq":2,"kind":"message","id":"m2","text":"\u001b[31mred","at":"2026-01-02T03:04:06.000Z","status":"answered"},
@@ -53,6 +58,9 @@ func newAPIForTest(t *testing.T) (*api, map[string]string) {
 		"POST " + base + "/pause":                           oneState,
 		"POST " + base + "/resume":                          oneState,
 		"POST " + base + "/requeue":                         oneState,
+		"POST " + base + "/turns/2/resend":                  oneState,
+		"POST " + base + "/turns/2/mark-sent":               oneState,
+		"GET " + base + "/timeline?turns=10":                oneTimeline,
 		"DELETE " + base:                                    "",
 		"GET " + base:                                       oneState,
 		"GET " + base + "/transcript?after=0&limit=500":     oneTranscript,
@@ -87,6 +95,8 @@ func TestControl(t *testing.T) {
 	tests := []struct{ args, posted string }{
 		{"flush support c1", ""},
 		{"requeue support c1", ""},
+		{"resend support c1 2", ""},
+		{"mark-sent support c1 2", ""},
 		{"pause support c1 --reason lunch", `{"reason":"lunch"}`},
 		{"resume support c1", `{"answer_pending":true}`},
 		{"resume support c1 --close", `{"answer_pending":false}`},
@@ -134,6 +144,24 @@ func TestShow(t *testing.T) {
 		t.Errorf("got %s, %v", got.stdout, err)
 	}
 	do(t, env, "", "show", "support", "nobody").expect(t, failure, "", "Not found")
+}
+
+func TestTimeline(t *testing.T) {
+	_, env := newAPIForTest(t)
+	got := do(t, env, "", "show", "support", "c1", "--timeline")
+	got.expect(t, success, "", "")
+	const want = `turn 1 (2 steps before these are not kept)
+  03:04:05.000Z  +0s    message.accepted  message m\x1b1, version 1
+  03:04:06.500Z  +1.5s  turn.started      version 1, saw 1, attempt 1, lease 7 of n1
+  03:04:08.000Z  +3s    part.failed       reply c1/1, part 2 of 3, version 1, saw 1, attempt 1, due 03:04:09.000Z, (busy)
+
+turn 2, open
+`
+	if got.stdout != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got.stdout, want)
+	}
+	do(t, env, "", "show", "support", "c1", "--timeline", "--json").expect(t, success, oneTimeline+"\n", "")
+	do(t, env, "", "show", "support", "c1", "--timeline", "--turns", "101").expect(t, misuse, "", "--turns must be 1 to 100")
 }
 
 func TestList(t *testing.T) {

@@ -40,6 +40,25 @@ func (c *Client) Requeue(ctx context.Context, bot, conversation string) (Documen
 	return fetch[Document[onereply.State]](ctx, c, http.MethodPost, path(bot, conversation)+"/requeue", nil)
 }
 
+// Resend sends the reply of a turn again that ended in trouble.
+func (c *Client) Resend(ctx context.Context, bot, conversation string, turn int64) (Document[onereply.State], error) {
+	return fetch[Document[onereply.State]](ctx, c, http.MethodPost, turnPath(bot, conversation, turn)+"/resend", nil)
+}
+
+// MarkSent marks it as sent.
+func (c *Client) MarkSent(ctx context.Context, bot, conversation string, turn int64) (Document[onereply.State], error) {
+	return fetch[Document[onereply.State]](ctx, c, http.MethodPost, turnPath(bot, conversation, turn)+"/mark-sent", nil)
+}
+
+func turnPath(bot, conversation string, turn int64) string {
+	return path(bot, conversation) + "/turns/" + strconv.FormatInt(turn, 10)
+}
+
+// Timeline is what happened in the last turns, 1 to 100 of them.
+func (c *Client) Timeline(ctx context.Context, bot, conversation string, turns int) (Document[onereply.Timeline], error) {
+	return fetch[Document[onereply.Timeline]](ctx, c, http.MethodGet, path(bot, conversation)+"/timeline?turns="+strconv.Itoa(turns), nil)
+}
+
 // Pause hands the conversation to a person.
 func (c *Client) Pause(ctx context.Context, bot, conversation, reason string) (Document[onereply.State], error) {
 	body := struct {

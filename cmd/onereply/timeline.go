@@ -1,0 +1,64 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/onereply/onereply"
+)
+
+// printTimeline prints a table of each turn: when, how long after the turn's
+// first step, what, and what it was about.
+func (p *program) printTimeline(t onereply.Timeline) error {
+	table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+	for i, one := range t.Turns {
+		if i > 0 {
+			fmt.Fprintln(table)
+		}
+		fmt.Fprintln(table, turnLine(one))
+		for _, step := range one.Steps {
+			after := step.At.Sub(one.Steps[0].At).Round(time.Millisecond)
+			fmt.Fprintf(table, "  %s\t+%v\t%s\t%s\n", clock(step.At), after, step.Type, stepLine(step))
+		}
+	}
+	return table.Flush()
+}
+
+func turnLine(one onereply.TimelineTurn) string {
+	text := fmt.Sprintf("turn %d", one.Turn)
+	if one.Open {
+		text += ", open"
+	}
+	if one.Lost > 0 {
+		text += fmt.Sprintf(" (%s before these are not kept)", counted(one.Lost, "step"))
+	}
+	return text
+}
+
+// stepLine is what a step was about.
+func stepLine(s onereply.TimelineStep) string {
+	var parts []string
+	add := func(show bool, format string, args ...any) {
+		if show {
+			parts = append(parts, fmt.Sprintf(format, args...))
+		}
+	}
+	add(s.MessageID != "", "message %s", line(s.MessageID))
+	add(s.ReplyID != "", "reply %s", line(s.ReplyID))
+	add(strings.HasPrefix(s.Type, "part."), "part %d of %d", s.Part, s.Parts)
+	add(true, "version %d", s.Version)
+	add(s.Through > 0 && s.Type != "message.accepted", "saw %d", s.Through)
+	add(s.Attempt > 0 && s.Type != "message.accepted", "attempt %d", s.Attempt)
+	add(s.Token > 0 && s.Node != "", "lease %d of %s", s.Token, line(s.Node))
+	if !s.FirstByteAt.IsZero() {
+		add(true, "first byte %s", clock(s.FirstByteAt))
+	}
+	if !s.DueAt.IsZero() && s.Type != "turn.started" {
+		add(true, "due %s", clock(s.DueAt))
+	}
+	add(s.LateInput, "late input")
+	add(s.Reason != "", "(%s)", line(s.Reason))
+	return strings.Join(parts, ", ")
+}
