@@ -131,6 +131,9 @@ func TestTimelineIsWhatWasTold(t *testing.T) {
 				t.Errorf("%q is not in what was told: %s", part, line)
 			}
 		}
+		if len(got.Turns) != 2 {
+			t.Fatalf("%d turns", len(got.Turns))
+		}
 		for _, turn := range got.Turns {
 			if turn.Open || turn.Lost != 0 {
 				t.Errorf("turn %d: open %v, lost %d", turn.Turn, turn.Open, turn.Lost)

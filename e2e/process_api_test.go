@@ -173,7 +173,12 @@ func (c *caller) read(t testing.TB, base, bot, conversation string) []line {
 
 // follow calls seen for each event, until ctx or the stream ends.
 func (c *caller) follow(ctx context.Context, base string, seen func(kind, data string)) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/v1/events", nil)
+	c.stream(ctx, base+"/v1/events", seen)
+}
+
+// stream does so for any stream of events.
+func (c *caller) stream(ctx context.Context, address string, seen func(kind, data string)) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return
 	}
