@@ -54,11 +54,11 @@ func (l *line) Commit(ctx context.Context, w store.Write) (store.Result, error) 
 	return result, err
 }
 
-func (l *line) Claim(ctx context.Context, now turn.Time, limit int, hold time.Duration) ([]store.Timer, error) {
+func (l *line) Claim(ctx context.Context, now turn.Time, limit int, hold time.Duration, bots ...string) ([]store.Timer, error) {
 	if l.cut.Load() {
 		return nil, errAway
 	}
-	return l.Store.Claim(ctx, now, limit, hold)
+	return l.Store.Claim(ctx, now, limit, hold, bots...)
 }
 
 func (l *line) Entries(ctx context.Context, key store.Key, q store.EntryQuery) ([]store.Entry, error) {

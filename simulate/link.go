@@ -147,7 +147,7 @@ func (n *node) claimAt(now turn.Time, o engine.Claim) []store.Timer {
 	if n.variant.flaws.noClaims {
 		return nil
 	}
-	claimed, err := n.store.Claim(context.Background(), now, o.Limit, o.Hold)
+	claimed, err := n.store.Claim(context.Background(), now, o.Limit, o.Hold, o.Bots...)
 	n.mustBeNil(err)
 	if n.variant.flaws.claimsAreLost {
 		for _, t := range claimed {

@@ -238,6 +238,10 @@ type ListQuery struct {
 	Phase  turn.Phase // as shown; "" means all
 	Cursor string     // from the page before; "" starts
 	Limit  int        // 0 means 100; bound 1000
+
+	// Attention selects conversations whose record NeedsAttention. A page may
+	// have fewer of them than the limit although the list goes on.
+	Attention bool
 }
 
 // Item is one conversation of a list.
@@ -288,7 +292,11 @@ type Store interface {
 	// Claim returns timers with At <= now, earliest first, at most limit, and
 	// moves each to now+hold, so that nodes do not fight over them. Whoever
 	// claims one looks at the conversation; if it dies, the timer comes back.
-	Claim(ctx context.Context, now turn.Time, limit int, hold time.Duration) ([]Timer, error)
+	//
+	// It leaves alone what the caller can do nothing about, for the nodes that can:
+	// timers of other bots than these, where any is given, and those of records of
+	// a newer schema. They neither count towards limit nor hide what is behind them.
+	Claim(ctx context.Context, now turn.Time, limit int, hold time.Duration, bots ...string) ([]Timer, error)
 
 	// Due returns the timers with At <= until, earliest first, at most limit,
 	// without moving them: what a node arms ahead of time, or counts at start.
@@ -334,6 +342,29 @@ type Hinter interface {
 	// Hints calls f for each hint from other nodes until ctx ends.
 	Hints(ctx context.Context, f func(Key)) error
 }
+
+// Broadcaster is an optional power of a store: telling all other nodes something
+// that is worth nothing a moment later. Nothing that must be true may rest on it.
+type Broadcaster interface {
+	// Broadcast sends a payload of at most [MaxBroadcast] bytes to the other nodes,
+	// or fails; it may also be lost on its way, to all or to some. What arrives is
+	// whole, and what one node sends arrives in its order. It does not wait until
+	// others have it.
+	Broadcast(ctx context.Context, payload []byte) error
+	// Broadcasts calls f for each payload from other nodes until ctx ends. f must
+	// not block, and may keep the payload. Anybody who can reach the store's server
+	// may send one, so anything may be in it.
+	Broadcasts(ctx context.Context, f func(payload []byte)) error
+}
+
+// MaxBroadcast bounds the payload of a broadcast, in bytes.
+const MaxBroadcast = 1 << 20
+
+// ErrTooLarge: the payload has more than [MaxBroadcast] bytes.
+var ErrTooLarge = fmt.Errorf("a broadcast has at most %d bytes", MaxBroadcast)
+
+// ErrCrowded: too much waits to be sent, so this was dropped.
+var ErrCrowded = errors.New("too much waits to be sent to other nodes: dropped")
 
 // CheckRecord is for stores: it refuses a record of a newer schema.
 func CheckRecord(key Key, r turn.Record) error {

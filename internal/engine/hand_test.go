@@ -168,7 +168,7 @@ func (h *hand) call(output engine.Output) func() {
 		return func() { h.node.Deleted(h.now, o.Key, h.store.Delete(ctx, o.Key)) }
 	case engine.Claim:
 		return func() {
-			found, err := h.store.Claim(ctx, h.now, o.Limit, o.Hold)
+			found, err := h.store.Claim(ctx, h.now, o.Limit, o.Hold, o.Bots...)
 			h.node.Claimed(h.now, found, err)
 		}
 	case engine.Recover:

@@ -27,10 +27,11 @@ type Commit struct{ Write store.Write }
 // Delete removes a conversation. Answered by Node.Deleted.
 type Delete struct{ Key store.Key }
 
-// Claim takes over due timers. Answered by Node.Claimed.
+// Claim takes over due timers, of these bots only. Answered by Node.Claimed.
 type Claim struct {
 	Limit int
 	Hold  time.Duration
+	Bots  []string
 }
 
 // Recover asks for the timers up to a moment, at the start on a store that no

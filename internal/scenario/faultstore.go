@@ -139,11 +139,11 @@ func (f *faultStore) Entries(ctx context.Context, key store.Key, query store.Ent
 }
 
 // Claim implements [store.Store].
-func (f *faultStore) Claim(ctx context.Context, now turn.Time, limit int, hold time.Duration) ([]store.Timer, error) {
+func (f *faultStore) Claim(ctx context.Context, now turn.Time, limit int, hold time.Duration, bots ...string) ([]store.Timer, error) {
 	if err := f.begin(ctx); err != nil {
 		return nil, err
 	}
-	claimed, err := f.Store.Claim(ctx, now, limit, hold)
+	claimed, err := f.Store.Claim(ctx, now, limit, hold, bots...)
 	return claimed, f.end(err)
 }
 

@@ -59,7 +59,8 @@ func (s *Store) listed(query store.ListQuery, after *place) []place {
 	for key, c := range s.conversations {
 		p := place{Key: key, Active: c.active}
 		wanted := (query.Bot == "" || key.Bot == query.Bot) &&
-			(query.Phase == "" || c.record.Shown() == query.Phase)
+			(query.Phase == "" || c.record.Shown() == query.Phase) &&
+			(!query.Attention || c.record.NeedsAttention())
 		if wanted && (after == nil || newestFirst(p, *after) > 0) {
 			places = append(places, p)
 		}

@@ -5,6 +5,7 @@ import (
 	"container/heap"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/onereply/onereply/store"
@@ -12,12 +13,14 @@ import (
 )
 
 // Claim implements [store.Store].
-func (s *Store) Claim(ctx context.Context, now turn.Time, limit int, hold time.Duration) ([]store.Timer, error) {
+func (s *Store) Claim(ctx context.Context, now turn.Time, limit int, hold time.Duration, bots ...string) ([]store.Timer, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, fmt.Errorf("memory: claim timers: %w", err)
 	}
 	defer s.mu.Unlock()
-	due := s.timers.take(now, limit)
+	due := s.timers.take(now, limit, func(key store.Key) bool {
+		return (len(bots) == 0 || slices.Contains(bots, key.Bot)) && s.conversations[key].record.Schema <= turn.Schema
+	})
 	for _, timer := range due {
 		s.timers.set(timer.Key, now.Add(hold))
 	}
@@ -30,7 +33,7 @@ func (s *Store) Due(ctx context.Context, until turn.Time, limit int) ([]store.Ti
 		return nil, fmt.Errorf("memory: due timers: %w", err)
 	}
 	defer s.mu.Unlock()
-	due := s.timers.take(until, limit)
+	due := s.timers.take(until, limit, func(store.Key) bool { return true })
 	for _, timer := range due {
 		s.timers.set(timer.Key, timer.At)
 	}
@@ -79,13 +82,20 @@ func (t *timers) clear(key store.Key) {
 	}
 }
 
-// take removes and returns what is due, earliest first, at most limit.
-func (t *timers) take(until turn.Time, limit int) []store.Timer {
-	var due []store.Timer
+// take removes and returns what is due and wanted, earliest first, at most limit.
+func (t *timers) take(until turn.Time, limit int, wanted func(store.Key) bool) []store.Timer {
+	var due, others []store.Timer
 	for len(due) < limit && len(t.byTime) > 0 && t.byTime[0].At <= until {
 		timer := t.byTime[0].Timer
 		t.clear(timer.Key)
-		due = append(due, timer)
+		if wanted(timer.Key) {
+			due = append(due, timer)
+		} else {
+			others = append(others, timer)
+		}
+	}
+	for _, timer := range others {
+		t.set(timer.Key, timer.At)
 	}
 	return due
 }

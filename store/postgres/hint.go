@@ -19,28 +19,35 @@ const (
 	maxWaiting   = 10_000          // hints that gather; more are dropped
 	maxPayload   = 7_900           // bytes; PostgreSQL takes 7999
 	maxPayloads  = 16              // in one interval; the rest waits for the next
+	hintChannel  = "onereply"
 )
 
-// In: payloads. Out: a row for each.
+// In: channels, and a payload for each. Out: a row for each.
 // It does not wait for the disk, since what it tells of is durable already, and
 // it must not hold that lock meanwhile. The setting ends with the transaction.
-const notify = `SELECT set_config('synchronous_commit', 'off', true), pg_notify('onereply', payload)
-	FROM unnest($1::text[]) AS payload`
+const notify = `SELECT set_config('synchronous_commit', 'off', true), pg_notify(n.channel, n.payload)
+	FROM unnest($1::text[], $2::text[]) AS n (channel, payload)`
 
-// hints gathers hints and sends them from one goroutine, which close waits for.
+// hints gathers hints and broadcasts and sends them from one goroutine, and hears
+// those of other nodes with another. close waits for both.
 type hints struct {
 	store *Store
-	from  string // tells a node its own hints
+	from  string // tells a node its own hints and broadcasts
 	on    bool
 	wake  chan struct{}
 
 	mu      sync.Mutex
 	waiting map[store.Key]struct{}
+	outbox  outbox
+	ears    ears
 
-	ctx    context.Context // of the goroutine, and of all who listen
+	ctx    context.Context // of the goroutines, and of all who listen
 	cancel context.CancelFunc
 	done   sync.WaitGroup
 }
+
+// notice is what one NOTIFY says.
+type notice struct{ channel, payload string }
 
 func newHints(s *Store, on bool) *hints {
 	h := &hints{store: s, from: rand.Text(), on: on, wake: make(chan struct{}, 1), waiting: make(map[store.Key]struct{})}
@@ -77,6 +84,11 @@ func (h *hints) add(keys []store.Key) {
 			h.waiting[key] = struct{}{}
 		}
 	}
+	h.stir()
+}
+
+// stir wakes the goroutine that sends.
+func (h *hints) stir() {
 	select {
 	case h.wake <- struct{}{}:
 	default: // it is awake
@@ -93,8 +105,8 @@ func (h *hints) run() {
 			return
 		case <-h.wake:
 		}
-		for payloads := h.take(); len(payloads) > 0; payloads = h.take() {
-			h.send(payloads)
+		for notices := h.take(); len(notices) > 0; notices = h.take() {
+			h.send(notices)
 			pause.Reset(hintInterval)
 			select {
 			case <-h.ctx.Done():
@@ -106,10 +118,14 @@ func (h *hints) run() {
 }
 
 // send is best effort: hints are lossy, and a commit that fails says why.
-func (h *hints) send(payloads []string) {
+func (h *hints) send(notices []notice) {
 	ctx, cancel := context.WithTimeout(h.ctx, hintTimeout)
 	defer cancel()
-	_ = h.store.each(ctx, notify, []any{payloads}, nil)
+	var channels, payloads []string
+	for _, n := range notices {
+		channels, payloads = append(channels, n.channel), append(payloads, n.payload)
+	}
+	_ = h.store.each(ctx, notify, []any{channels, payloads}, nil)
 }
 
 // payload is what a NOTIFY carries.
@@ -118,10 +134,23 @@ type payload struct {
 	Keys [][2]string `json:"keys"` // bot, conversation
 }
 
-// take removes hints and returns them as payloads.
-func (h *hints) take() []string {
+// take removes what goes out in one interval: hints first, since broadcasts may be
+// late.
+func (h *hints) take() []notice {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	var notices []notice
+	for _, payload := range h.takeHints() {
+		notices = append(notices, notice{hintChannel, payload})
+	}
+	for _, part := range h.outbox.take(maxPayloads - len(notices)) {
+		notices = append(notices, notice{broadcastChannel, part})
+	}
+	return notices
+}
+
+// takeHints removes hints and returns them as payloads.
+func (h *hints) takeHints() []string {
 	var payloads []string
 	next, size := payload{From: h.from}, 0
 	for key := range h.waiting {

@@ -161,15 +161,15 @@ func TestPayloadsAreBounded(t *testing.T) {
 	}
 	h.add(keys)
 	seen := 0
-	for payloads := h.take(); len(payloads) > 0; payloads = h.take() {
-		if len(payloads) > maxPayloads {
-			t.Errorf("%d payloads at once", len(payloads))
+	for notices := h.take(); len(notices) > 0; notices = h.take() {
+		if len(notices) > maxPayloads {
+			t.Errorf("%d payloads at once", len(notices))
 		}
-		for _, p := range payloads {
-			if len(p) >= 8000 {
-				t.Errorf("a payload of %d bytes", len(p))
+		for _, n := range notices {
+			if len(n.payload) >= 8000 {
+				t.Errorf("a payload of %d bytes", len(n.payload))
 			}
-			seen += len(parsePayload(p, "another"))
+			seen += len(parsePayload(n.payload, "another"))
 		}
 	}
 	if seen != len(keys) {

@@ -23,10 +23,20 @@ const loadRecord = `SELECT schema, op, record FROM onereply.conversations
 // In: bot or nothing, phase or nothing, where the last page ended, limit. Out:
 // snapshots, newest activity first. A conversation that is written to meanwhile
 // moves to the front, so it is missed or seen again; the others keep their order.
-const listConversations = `SELECT schema, op, record, bot, conversation, active_ms FROM onereply.conversations
+const listConversations = listFrom + listOrder
+
+// listAttention is listConversations of what needs attention, which is few: it
+// walks the index that has this very condition, and holds nothing else.
+const listAttention = listFrom + `
+	AND (position('"phase":"failed"' IN record) > 0 OR position('"troubles":[' IN record) > 0)` + listOrder
+
+const (
+	listFrom = `SELECT schema, op, record, bot, conversation, active_ms FROM onereply.conversations
 	WHERE active_ms <= $3::bigint AND (active_ms < $3::bigint OR (bot, conversation) > ($4::text, $5::text))
-	AND ($1::text = '' OR bot = $1::text) AND ($2::text = '' OR phase = $2::text)
+	AND ($1::text = '' OR bot = $1::text) AND ($2::text = '' OR phase = $2::text)`
+	listOrder = `
 	ORDER BY active_ms DESC, bot, conversation LIMIT $6::bigint`
+)
 
 // In: the number where the last page ended, limit. Out: snapshots with their
 // timers. Record and timer come from one statement, so they belong together.
@@ -89,8 +99,12 @@ func (s *Store) List(ctx context.Context, query store.ListQuery) (store.Page, er
 		query.Bot, string(query.Phase), int64(after.Active), after.Key.Bot, after.Key.Conversation,
 		limit + 1, // one more tells whether there is a next page
 	}
+	statement := listConversations
+	if query.Attention {
+		statement = listAttention
+	}
 	var items []store.Item
-	err = s.each(ctx, listConversations, arguments, func(rows pgx.Rows) error {
+	err = s.each(ctx, statement, arguments, func(rows pgx.Rows) error {
 		var item store.Item
 		var err error
 		item.Key, item.Snapshot, err = scanConversation(rows, (*int64)(&item.Active))

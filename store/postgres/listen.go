@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -20,33 +21,94 @@ const (
 )
 
 // Out: nothing. The session then gets the payloads of every node.
-const listen = `LISTEN onereply`
+const listen = `LISTEN onereply; LISTEN onereply_broadcasts`
 
-// Hints implements [store.Hinter]. It has a connection of its own, connects again
-// when that is lost, and calls f from the goroutine that it is called in. It
-// returns nil once ctx has ended, and [store.ErrClosed] once the store is closed.
+// Hints implements [store.Hinter]. It shares one connection with Broadcasts, which
+// connects again when it is lost. It returns nil once ctx has ended, and
+// [store.ErrClosed] once the store is closed.
 func (s *Store) Hints(ctx context.Context, f func(store.Key)) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(s.hints.ctx, cancel)()
+	return s.listen(ctx, "hints", func(n notice) {
+		if n.channel != hintChannel {
+			return
+		}
+		for _, key := range parsePayload(n.payload, s.hints.from) {
+			f(key)
+		}
+	})
+}
+
+// listen calls f for everything that is heard, until ctx ends or the store is
+// closed.
+func (s *Store) listen(ctx context.Context, what string, f func(notice)) error {
+	h := s.hints
+	if h.on && h.ctx.Err() == nil {
+		defer h.lend(f)()
+	}
+	select {
+	case <-ctx.Done():
+	case <-h.ctx.Done():
+	}
+	if h.ctx.Err() != nil {
+		return s.failed(store.ErrClosed, "%s", what)
+	}
+	return nil
+}
+
+// ears are all who listen, and the goroutine that hears for them while there are
+// any.
+type ears struct {
+	mu   sync.Mutex
+	last int
+	all  map[int]func(notice)
+	stop context.CancelFunc
+}
+
+// lend adds one who listens; the returned function takes it away, and returns when
+// it is not called any more.
+func (h *hints) lend(f func(notice)) (end func()) {
+	e := &h.ears
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.last++
+	number := e.last
+	if len(e.all) == 0 {
+		ctx, stop := context.WithCancel(h.ctx)
+		e.all, e.stop = map[int]func(notice){}, stop
+		h.done.Go(func() { h.store.hearOn(ctx, h.tell) })
+	}
+	e.all[number] = f
+	return func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if delete(e.all, number); len(e.all) == 0 {
+			e.stop()
+		}
+	}
+}
+
+func (h *hints) tell(n notice) {
+	h.ears.mu.Lock()
+	defer h.ears.mu.Unlock()
+	for _, f := range h.ears.all {
+		f(n)
+	}
+}
+
+// hearOn hears until ctx ends, and connects again where that is needed.
+func (s *Store) hearOn(ctx context.Context, f func(notice)) {
 	pause := firstPause
-	for s.hints.on && ctx.Err() == nil {
+	for ctx.Err() == nil {
 		if s.hear(ctx, f) {
 			pause = firstPause
 		}
 		wait(ctx, pause)
 		pause = min(2*pause, longestPause)
 	}
-	<-ctx.Done()
-	if s.hints.ctx.Err() != nil {
-		return s.failed(store.ErrClosed, "hints")
-	}
-	return nil
 }
 
 // hear listens on one connection until that fails or ctx ends, and reports
 // whether it came to listen at all.
-func (s *Store) hear(ctx context.Context, f func(store.Key)) bool {
+func (s *Store) hear(ctx context.Context, f func(notice)) bool {
 	db, err := s.listener(ctx)
 	if err != nil {
 		return false
@@ -57,13 +119,11 @@ func (s *Store) hear(ctx context.Context, f func(store.Key)) bool {
 		_ = db.Close(ctx) // it is of no use either way
 	}()
 	for ctx.Err() == nil {
-		text, err := next(ctx, db)
+		n, err := next(ctx, db)
 		if err != nil {
 			return true
 		}
-		for _, key := range parsePayload(text, s.hints.from) {
-			f(key)
-		}
+		f(n)
 	}
 	return true
 }
@@ -76,27 +136,27 @@ func (s *Store) listener(ctx context.Context) (*pgx.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := db.Exec(ctx, listen); err != nil {
+	if _, err := db.PgConn().Exec(ctx, listen).ReadAll(); err != nil {
 		_ = db.Close(ctx) // what failed is the LISTEN
 		return nil, err
 	}
 	return db, nil
 }
 
-// next returns the next payload, or "" if the connection was only tried.
-func next(ctx context.Context, db *pgx.Conn) (string, error) {
+// next returns what is said next, or nothing if the connection was only tried.
+func next(ctx context.Context, db *pgx.Conn) (notice, error) {
 	waiting, cancel := context.WithTimeout(ctx, listenCheck)
 	defer cancel()
 	notification, err := db.WaitForNotification(waiting)
 	switch {
 	case err == nil:
-		return notification.Payload, nil
+		return notice{notification.Channel, notification.Payload}, nil
 	case waiting.Err() == nil || ctx.Err() != nil || db.IsClosed():
-		return "", err
+		return notice{}, err
 	}
 	answer, cancel := context.WithTimeout(ctx, listenTimeout)
 	defer cancel()
-	return "", db.Ping(answer)
+	return notice{}, db.Ping(answer)
 }
 
 // wait returns after d, or when ctx ends.

@@ -45,7 +45,7 @@ func pagesOfClaim(t *testing.T, s *Store) int {
 	t.Helper()
 	now := start + 1500 + 10
 	text := read[string](t, s, "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) "+claimTimers,
-		int64(now), 10, int64(now.Add(time.Millisecond)))
+		int64(now), 10, int64(now.Add(time.Millisecond)), []string{"support"}, turn.Schema)
 	var plans []struct {
 		Plan struct {
 			Hit  int `json:"Shared Hit Blocks"`

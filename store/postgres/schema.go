@@ -10,8 +10,12 @@ import (
 	"github.com/onereply/onereply/store"
 )
 
-//go:embed schema_v1.sql
-var schemaV1 string
+var (
+	//go:embed schema_v1.sql
+	schemaV1 string
+	//go:embed schema_v2.sql
+	schemaV2 string
+)
 
 // migration is the step from one schema version to the next.
 //
@@ -28,7 +32,9 @@ type migration struct {
 
 // migrations are all steps; the first one makes version 1 of an empty database. A
 // step that was released never changes.
-func migrations() []migration { return []migration{{statements: schemaV1, oldest: 1}} }
+func migrations() []migration {
+	return []migration{{statements: schemaV1, oldest: 1}, {statements: schemaV2, oldest: 1}}
+}
 
 // Out: whether the table of the version is there. It reads the catalog's tables
 // as any others: the functions that look up a name may answer from a cache that

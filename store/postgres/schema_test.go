@@ -2,12 +2,15 @@ package postgres
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/onereply/onereply/internal/testservers"
 	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
 )
 
 // counted is a step that leaves a row each time it runs.
@@ -68,9 +71,9 @@ func TestAnUpToDateDatabaseIsNotMigrated(t *testing.T) {
 func TestARollingUpgrade(t *testing.T) {
 	url := testservers.Postgres(t)
 	expand := migration{statements: `ALTER TABLE onereply.entries ADD COLUMN language text NOT NULL DEFAULT ''`, oldest: 1}
-	contract := migration{statements: `ALTER TABLE onereply.entries DROP COLUMN language`, oldest: 2}
 	first := migrations()
 	second := append(migrations(), expand)
+	contract := migration{statements: `ALTER TABLE onereply.entries DROP COLUMN language`, oldest: len(second)}
 	third := append(second, contract)
 
 	old, err := openSteps(t, url, first...)
@@ -99,8 +102,57 @@ func TestARollingUpgrade(t *testing.T) {
 	if _, err := openSteps(t, url, second...); err != nil {
 		t.Errorf("the second release beside the third: %v", err)
 	}
-	if version := read[int](t, old, `SELECT version FROM onereply.schema`); version != 3 {
-		t.Errorf("the schema has version %d, want 3: an old program changed it", version)
+	if version := read[int](t, old, `SELECT version FROM onereply.schema`); version != len(third) {
+		t.Errorf("the schema has version %d, want %d: an old program changed it", version, len(third))
+	}
+}
+
+// A node of the first release works on beside newer ones, and what it writes is in
+// the list that it does not know of.
+func TestAnOldNodeFeedsTheListOfWhatNeedsAttention(t *testing.T) {
+	url := testservers.Postgres(t)
+	old, err := openSteps(t, url, migrations()[:1]...)
+	if err != nil {
+		t.Fatalf("the first release: %v", err)
+	}
+	failing := func(conversation string, expect, op store.Op, held bool) store.Write {
+		write := message(key(conversation), expect, op, 1)
+		write.Append, write.Record.Phase, write.Record.OnHold = nil, turn.Failed, held
+		return write
+	}
+	mustCommit(t, old, failing("before", store.Op{}, opOf(1), false))
+	upgraded := openAt(t, url)
+	mustCommit(t, old, failing("after", store.Op{}, opOf(2), true))
+	mustCommit(t, upgraded, failing("new", store.Op{}, opOf(3), true))
+	calm := message(key("before"), opOf(1), opOf(4), 2)
+	mustCommit(t, old, calm)
+	again, err := openSteps(t, url, migrations()[:1]...)
+	if err != nil {
+		t.Fatalf("the first release starts again beside the second: %v", err)
+	}
+	mustCommit(t, again, failing("last", store.Op{}, opOf(5), false))
+	page, err := upgraded.List(t.Context(), store.ListQuery{Attention: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, item := range page.Items {
+		names = append(names, item.Key.Conversation)
+	}
+	slices.Sort(names)
+	if want := []string{"after", "last", "new"}; !slices.Equal(names, want) {
+		t.Errorf("%q need attention, want %q", names, want)
+	}
+}
+
+// The list of what needs attention is short, and finds it without a look at the
+// rest.
+func TestIdleConversationsDoNotCostTheListOfWhatNeedsAttention(t *testing.T) {
+	s := openAt(t, testservers.Postgres(t))
+	plantIdle(t, s, 10_000)
+	plan := read[string](t, s, "EXPLAIN (FORMAT JSON) "+listAttention, "", "", int64(start+1), "", "", 100)
+	if !strings.Contains(plan, "conversations_by_attention") {
+		t.Errorf("it does not use its index:\n%s", plan)
 	}
 }
 
@@ -122,7 +174,7 @@ func TestAMigrationThatFailsChangesNothing(t *testing.T) {
 	s := openAt(t, url)
 	mustCommit(t, s, message(key("c"), store.Op{}, opOf(1), 1))
 	_, err := openSteps(t, url, append(migrations(), broken)...)
-	if err == nil || !strings.Contains(err.Error(), "migrate from schema 1") {
+	if err == nil || !strings.Contains(err.Error(), fmt.Sprint("migrate from schema ", len(migrations()))) {
 		t.Fatalf("Open: got error %v, want one about the migration", err)
 	}
 	if got := mustLoad(t, s, key("c")).Op; got != opOf(1) {

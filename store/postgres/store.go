@@ -26,8 +26,9 @@ type Store struct {
 }
 
 var (
-	_ store.Store  = (*Store)(nil)
-	_ store.Hinter = (*Store)(nil)
+	_ store.Store       = (*Store)(nil)
+	_ store.Hinter      = (*Store)(nil)
+	_ store.Broadcaster = (*Store)(nil)
 )
 
 // Open opens the database at a URL such as

@@ -10,15 +10,18 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// In: now, limit, the time to move to. Out: the timers that were moved, as they
-// were, earliest first.
+// In: now, limit, the time to move to, the bots that are wanted or nothing, the
+// newest schema of a record that the caller knows. Out: the timers that were
+// moved, as they were, earliest first.
 // Races: it locks the rows and skips those that another node's claim, or a
 // commit, has locked, so that two nodes never get one timer and never wait for
 // each other; a row that was moved meanwhile is compared again. The locks last as
 // long as this statement.
 const claimTimers = `WITH due AS (
 		SELECT t.conversation_id, t.due_ms FROM onereply.timers AS t
-		WHERE t.due_ms <= $1::bigint ORDER BY t.due_ms LIMIT $2::bigint FOR UPDATE SKIP LOCKED
+		JOIN onereply.conversations AS c ON c.id = t.conversation_id
+		WHERE t.due_ms <= $1::bigint AND ($4::text[] IS NULL OR c.bot = ANY ($4::text[])) AND c.schema <= $5::int
+		ORDER BY t.due_ms LIMIT $2::bigint FOR UPDATE OF t SKIP LOCKED
 	), moved AS (
 		UPDATE onereply.timers AS t SET due_ms = $3::bigint FROM due WHERE t.conversation_id = due.conversation_id
 	)
@@ -34,8 +37,8 @@ const dueTimers = `SELECT t.due_ms, c.bot, c.conversation
 const readClock = `SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint`
 
 // Claim implements [store.Store].
-func (s *Store) Claim(ctx context.Context, now turn.Time, limit int, hold time.Duration) ([]store.Timer, error) {
-	timers, err := s.timers(ctx, claimTimers, int64(now), max(limit, 0), int64(now.Add(hold)))
+func (s *Store) Claim(ctx context.Context, now turn.Time, limit int, hold time.Duration, bots ...string) ([]store.Timer, error) {
+	timers, err := s.timers(ctx, claimTimers, int64(now), max(limit, 0), int64(now.Add(hold)), bots, turn.Schema)
 	if err != nil {
 		return nil, s.failed(err, "claim timers")
 	}

@@ -70,7 +70,7 @@ func TestAClaimDoesNotWaitForAnother(t *testing.T) {
 	defer cancel()
 	err := s.call(ctx, func(db *pgx.Conn) error {
 		return pgx.BeginFunc(t.Context(), db, func(tx pgx.Tx) error {
-			if _, err := tx.Exec(t.Context(), claimTimers, int64(start+100), 10, int64(start+1000)); err != nil {
+			if _, err := tx.Exec(t.Context(), claimTimers, int64(start+100), 10, int64(start+1000), nil, turn.Schema); err != nil {
 				return err
 			}
 			timers, err := s.Claim(ctx, start+100, 10, time.Hour)

@@ -65,7 +65,7 @@ func commitArguments(write store.Write) ([]string, error) {
 	}
 	arguments := []string{
 		nameOf(write.Key), opText(write.Expect), opText(write.Op),
-		strconv.Itoa(write.Record.Schema), string(write.Record.Shown()),
+		strconv.Itoa(write.Record.Schema), string(write.Record.Shown()), flag(write.Record.NeedsAttention()),
 		string(record), decimal(int64(write.Timer)), decimal(int64(write.At)),
 	}
 	for _, entries := range [][]store.Entry{write.Append, write.Change} {
@@ -117,6 +117,13 @@ func appendMarks(arguments []string, marks []turn.Mark) []string {
 		arguments = append(arguments, decimal(mark.Seq), string(mark.Status), mark.Reason)
 	}
 	return arguments
+}
+
+func flag(set bool) string {
+	if set {
+		return "1"
+	}
+	return ""
 }
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }

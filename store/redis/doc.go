@@ -20,9 +20,11 @@
 //	entries.go       the transcript
 //	timers.go        Claim and Due
 //	list.go          Load and List
+//	attention.go     what needs attention
 //	sweep.go         Sweep
 //	remove.go        Delete and Expire
 //	hints.go         telling other nodes, lossily
+//	broadcast.go     the same for what is no conversation
 //	errors.go        what a failure means
 //
 // The keys of shard N, which all begin with {onereply:N}:
@@ -36,6 +38,7 @@
 //	timers           sorted set: conversations by due time
 //	all              sorted set: conversations by name, for sweeps
 //	list:PHASE:BOT   sorted set: conversations, newest activity first
+//	list:attention:BOT  sorted set: those of them that need attention and are not shown as failed
 //	bots             hash: bot → number of its conversations
 //	settled, gone    sorted sets: conversations by the oldest in their own set
 //	bare             sorted set: idle conversations with nothing left in them

@@ -162,20 +162,34 @@ func (s *Store) Hint(ctx context.Context, keys []store.Key) error {
 // Hints implements [store.Hinter]. Where the connection is lost it subscribes
 // again; hints from between are lost.
 func (s *Store) Hints(ctx context.Context, f func(store.Key)) error {
+	subscribe := s.client.B().Subscribe().Channel(s.hints.channel).Build().Pin()
+	return s.hear(ctx, "hints", subscribe, func(message string) {
+		sender, keys := decodeHints(message)
+		if sender == s.hints.sender {
+			return
+		}
+		for _, key := range keys {
+			f(key)
+		}
+	})
+}
+
+// hear calls f for each message of a subscription until ctx ends. Where the connection
+// is lost it subscribes again.
+func (s *Store) hear(ctx context.Context, what string, subscribe rueidis.Completed, f func(message string)) error {
 	wait := firstRetry
 	for {
 		_, end, err := s.begin(ctx)
 		if err != nil {
-			return s.failed(err, "hints")
+			return s.failed(err, "%s", what)
 		}
 		end() // a subscription is no call that Close waits for
-		err = s.hints.receive(ctx, func(key store.Key) {
+		err = s.client.Receive(ctx, subscribe, func(m rueidis.PubSubMessage) {
 			wait = firstRetry
-			f(key)
+			f(m.Message)
 		})
 		if errors.Is(err, rueidis.ErrClosing) {
-			err = store.ErrClosed
-			return s.failed(err, "hints")
+			return s.failed(store.ErrClosed, "%s", what)
 		}
 		select {
 		case <-time.After(wait):
@@ -184,18 +198,4 @@ func (s *Store) Hints(ctx context.Context, f func(store.Key)) error {
 		}
 		wait = min(2*wait, lastRetry)
 	}
-}
-
-// receive calls f for each hint of others until the connection is lost or ctx
-// ends.
-func (h *hinter) receive(ctx context.Context, f func(store.Key)) error {
-	return h.client.Receive(ctx, h.client.B().Subscribe().Channel(h.channel).Build(), func(message rueidis.PubSubMessage) {
-		sender, keys := decodeHints(message.Message)
-		if sender == h.sender {
-			return
-		}
-		for _, key := range keys {
-			f(key)
-		}
-	})
 }

@@ -126,16 +126,13 @@ func (s *Store) list(ctx context.Context, query store.ListQuery) (store.Page, er
 		places = places[:limit]
 		page.Next = places[limit-1].String()
 	}
-	page.Items, err = s.items(ctx, places, query.Phase)
+	page.Items, err = s.items(ctx, places, query)
 	return page, err
 }
 
 // listCalls are the runs of list.lua for a page.
 func (s *Store) listCalls(ctx context.Context, query store.ListQuery, after *place, limit int) ([]call, error) {
-	phases := shownPhases()
-	if query.Phase != "" {
-		phases = []turn.Phase{query.Phase}
-	}
+	phases := listsOf(query)
 	bots, err := s.bots(ctx, query.Bot)
 	if err != nil {
 		return nil, err
@@ -180,7 +177,7 @@ func (s *Store) bots(ctx context.Context, one string) (map[string][]string, erro
 // places reads lists and merges them, newest first.
 func (s *Store) places(ctx context.Context, calls []call) ([]place, error) {
 	var places []place
-	for _, result := range s.scripts.list.runAll(ctx, s.client, calls) {
+	for i, result := range s.scripts.list.runAll(ctx, s.client, calls) {
 		texts, err := result.AsStrSlice()
 		if err != nil {
 			return nil, err
@@ -190,6 +187,7 @@ func (s *Store) places(ctx context.Context, calls []call) ([]place, error) {
 			if err != nil {
 				return nil, err
 			}
+			p.list = turn.Phase(calls[i].arguments[0])
 			places = append(places, p)
 		}
 	}
@@ -197,7 +195,9 @@ func (s *Store) places(ctx context.Context, calls []call) ([]place, error) {
 		return cmp.Or(cmp.Compare(b.Active, a.Active), a.Key.Compare(b.Key))
 	})
 	// A conversation that changed its phase between two reads is in both lists.
-	return slices.CompactFunc(places, func(a, b place) bool { return a.Key == b.Key }), nil
+	return slices.CompactFunc(places, func(a, b place) bool {
+		return a.Key == b.Key && (a.list == attentionList) == (b.list == attentionList)
+	}), nil
 }
 
 // listedPlace reads a member of a list and its score.
@@ -214,7 +214,7 @@ func listedPlace(pair []string) (p place, err error) {
 }
 
 // items loads what is at places. What has left the list meanwhile is left out.
-func (s *Store) items(ctx context.Context, places []place, phase turn.Phase) ([]store.Item, error) {
+func (s *Store) items(ctx context.Context, places []place, query store.ListQuery) ([]store.Item, error) {
 	keys := make([]store.Key, len(places))
 	for i, p := range places {
 		keys[i] = p.Key
@@ -225,7 +225,7 @@ func (s *Store) items(ctx context.Context, places []place, phase turn.Phase) ([]
 	}
 	var items []store.Item
 	for i, snapshot := range snapshots {
-		if snapshot.Op.IsZero() || phase != "" && snapshot.Record.Shown() != phase {
+		if snapshot.Op.IsZero() || !selects(query, places[i].list, snapshot.Record) {
 			continue
 		}
 		items = append(items, store.Item{Key: keys[i], Snapshot: snapshot, Active: places[i].Active})
@@ -237,6 +237,7 @@ func (s *Store) items(ctx context.Context, places []place, phase turn.Phase) ([]
 type place struct {
 	Active turn.Time
 	Key    store.Key
+	list   turn.Phase // that it was found in
 }
 
 // in returns after which score and name the list of a bot goes on; nil is the

@@ -29,6 +29,8 @@ var (
 	foundLua string
 	//go:embed scripts/claim.lua
 	claimLua string
+	//go:embed scripts/attend.lua
+	attendLua string
 	//go:embed scripts/list.lua
 	listLua string
 	//go:embed scripts/sweep.lua
@@ -45,8 +47,8 @@ var (
 
 // scripts are all that the server runs for a store.
 type scripts struct {
-	create, clock, commit, found, claim, list, sweep, remove script
-	expireEntries, expireIDs, expireBare                     script
+	create, clock, commit, found, claim, attend, list, sweep, remove script
+	expireEntries, expireIDs, expireBare                             script
 }
 
 func loadScripts() scripts {
@@ -56,6 +58,7 @@ func loadScripts() scripts {
 		commit:        writes(commitLua),
 		found:         reads(foundLua),
 		claim:         writes(claimLua),
+		attend:        writes(attendLua),
 		list:          reads(listLua),
 		sweep:         reads(sweepLua),
 		remove:        writes(deleteLua),

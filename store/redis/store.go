@@ -14,7 +14,8 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// Store is a [store.Store] on Redis or Valkey, a [store.Hinter] too. Make one
+// Store is a [store.Store] on Redis or Valkey, a [store.Hinter] and a
+// [store.Broadcaster] too. Make one
 // with [Open]. All methods may be called from many goroutines at once, and many
 // processes may use the same server.
 type Store struct {
@@ -25,13 +26,18 @@ type Store struct {
 	promise store.Guarantees
 	hints   *hinter
 
+	broadcasts string // their channel
+
+	healer healer
+
 	calls  sync.RWMutex // held for reading during each call; Close waits for them
 	closed bool
 }
 
 var (
-	_ store.Store  = (*Store)(nil)
-	_ store.Hinter = (*Store)(nil)
+	_ store.Store       = (*Store)(nil)
+	_ store.Hinter      = (*Store)(nil)
+	_ store.Broadcaster = (*Store)(nil)
 )
 
 // Open connects to the server at a URL:
@@ -76,6 +82,8 @@ func (s *Store) open(ctx context.Context, config rueidis.ClientOption, o Options
 	}
 	s.client = client
 	s.hints = newHinter(client, o.Prefix+":hints", o.Timeout)
+	s.broadcasts = o.Prefix + ":broadcasts"
+	s.startHealing()
 	return nil
 }
 
@@ -137,6 +145,7 @@ func (s *Store) Guarantees() store.Guarantees { return s.promise }
 // Close implements [store.Store]. Calls that were begun are finished; each has
 // its own time-out.
 func (s *Store) Close() error {
+	s.healer.close()
 	s.calls.Lock()
 	defer s.calls.Unlock()
 	if s.closed {

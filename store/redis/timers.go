@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -16,6 +18,10 @@ import (
 // for more.
 const claimRounds = 3
 
+// leftMark stands before the name of what claim.lua left to a newer program. No
+// name begins with it.
+const leftMark = "!"
+
 // Due implements [store.Store].
 func (s *Store) Due(ctx context.Context, until turn.Time, limit int) ([]store.Timer, error) {
 	ctx, end, err := s.begin(ctx)
@@ -23,72 +29,107 @@ func (s *Store) Due(ctx context.Context, until turn.Time, limit int) ([]store.Ti
 		return nil, s.failed(err, "due timers")
 	}
 	defer end()
-	due, err := s.due(ctx, until, limit)
+	due, err := s.due(ctx, until, limit, func(store.Key) bool { return true })
 	if err != nil {
 		return nil, s.failed(err, "due timers")
 	}
 	return due, nil
 }
 
-// due asks all shards, and merges.
-func (s *Store) due(ctx context.Context, until turn.Time, limit int) ([]store.Timer, error) {
-	if limit <= 0 {
-		return nil, nil
-	}
-	var commands []rueidis.Completed
-	for _, root := range s.shards.roots() {
-		commands = append(commands, s.client.B().Zrange().Key(root+":timers").Min("-inf").Max(decimal(int64(until))).
-			Byscore().Limit(0, int64(limit)).Withscores().Build())
-	}
+// due asks all shards for timers that are wanted, and merges.
+func (s *Store) due(ctx context.Context, until turn.Time, limit int, wanted func(store.Key) bool) ([]store.Timer, error) {
 	var due []store.Timer
-	for _, result := range send(ctx, s.client, commands) {
-		scores, err := result.AsZScores()
-		if err != nil {
-			return nil, err
-		}
-		for _, score := range scores {
-			key, err := keyOf(score.Member)
+	skipped := 0
+	for roots := s.shards.roots(); limit > 0 && len(roots) > 0; skipped += limit {
+		var full []string
+		for i, result := range s.dueIn(ctx, roots, until, limit, skipped) {
+			scores, err := result.AsZScores()
 			if err != nil {
 				return nil, err
 			}
-			due = append(due, store.Timer{Key: key, At: turn.Time(score.Score)})
+			found, err := timersOf(scores, wanted)
+			if err != nil {
+				return nil, err
+			}
+			if len(scores) == limit && len(found) < limit { // there may be more behind what is not wanted
+				full = append(full, roots[i])
+			}
+			due = append(due, found...)
 		}
+		roots = full
 	}
 	slices.SortFunc(due, func(a, b store.Timer) int {
 		return cmp.Or(cmp.Compare(a.At, b.At), a.Key.Compare(b.Key))
 	})
-	return due[:min(limit, len(due))], nil
+	return due[:min(max(limit, 0), len(due))], nil
+}
+
+// dueIn reads a part of what is due in some shards.
+func (s *Store) dueIn(ctx context.Context, roots []string, until turn.Time, limit, skipped int) []rueidis.RedisResult {
+	var commands []rueidis.Completed
+	for _, root := range roots {
+		commands = append(commands, s.client.B().Zrange().Key(root+":timers").Min("-inf").Max(decimal(int64(until))).
+			Byscore().Limit(int64(skipped), int64(limit)).Withscores().Build())
+	}
+	return send(ctx, s.client, commands)
+}
+
+func timersOf(scores []rueidis.ZScore, wanted func(store.Key) bool) (timers []store.Timer, err error) {
+	for _, score := range scores {
+		key, err := keyOf(score.Member)
+		if err != nil {
+			return nil, err
+		}
+		if wanted(key) {
+			timers = append(timers, store.Timer{Key: key, At: turn.Time(score.Score)})
+		}
+	}
+	return timers, nil
 }
 
 // Claim implements [store.Store]. It reads what is due in all shards, and then
 // pushes the earliest in each shard by a script, which leaves out those that
-// another node has pushed meanwhile. So no two callers get the same one. Where
-// nothing is due it only reads. If the outcome of a push is unknown, the timers
-// that it moved come back after hold.
-func (s *Store) Claim(ctx context.Context, now turn.Time, limit int, hold time.Duration) ([]store.Timer, error) {
+// another node has pushed meanwhile, and those of newer programs. So no two
+// callers get the same one. Where nothing is due it only reads. If the outcome of
+// a push is unknown, the timers that it moved come back after hold.
+func (s *Store) Claim(ctx context.Context, now turn.Time, limit int, hold time.Duration, bots ...string) ([]store.Timer, error) {
 	ctx, end, err := s.begin(ctx)
 	if err != nil {
 		return nil, s.failed(err, "claim timers")
 	}
 	defer end()
-	for range claimRounds {
-		due, err := s.due(ctx, now, limit)
-		if err != nil {
-			return nil, s.failed(err, "claim timers")
+	claimed, err := s.claim(ctx, now, limit, now.Add(hold), bots)
+	if err != nil {
+		return nil, s.failed(err, "claim timers")
+	}
+	return claimed, nil
+}
+
+func (s *Store) claim(ctx context.Context, now turn.Time, limit int, to turn.Time, bots []string) ([]store.Timer, error) {
+	newer := make(map[store.Key]bool)
+	wanted := func(key store.Key) bool {
+		return (len(bots) == 0 || slices.Contains(bots, key.Bot)) && !newer[key]
+	}
+	for round := 0; round < claimRounds; {
+		due, err := s.due(ctx, now, limit, wanted)
+		if err != nil || len(due) == 0 {
+			return nil, err
 		}
-		claimed, err := s.push(ctx, due, now.Add(hold))
-		if err != nil {
-			return nil, s.failed(err, "claim timers")
+		known := len(newer)
+		claimed, err := s.push(ctx, due, to, newer)
+		if err != nil || len(claimed) > 0 {
+			return claimed, err
 		}
-		if len(claimed) > 0 || len(due) == 0 {
-			return claimed, nil
+		if len(newer) == known {
+			round++ // other nodes were faster; else, what this program knows may be behind what is newer
 		}
 	}
 	return nil, nil
 }
 
-// push moves timers, and returns those that were still where they were.
-func (s *Store) push(ctx context.Context, due []store.Timer, to turn.Time) ([]store.Timer, error) {
+// push moves timers, and returns those that were still where they were. Those that
+// it left to newer programs are added to newer.
+func (s *Store) push(ctx context.Context, due []store.Timer, to turn.Time, newer map[store.Key]bool) ([]store.Timer, error) {
 	byShard := make(map[string][]string)
 	for _, timer := range due {
 		name := nameOf(timer.Key)
@@ -97,7 +138,7 @@ func (s *Store) push(ctx context.Context, due []store.Timer, to turn.Time) ([]st
 	}
 	var calls []call
 	for root, timers := range byShard {
-		calls = append(calls, call{root, append([]string{decimal(int64(to))}, timers...)})
+		calls = append(calls, call{root, append([]string{decimal(int64(to)), strconv.Itoa(turn.Schema)}, timers...)})
 	}
 	pushed := make(map[string]bool)
 	var failure error
@@ -107,6 +148,12 @@ func (s *Store) push(ctx context.Context, due []store.Timer, to turn.Time) ([]st
 			failure = err
 		}
 		for _, name := range names {
+			if left, ok := strings.CutPrefix(name, leftMark); ok {
+				if key, err := keyOf(left); err == nil {
+					newer[key] = true
+				}
+				continue
+			}
 			pushed[name] = true
 		}
 	}

@@ -112,13 +112,13 @@ const findConversation = `SELECT id, op, last_seq FROM conversations WHERE bot =
 // In: all columns. Out: the number, as the last row id. That the conversation
 // is not there was read in the same transaction.
 const insertConversation = `INSERT INTO conversations
-	(bot, conversation, phase, active_ms, last_seq, schema, op, record)
-	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)`
+	(bot, conversation, phase, active_ms, last_seq, schema, op, record, attention)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`
 
 // In: number and the new columns. Out: nothing. That the record is the expected
 // one was read in the same transaction.
 const updateConversation = `UPDATE conversations
-	SET phase = ?2, active_ms = ?3, last_seq = ?4, schema = ?5, op = ?6, record = ?7 WHERE id = ?1`
+	SET phase = ?2, active_ms = ?3, last_seq = ?4, schema = ?5, op = ?6, record = ?7, attention = ?8 WHERE id = ?1`
 
 // apply carries out the write within the writer's transaction. A write that is
 // refused changes nothing, or takes back what it changed.
@@ -142,7 +142,7 @@ func (p *pending) apply(db *connection) error {
 		return err
 	}
 	_, err = db.run(updateConversation, there.id, string(p.Record.Shown()), int64(p.At),
-		p.lastSeq(there.lastSeq), p.Record.Schema, p.Op[:], p.record)
+		p.lastSeq(there.lastSeq), p.Record.Schema, p.Op[:], p.record, p.attention())
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func (p *pending) apply(db *connection) error {
 // create is apply for a conversation that is not there yet.
 func (p *pending) create(db *connection) error {
 	_, err := db.run(insertConversation, p.Key.Bot, p.Key.Conversation, string(p.Record.Shown()), int64(p.At),
-		p.lastSeq(0), p.Record.Schema, p.Op[:], p.record)
+		p.lastSeq(0), p.Record.Schema, p.Op[:], p.record, p.attention())
 	if err != nil {
 		return err
 	}
@@ -208,6 +208,14 @@ func (p *pending) checkSequences(last int64) error {
 		last = e.Seq
 	}
 	return nil
+}
+
+// attention is the column by which lists find what needs attention.
+func (p *pending) attention() int {
+	if p.Record.NeedsAttention() {
+		return 1
+	}
+	return 0
 }
 
 // lastSeq is the greatest sequence after the write.

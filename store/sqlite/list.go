@@ -25,6 +25,13 @@ const listConversations = `SELECT schema, op, record, bot, conversation, active_
 	AND (?1 = '' OR bot = ?1) AND (?2 = '' OR phase = ?2)
 	ORDER BY active_ms DESC, bot, conversation LIMIT ?6`
 
+// listAttention is listConversations of what needs attention, which is few: it
+// walks an index that holds nothing else.
+const listAttention = `SELECT schema, op, record, bot, conversation, active_ms FROM conversations
+	WHERE attention = 1 AND active_ms <= ?3 AND (active_ms < ?3 OR (bot, conversation) > (?4, ?5))
+	AND (?1 = '' OR bot = ?1) AND (?2 = '' OR phase = ?2)
+	ORDER BY active_ms DESC, bot, conversation LIMIT ?6`
+
 // In: the number where the last page ended, limit. Out: snapshots with their
 // timers. Record and timer come from one statement, so they belong together.
 const sweepConversations = `SELECT c.schema, c.op, c.record, c.bot, c.conversation, t.due_ms, c.id
@@ -75,6 +82,10 @@ func (s *Store) List(ctx context.Context, query store.ListQuery) (store.Page, er
 		return store.Page{}, s.failed(err, "list")
 	}
 	limit := bounded(query.Limit, defaultPage, maxPage)
+	statement := listConversations
+	if query.Attention {
+		statement = listAttention
+	}
 	var items []store.Item
 	err = s.read(ctx, func(db *connection) error {
 		return db.each(func(row *sqlite3.Stmt) error {
@@ -82,7 +93,7 @@ func (s *Store) List(ctx context.Context, query store.ListQuery) (store.Page, er
 			snapshot, err := scanSnapshot(row, key)
 			items = append(items, store.Item{Key: key, Snapshot: snapshot, Active: turn.Time(row.ColumnInt64(5))})
 			return err
-		}, listConversations, query.Bot, string(query.Phase), int64(after.Active),
+		}, statement, query.Bot, string(query.Phase), int64(after.Active),
 			after.Key.Bot, after.Key.Conversation, limit+1) // one more tells whether there is a next page
 	}, "list")
 	if err != nil {

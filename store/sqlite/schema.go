@@ -10,8 +10,12 @@ import (
 	"github.com/onereply/onereply/store"
 )
 
-//go:embed schema_v1.sql
-var schemaV1 string
+var (
+	//go:embed schema_v1.sql
+	schemaV1 string
+	//go:embed schema_v2.sql
+	schemaV2 string
+)
 
 // applicationID marks a file as ours ("1rep"), so that a path to the file of
 // another program is refused and not written to.
@@ -19,7 +23,7 @@ const applicationID = 0x31726570
 
 // migrations are the steps from each schema version to the next; the first one
 // makes an empty file version 1. A step that was released never changes.
-func migrations() []string { return []string{schemaV1} }
+func migrations() []string { return []string{schemaV1, schemaV2} }
 
 // migrate brings the file to the newest schema, each step in a transaction of
 // its own: a crash leaves the file at one version or the next. A file that is

@@ -36,8 +36,8 @@ func TestMigrationFromEachVersion(t *testing.T) {
 		if err != nil {
 			t.Fatalf("version %d: %v", version, err)
 		}
-		mustCommit(t, old, message(key("c"), store.Op{}, opOf(1), 1))
 		mustClose(t, old)
+		sqlOn(t, path, writtenByVersion1)
 		migrated, err := open(path, Options{}, steps)
 		if err != nil {
 			t.Fatalf("from version %d: %v", version, err)
@@ -45,12 +45,42 @@ func TestMigrationFromEachVersion(t *testing.T) {
 		if got := len(mustEntries(t, migrated, key("c"))); got != 1 {
 			t.Errorf("from version %d: %d entries, want 1", version, got)
 		}
+		if got := needingAttention(t, migrated); version == 1 && got != "failed held" {
+			t.Errorf("from version %d: %q need attention, want those that failed", version, got)
+		}
 		mustCommit(t, migrated, message(key("c"), opOf(1), opOf(2), 2))
 		mustClose(t, migrated)
 		if _, err := open(path, Options{}, steps[:len(steps)-1]); !errors.Is(err, store.ErrNewerSchema) {
 			t.Errorf("an older program: got error %v, want ErrNewerSchema", err)
 		}
 	}
+}
+
+// writtenByVersion1 is what the first release wrote: a conversation with a message,
+// one that failed, and one that failed and was paused. Whatever later versions
+// added has a default.
+const writtenByVersion1 = `
+	INSERT INTO conversations (bot, conversation, phase, active_ms, last_seq, schema, op, record) VALUES
+		('support', 'c', 'collecting', 1, 1, 1, x'00000000000000000000000000000001', '{"schema":1,"phase":"collecting","version":1,"answered":0,"seq":1}'),
+		('support', 'held', 'paused', 2, 0, 1, x'00000000000000000000000000000002', '{"schema":1,"phase":"failed","on_hold":true,"version":1,"answered":0}'),
+		('support', 'failed', 'failed', 3, 0, 1, x'00000000000000000000000000000003', '{"schema":1,"phase":"failed","version":1,"answered":0}');
+	INSERT INTO entries (conversation_id, seq, kind, id, status, at_ms, version, reply_seq, body) VALUES
+		((SELECT id FROM conversations WHERE conversation = 'c'), 1, 'message', 'm1', 'pending', 1, 1, 0, '{"text":"hello"}');
+	INSERT INTO message_ids (conversation_id, message_id, seq, claimed_ms) VALUES
+		((SELECT id FROM conversations WHERE conversation = 'c'), 'm1', 1, 1)`
+
+// needingAttention is the names of the conversations in that list.
+func needingAttention(t *testing.T, s *Store) string {
+	t.Helper()
+	page, err := s.List(t.Context(), store.ListQuery{Attention: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, item := range page.Items {
+		names = append(names, item.Key.Conversation)
+	}
+	return strings.Join(names, " ")
 }
 
 func TestAMigrationThatFailsChangesNothing(t *testing.T) {
@@ -116,7 +146,7 @@ func rows(t *testing.T, s *Store, query string) []string {
 func TestNoStatementScansATable(t *testing.T) {
 	s := openNew(t)
 	for _, query := range []string{
-		findConversation, updateConversation, loadRecord, listConversations, sweepConversations,
+		findConversation, updateConversation, loadRecord, listConversations, listAttention, sweepConversations,
 		claimID, unclaimID, insertEntry, changeEntry, settleEntries, markReply, releaseID,
 		entriesForward, entriesBackward, entryByID, armTimer, clearTimer, dueTimers,
 		deleteConversation, deleteEntries, deleteIDs, expireEntries, expireIDs, findForgotten, stillForgotten,

@@ -2,6 +2,8 @@ package sqlite
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
@@ -18,11 +20,11 @@ const armTimer = `INSERT INTO timers (conversation_id, due_ms) VALUES (?1, ?2)
 // In: conversation. Out: nothing. Part of a write, as above.
 const clearTimer = `DELETE FROM timers WHERE conversation_id = ?1`
 
-// In: time, limit. Out: timers up to then, earliest first, as one transaction
-// left them.
-const dueTimers = `SELECT t.due_ms, c.bot, c.conversation, t.conversation_id
+// In: time. Out: timers up to then, earliest first, as one transaction left them.
+// Whoever reads them stops where it has enough.
+const dueTimers = `SELECT t.due_ms, c.bot, c.conversation, t.conversation_id, c.schema
 	FROM timers AS t JOIN conversations AS c ON c.id = t.conversation_id
-	WHERE t.due_ms <= ?1 ORDER BY t.due_ms LIMIT ?2`
+	WHERE t.due_ms <= ?1 ORDER BY t.due_ms`
 
 // setTimer arms or clears the timer of a conversation.
 func setTimer(db *connection, conversation int64, at turn.Time) error {
@@ -38,7 +40,7 @@ func setTimer(db *connection, conversation int64, at turn.Time) error {
 func (s *Store) Due(ctx context.Context, until turn.Time, limit int) ([]store.Timer, error) {
 	var due []store.Timer
 	err := s.read(ctx, func(db *connection) (err error) {
-		due, _, err = selectDue(db, until, limit)
+		due, _, err = selectDue(db, until, limit, func(string, int) bool { return true })
 		return err
 	}, "due timers")
 	return due, err
@@ -46,10 +48,12 @@ func (s *Store) Due(ctx context.Context, until turn.Time, limit int) ([]store.Ti
 
 // Claim implements [store.Store]. It reads and moves the timers in one
 // transaction of the only writer, so no two callers get the same one.
-func (s *Store) Claim(ctx context.Context, now turn.Time, limit int, hold time.Duration) ([]store.Timer, error) {
+func (s *Store) Claim(ctx context.Context, now turn.Time, limit int, hold time.Duration, bots ...string) ([]store.Timer, error) {
 	var due []store.Timer
 	err := s.write(ctx, func(db *connection) error {
-		timers, conversations, err := selectDue(db, now, limit)
+		timers, conversations, err := selectDue(db, now, limit, func(bot string, schema int) bool {
+			return (len(bots) == 0 || slices.Contains(bots, bot)) && schema <= turn.Schema
+		})
 		if err != nil {
 			return err
 		}
@@ -67,15 +71,32 @@ func (s *Store) Claim(ctx context.Context, now turn.Time, limit int, hold time.D
 	return due, nil
 }
 
-// selectDue returns timers, and the numbers of their conversations.
-func selectDue(db *connection, until turn.Time, limit int) (due []store.Timer, conversations []int64, err error) {
+// errEnough ends a query whose reader has what it wants.
+var errEnough = errors.New("enough")
+
+// selectDue returns timers of conversations that are wanted, by bot and schema,
+// and the numbers of these.
+func selectDue(db *connection, until turn.Time, limit int, wanted func(bot string, schema int) bool) (due []store.Timer, conversations []int64, err error) {
+	if limit <= 0 {
+		return nil, nil, nil
+	}
 	err = db.each(func(row *sqlite3.Stmt) error {
+		bot := row.ColumnText(1)
+		if !wanted(bot, row.ColumnInt(4)) {
+			return nil
+		}
 		due = append(due, store.Timer{
 			At:  turn.Time(row.ColumnInt64(0)),
-			Key: store.Key{Bot: row.ColumnText(1), Conversation: row.ColumnText(2)},
+			Key: store.Key{Bot: bot, Conversation: row.ColumnText(2)},
 		})
 		conversations = append(conversations, row.ColumnInt64(3))
+		if len(due) == limit {
+			return errEnough
+		}
 		return nil
-	}, dueTimers, int64(until), max(limit, 0))
-	return due, conversations, err
+	}, dueTimers, int64(until))
+	if err != nil && !errors.Is(err, errEnough) {
+		return nil, nil, err
+	}
+	return due, conversations, nil
 }

@@ -60,11 +60,12 @@ func since(t turn.Time) turn.Time {
 
 func drawClaim(r *rand.Rand) call {
 	now, atMost, hold := moment(r), between(r, 1, 3), time.Duration(between(r, 0, 10))*time.Millisecond
+	bots := pick(r, [][]string{nil, nil, {"a"}, {"é"}, {"a:b"}, {"é", "a:b"}})
 	return func(p *pair) {
-		limit := p.withoutTie(now, atMost)
-		p.note("Claim now %d limit %d hold %v", since(now), limit, hold)
-		got, err := p.subject.Claim(p.ctx, now, limit, hold)
-		want, wantErr := p.oracle.Claim(p.ctx, now, limit, hold)
+		limit := p.withoutTie(now, atMost, bots...)
+		p.note("Claim now %d limit %d hold %v of %q", since(now), limit, hold, bots)
+		got, err := p.subject.Claim(p.ctx, now, limit, hold, bots...)
+		want, wantErr := p.oracle.Claim(p.ctx, now, limit, hold, bots...)
 		p.both("Claim", err, wantErr)
 		equalLists(p, "Claim", byTimeAndKey(got), byTimeAndKey(want))
 		p.compareTimers()
@@ -115,6 +116,7 @@ func drawList(r *rand.Rand) call {
 	if oneIn(r, 2) {
 		query.Phase = pick(r, append([]turn.Phase{turn.Paused, turn.Paused}, drawnPhases...))
 	}
+	query.Attention = oneIn(r, 3)
 	return func(p *pair) {
 		p.note("List all pages of %+v", query)
 		got, err := listAll(p.ctx, p.subject, query)

@@ -181,7 +181,7 @@ var faults = []struct {
 	{
 		"a claim holds nothing", "Timers/a_claim_pushes_the_timer_by_hold_and_comes_back",
 		func(f *faulty) {
-			f.claim = func(ctx context.Context, now turn.Time, limit int, _ time.Duration) ([]store.Timer, error) {
+			f.claim = func(ctx context.Context, now turn.Time, limit int, _ time.Duration, _ ...string) ([]store.Timer, error) {
 				return f.Store.Due(ctx, now, limit)
 			}
 		},
@@ -189,8 +189,8 @@ var faults = []struct {
 	{
 		"a claim removes the timer", "Timers/a_claim_pushes_the_timer_by_hold_and_comes_back",
 		func(f *faulty) {
-			f.claim = func(ctx context.Context, now turn.Time, limit int, _ time.Duration) ([]store.Timer, error) {
-				return f.Store.Claim(ctx, now, limit, 1e6*time.Hour)
+			f.claim = func(ctx context.Context, now turn.Time, limit int, _ time.Duration, bots ...string) ([]store.Timer, error) {
+				return f.Store.Claim(ctx, now, limit, 1e6*time.Hour, bots...)
 			}
 		},
 	},
@@ -198,14 +198,45 @@ var faults = []struct {
 		"a claim is two steps", "Concurrency/a_timer_that_many_claim_at_once_is_claimed_once",
 		func(f *faulty) {
 			meet := meetOnce()
-			f.claim = func(ctx context.Context, now turn.Time, limit int, hold time.Duration) ([]store.Timer, error) {
+			f.claim = func(ctx context.Context, now turn.Time, limit int, hold time.Duration, bots ...string) ([]store.Timer, error) {
 				due, err := f.Store.Due(ctx, now, limit)
 				if err != nil || len(due) == 0 {
 					return nil, err
 				}
 				meet()
-				_, err = f.Store.Claim(ctx, now, limit, hold)
+				_, err = f.Store.Claim(ctx, now, limit, hold, bots...)
 				return due, err
+			}
+		},
+	},
+	{
+		"a claim takes whatever is due", "Timers/a_claim_leaves_the_timers_of_other_bots_alone",
+		func(f *faulty) {
+			f.claim = func(ctx context.Context, now turn.Time, limit int, hold time.Duration, _ ...string) ([]store.Timer, error) {
+				return f.Store.Claim(ctx, now, limit, hold)
+			}
+		},
+	},
+	{
+		"a claim picks the wanted from the first that are due", "Timers/timers_of_other_bots_hide_nothing_from_a_claim",
+		func(f *faulty) {
+			f.claim = func(ctx context.Context, now turn.Time, limit int, hold time.Duration, bots ...string) ([]store.Timer, error) {
+				due, err := f.Store.Due(ctx, now, limit)
+				if err != nil || len(bots) == 0 || slices.ContainsFunc(due, func(t store.Timer) bool { return slices.Contains(bots, t.Key.Bot) }) {
+					return f.Store.Claim(ctx, now, limit, hold, bots...)
+				}
+				return nil, err
+			}
+		},
+	},
+	{
+		"a list of those that need attention takes only the phase as it is shown", "List/what_needs_attention_is_listed_in_any_phase",
+		func(f *faulty) {
+			f.list = func(ctx context.Context, query store.ListQuery) (store.Page, error) {
+				if query.Attention {
+					query.Attention, query.Phase = false, turn.Failed
+				}
+				return f.Store.List(ctx, query)
 			}
 		},
 	},

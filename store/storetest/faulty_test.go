@@ -18,7 +18,7 @@ type faulty struct {
 	mu     sync.Mutex
 	commit func(context.Context, store.Write) (store.Result, error)
 	load   func(context.Context, store.Key) (store.Snapshot, error)
-	claim  func(context.Context, turn.Time, int, time.Duration) ([]store.Timer, error)
+	claim  func(context.Context, turn.Time, int, time.Duration, ...string) ([]store.Timer, error)
 	due    func(context.Context, turn.Time, int) ([]store.Timer, error)
 	query  func(context.Context, store.Key, store.EntryQuery) ([]store.Entry, error)
 	list   func(context.Context, store.ListQuery) (store.Page, error)
@@ -47,8 +47,8 @@ func (f *faulty) Load(ctx context.Context, key store.Key) (store.Snapshot, error
 	return f.load(ctx, key)
 }
 
-func (f *faulty) Claim(ctx context.Context, now turn.Time, limit int, hold time.Duration) ([]store.Timer, error) {
-	return f.claim(ctx, now, limit, hold)
+func (f *faulty) Claim(ctx context.Context, now turn.Time, limit int, hold time.Duration, bots ...string) ([]store.Timer, error) {
+	return f.claim(ctx, now, limit, hold, bots...)
 }
 
 func (f *faulty) Due(ctx context.Context, until turn.Time, limit int) ([]store.Timer, error) {

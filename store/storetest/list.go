@@ -72,6 +72,36 @@ var listTests = []test{
 		s.listed(store.ListQuery{Phase: turn.Paused}, "held")
 		s.listed(store.ListQuery{Phase: turn.Paused, Bot: "nobody"}, "")
 	}},
+	{"what needs attention is listed in any phase", func(s *subject) {
+		s.inPhase("idle", turn.Idle, false)
+		s.inPhase("held", turn.Idle, true)
+		failed := s.inPhase("failed", turn.Failed, false)
+		s.inPhase("failed and held", turn.Failed, true)
+		attention := store.ListQuery{Attention: true}
+		s.listed(attention, "failed failed and held")
+		s.listed(store.ListQuery{Attention: true, Bot: key.Bot}, "failed failed and held")
+		s.listed(store.ListQuery{Attention: true, Bot: "nobody"}, "")
+		s.listed(store.ListQuery{Attention: true, Phase: turn.Paused}, "failed and held")
+		s.listed(store.ListQuery{Attention: true, Phase: turn.Idle}, "")
+		s.ok(s.write(keyOf("failed"), failed))
+		s.listed(attention, "failed and held")
+		s.remove(keyOf("failed and held"))
+		s.listed(attention, "")
+	}},
+	{"a text that reads like a failure is none", func(s *subject) {
+		write := s.write(keyOf("quoted"), none)
+		write.Record.PauseReason, write.Record.LastError = `"phase":"failed"`, `{"phase":"failed","troubles":[{"seq":1}]}`
+		s.ok(write)
+		s.listed(store.ListQuery{Attention: true}, "")
+	}},
+	{"pages of what needs attention give each conversation once", func(s *subject) {
+		for i := range 15 {
+			s.inPhase(numbered(i).Conversation, []turn.Phase{turn.Idle, turn.Failed, turn.Failed}[i%3], i%2 == 0)
+		}
+		for _, limit := range []int{1, 3, 10, 11} {
+			s.listed(store.ListQuery{Attention: true, Limit: limit}, "c001 c002 c004 c005 c007 c008 c010 c011 c013 c014")
+		}
+	}},
 	{"pages give each conversation once, in order", func(s *subject) {
 		var want []string
 		for i := range 23 {

@@ -95,9 +95,12 @@ func (p *pair) compareAll() {
 
 // withoutTie raises a limit so that it does not fall between timers of the
 // same time, of which a store may take any.
-func (p *pair) withoutTie(until turn.Time, limit int) int {
+func (p *pair) withoutTie(until turn.Time, limit int, bots ...string) int {
 	timers, err := p.oracle.Due(p.ctx, until, len(drawnKeys))
 	p.both("Due", nil, err)
+	if len(bots) > 0 {
+		timers = slices.DeleteFunc(timers, func(t store.Timer) bool { return !slices.Contains(bots, t.Key.Bot) })
+	}
 	for limit < len(timers) && timers[limit-1].At == timers[limit].At {
 		limit++
 	}

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"errors"
+	"time"
 
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
@@ -31,6 +32,19 @@ var schemaTests = []test{
 		op := s.ok(waking(s.write(keyOf("c2"), none), start+10))
 		equal(s, "Op", s.load(keyOf("c2")).Op, op)
 		s.due(start+10, 10, store.Timer{Key: keyOf("c2"), At: start + 10})
+	}},
+	{"its timer is left to newer programs, and hides no other", func(s *subject) {
+		for i := range 7 {
+			write := waking(s.write(numbered(i), none), start+1)
+			write.Record.Schema = turn.Schema + 1
+			s.ok(write)
+		}
+		s.ok(waking(s.write(key, none), start+10))
+		s.claim(start+10, 2, time.Minute, store.Timer{Key: key, At: start + 10})
+		s.claimOf([]string{key.Bot}, start+10, 2, time.Minute)
+		if due, err := s.store.Due(s.Context(), start+10, 10); err != nil || len(due) != 7 {
+			s.Errorf("Due: got %s, %v; want the seven that are left alone", showAll(due), err)
+		}
 	}},
 	{"a record of a newer schema can be deleted", func(s *subject) {
 		s.plantNewer()

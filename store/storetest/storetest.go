@@ -87,6 +87,7 @@ func Run(t *testing.T, options Options) {
 		{"Concurrency", concurrencyTests},
 		{"Ending", endingTests},
 		{"Guarantees", guaranteeTests},
+		{"Broadcasts", broadcastTests},
 	}
 	for _, group := range groups {
 		t.Run(group.name, func(t *testing.T) {

@@ -91,6 +91,28 @@ var timerTests = []test{
 		s.duplicate(waking(s.write(key, op, message(2, "a")), start+10), "a")
 		s.due(forever, 10, store.Timer{Key: key, At: (start + 10).Add(time.Minute)})
 	}},
+	{"a claim leaves the timers of other bots alone", func(s *subject) {
+		for i, bot := range []string{"a", "b", "a%", "A"} {
+			s.ok(waking(s.write(store.Key{Bot: bot, Conversation: "c"}, none), start+turn.Time(i)))
+		}
+		at := func(i int, bot string) store.Timer {
+			return store.Timer{Key: store.Key{Bot: bot, Conversation: "c"}, At: start + turn.Time(i)}
+		}
+		s.claimOf([]string{"nobody"}, start+10, 10, time.Minute)
+		s.claimOf([]string{"b", "a%", "nobody"}, start+10, 10, time.Minute, at(1, "b"), at(2, "a%"))
+		s.claimOf([]string{"b", "a%"}, start+10, 10, time.Minute)
+		s.due(start+10, 10, at(0, "a"), at(3, "A"))
+		s.claim(start+10, 10, time.Minute, at(0, "a"), at(3, "A"))
+	}},
+	{"timers of other bots hide nothing from a claim", func(s *subject) {
+		for i := range 25 {
+			s.ok(waking(s.write(store.Key{Bot: "gone", Conversation: numbered(i).Conversation}, none), start+turn.Time(i)))
+		}
+		s.ok(waking(s.write(key, none), start+30))
+		s.ok(waking(s.write(keyOf("later"), none), start+31))
+		s.claimOf([]string{key.Bot}, start+40, 1, time.Minute, store.Timer{Key: key, At: start + 30})
+		s.claimOf([]string{key.Bot}, start+40, 5, time.Minute, store.Timer{Key: keyOf("later"), At: start + 31})
+	}},
 	{"equal times are all claimed, each once", func(s *subject) {
 		const count = 25
 		for i := range count {
@@ -126,7 +148,13 @@ func (s *subject) due(until turn.Time, limit int, want ...store.Timer) {
 // claim expects to get these timers, in this order.
 func (s *subject) claim(now turn.Time, limit int, hold time.Duration, want ...store.Timer) {
 	s.Helper()
-	got, err := s.store.Claim(s.Context(), now, limit, hold)
+	s.claimOf(nil, now, limit, hold, want...)
+}
+
+// claimOf is claim for some bots only.
+func (s *subject) claimOf(bots []string, now turn.Time, limit int, hold time.Duration, want ...store.Timer) {
+	s.Helper()
+	got, err := s.store.Claim(s.Context(), now, limit, hold, bots...)
 	if err != nil {
 		s.Fatalf("Claim: %v", err)
 	}

@@ -1,8 +1,8 @@
 -- One write of a conversation: record, timer, transcript, claimed ids.
 --
 -- In:  the shard; name, expected op ('' for none), op, schema, phase as shown,
---      record, timer ('0' clears it), time of the write; then, each after their
---      number: entries to append, entries to change, settles (after, from,
+--      whether it needs attention ('1' or ''), record, timer ('0' clears it), time
+--      of the write; then, each after their number: entries to append, entries to change, settles (after, from,
 --      through, status before, status after, reply), marks (sequence, status,
 --      reason).
 -- Out: 'ok' | 'conflict' | 'duplicate', ids… | 'refused', why.
@@ -19,7 +19,7 @@ local function take()
 end
 
 local name, expected, op, schema, phase = take(), take(), take(), take(), take()
-local record, timer, now = take(), take(), take()
+local attention, record, timer, now = take(), take(), take(), take()
 
 local there = redis.call('HMGET', own('record', name), 'op', 'phase', 'last')
 if (there[1] or '') ~= expected then return {'conflict'} end
@@ -60,7 +60,13 @@ if expected == '' then
 elseif there[2] ~= phase then
   redis.call('ZREM', list_of(there[2], bot), name)
 end
-redis.call('ZADD', list_of(phase, bot), string.format('%.0f', -tonumber(now)), name)
+local place = string.format('%.0f', -tonumber(now))
+redis.call('ZADD', list_of(phase, bot), place, name)
+if attention == '1' and phase ~= 'failed' then
+  redis.call('ZADD', list_of('attention', bot), place, name)
+else
+  redis.call('ZREM', list_of('attention', bot), name)
+end
 if timer == '0' then
   redis.call('ZREM', shared('timers'), name)
 else

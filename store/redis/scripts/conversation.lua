@@ -76,6 +76,7 @@ local function remove(name)
   if not phase then return end
   local bot = bot_of(name)
   redis.call('ZREM', list_of(phase, bot), name)
+  redis.call('ZREM', list_of('attention', bot), name)
   if redis.call('HINCRBY', shared('bots'), bot, -1) <= 0 then
     redis.call('HDEL', shared('bots'), bot)
   end

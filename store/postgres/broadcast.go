@@ -1,0 +1,159 @@
+package postgres
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/onereply/onereply/store"
+)
+
+// A broadcast is cut into parts that each fit a NOTIFY, and put together again by
+// whoever hears it. Parts go out with the hints, so they take that lock no more
+// often.
+const (
+	broadcastChannel = "onereply_broadcasts"
+	partBytes        = 5_800 // of a payload; in base64, with what tells the parts, less than maxPayload
+	maxParts         = (store.MaxBroadcast + partBytes - 1) / partBytes
+	maxOutbox        = 4 * maxParts // parts that wait; more broadcasts are refused
+	maxUnfinished    = 16           // broadcasts that are put together at once
+)
+
+var errHintsOff = errors.New("hints are turned off, and broadcasts with them")
+
+// Broadcast implements [store.Broadcaster]. It only takes note: what gathers within
+// 50 ms is sent together, and lost if the server is out of reach.
+func (s *Store) Broadcast(ctx context.Context, payload []byte) error {
+	if err := s.usable(ctx); err != nil {
+		return s.failed(err, "broadcast")
+	}
+	if err := s.hints.broadcast(payload); err != nil {
+		return s.failed(err, "broadcast")
+	}
+	return nil
+}
+
+// Broadcasts implements [store.Broadcaster]. It shares one connection with Hints,
+// and ends as that does.
+func (s *Store) Broadcasts(ctx context.Context, f func(payload []byte)) error {
+	heard := newInbox(s.hints.from)
+	return s.listen(ctx, "broadcasts", func(n notice) {
+		if n.channel != broadcastChannel {
+			return
+		}
+		if payload, ok := heard.take(n.payload); ok {
+			f(payload)
+		}
+	})
+}
+
+func (h *hints) broadcast(payload []byte) error {
+	switch {
+	case !h.on:
+		return errHintsOff
+	case len(payload) > store.MaxBroadcast:
+		return store.ErrTooLarge
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.outbox.add(h.from, payload) {
+		return store.ErrCrowded
+	}
+	h.stir()
+	return nil
+}
+
+// outbox is the parts that wait to be sent.
+type outbox struct {
+	number uint64 // of the last broadcast
+	parts  []string
+}
+
+// add cuts a payload into parts, unless too much waits.
+func (o *outbox) add(from string, payload []byte) bool {
+	count := max(1, (len(payload)+partBytes-1)/partBytes)
+	if len(o.parts)+count > maxOutbox {
+		return false
+	}
+	o.number++
+	for i := range count {
+		rest := payload[i*partBytes:]
+		p := part{from: from, number: o.number, index: i, count: count, data: rest[:min(len(rest), partBytes)]}
+		o.parts = append(o.parts, p.String())
+	}
+	return true
+}
+
+func (o *outbox) take(most int) []string {
+	taken := o.parts[:max(0, min(most, len(o.parts)))]
+	if o.parts = o.parts[len(taken):]; len(o.parts) == 0 {
+		o.parts = nil // its memory
+	}
+	return taken
+}
+
+// part is what one NOTIFY holds of a broadcast.
+type part struct {
+	from         string
+	number       uint64 // of the broadcast, among those of its sender
+	index, count int
+	data         []byte
+}
+
+// String is the part as text, which is all that a NOTIFY carries.
+func (p part) String() string {
+	return strings.Join([]string{p.from, strconv.FormatUint(p.number, 10), strconv.Itoa(p.index), strconv.Itoa(p.count),
+		base64.RawStdEncoding.EncodeToString(p.data)}, " ")
+}
+
+// parsePart is the inverse of String. Anybody who may connect to the database may
+// send one, so anything may be in it.
+func parsePart(text string) (p part, ok bool) {
+	fields := strings.Split(text, " ")
+	if len(fields) != 5 || fields[0] == "" {
+		return p, false
+	}
+	var errs [4]error
+	p.from = fields[0]
+	p.number, errs[0] = strconv.ParseUint(fields[1], 10, 64)
+	p.index, errs[1] = strconv.Atoi(fields[2])
+	p.count, errs[2] = strconv.Atoi(fields[3])
+	p.data, errs[3] = base64.RawStdEncoding.DecodeString(fields[4])
+	return p, errors.Join(errs[:]...) == nil && 0 <= p.index && p.index < p.count && p.count <= maxParts && len(p.data) <= partBytes
+}
+
+// inbox puts parts together. The parts of one sender come in order, with those of
+// others between them; where one is missing, the broadcast is lost.
+type inbox struct {
+	own        string
+	unfinished map[string]*part // by sender: the last part, with the data of all before it
+}
+
+func newInbox(own string) *inbox { return &inbox{own: own, unfinished: map[string]*part{}} }
+
+// take takes a part in, and returns the broadcast that it completes.
+func (b *inbox) take(text string) (payload []byte, complete bool) {
+	p, ok := parsePart(text)
+	if !ok || p.from == b.own {
+		return nil, false
+	}
+	before := b.unfinished[p.from]
+	delete(b.unfinished, p.from)
+	switch {
+	case p.index == 0:
+	case before == nil || before.number != p.number || before.count != p.count || before.index+1 != p.index:
+		return nil, false
+	default:
+		p.data = append(before.data, p.data...)
+	}
+	if p.index+1 == p.count {
+		return p.data, true
+	}
+	if len(b.unfinished) >= maxUnfinished {
+		clear(b.unfinished)
+	}
+	b.unfinished[p.from] = &p
+	return nil, false
+}

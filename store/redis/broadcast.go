@@ -1,0 +1,39 @@
+package redis
+
+import (
+	"context"
+	"strings"
+
+	"github.com/onereply/onereply/store"
+)
+
+// Broadcast implements [store.Broadcaster]. It is one SPUBLISH, and returns when the
+// server has it. In a cluster the channel belongs to one server, as a key does: so
+// what one node says keeps its order.
+func (s *Store) Broadcast(ctx context.Context, payload []byte) error {
+	ctx, end, err := s.begin(ctx)
+	if err != nil {
+		return s.failed(err, "broadcast")
+	}
+	defer end()
+	if len(payload) > store.MaxBroadcast {
+		return s.failed(store.ErrTooLarge, "broadcast")
+	}
+	message := s.hints.sender + "\n" + string(payload)
+	if err := s.client.Do(ctx, s.client.B().Spublish().Channel(s.broadcasts).Message(message).Build()).Error(); err != nil {
+		return s.failed(err, "broadcast")
+	}
+	return nil
+}
+
+// Broadcasts implements [store.Broadcaster]. Where the connection is lost it
+// subscribes again; what was sent between is lost.
+func (s *Store) Broadcasts(ctx context.Context, f func(payload []byte)) error {
+	subscribe := s.client.B().Ssubscribe().Channel(s.broadcasts).Build().Pin()
+	return s.hear(ctx, "broadcasts", subscribe, func(message string) {
+		sender, payload, found := strings.Cut(message, "\n")
+		if found && sender != s.hints.sender && len(payload) <= store.MaxBroadcast {
+			f([]byte(payload))
+		}
+	})
+}
