@@ -26,6 +26,9 @@ func (n *Node) one(c *conversation, b *batch, r *Request) {
 	r.result = Result{MessageID: r.ID}
 	n.put(c, b, r)
 	r.result.Version = b.record.Version
+	if t := r.applied(); t != nil {
+		r.result.Outcome, r.result.Reason, r.result.Duplicate, r.result.Version = t.outcome, t.reason, false, t.version
+	}
 	if b.record.Shown() == turn.Collecting {
 		r.result.Due = b.record.Due
 	}
@@ -97,11 +100,7 @@ func (n *Node) receive(c *conversation, b *batch, r *Request) {
 		r.result.Outcome, r.result.Reason = turn.Ignored, OwnMessage
 		return
 	case r.again || b.holds(r.ID):
-		r.result.Outcome = Duplicate
-		r.result.Duplicate = true
-		if r.maybe && !b.holds(r.ID) { // it was stored by an earlier try of this very request
-			r.result.Outcome, r.result.Duplicate = turn.Queued, false
-		}
+		r.result.Outcome, r.result.Duplicate = Duplicate, true
 		return
 	case b.record.Pending >= maxPending:
 		r.result.Err = ErrTooMany
@@ -121,6 +120,7 @@ func (n *Node) receive(c *conversation, b *batch, r *Request) {
 		n.step(c, b, r, turn.Pause{Reason: "opt_out"})
 	}
 	r.result.Outcome, r.result.Reason = effects.Outcome, effects.Reason
+	r.trial = try{seq: b.write.Append[len(b.write.Append)-1].Seq, at: n.now, outcome: effects.Outcome, reason: effects.Reason, version: b.record.Version}
 }
 
 // holds reports whether the batch itself claims the id.

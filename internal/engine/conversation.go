@@ -128,16 +128,23 @@ func (c *conversation) ready() []*Request {
 	return next
 }
 
-func (r *Request) needs() bool { return r.Op == Edit || r.Op == Retract || r.Op == HumanReply }
+// needs reports whether the request can be applied only once what is stored was
+// looked up. A message is looked up where its id is known, and it may be this very
+// request that brought it.
+func (r *Request) needs() bool {
+	return r.Op == Edit || r.Op == Retract || r.Op == HumanReply || r.repeats()
+}
+
+func (r *Request) repeats() bool { return r.Op == Receive && r.again && len(r.tried) > 0 }
 
 func (n *Node) load(c *conversation) {
 	read := Load{Key: c.key}
 	for _, r := range c.next() {
-		switch r.Op {
-		case Edit, Retract:
-			read.IDs = append(read.IDs, r.ID)
-		case HumanReply:
+		switch {
+		case r.Op == HumanReply:
 			read.Pending = true
+		case r.needs():
+			read.IDs = append(read.IDs, r.ID)
 		}
 	}
 	c.busy, c.reading = true, read
@@ -187,10 +194,11 @@ func (n *Node) settle(c *conversation, b *batch) {
 	case b.write.Op:
 		n.applied(c, b)
 	case b.write.Expect:
-		n.requeueBatch(c, b, false)
 		for _, r := range b.requests {
 			r.doubted, r.expected = true, b.write.Expect
+			r.remember()
 		}
+		n.requeueBatch(c, b, false)
 		if c.fails++; c.fails > 1 {
 			n.failed(c, errNotWritten)
 			return
@@ -271,7 +279,10 @@ func (n *Node) Committed(now turn.Time, key store.Key, result store.Result, err 
 // have been, back to where they were. What they had looked up is out of date.
 func (n *Node) requeueBatch(c *conversation, b *batch, maybe bool) {
 	for _, r := range b.requests {
-		r.looked, r.found, r.pending, r.result = false, nil, nil, Result{}
+		if maybe {
+			r.remember()
+		}
+		r.looked, r.found, r.pending, r.trial, r.result = false, nil, nil, try{}, Result{}
 		r.maybe = r.maybe || maybe
 	}
 	c.queue = append(slices.Clone(b.requests), c.queue...)

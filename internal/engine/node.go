@@ -75,6 +75,7 @@ type Node struct {
 	ready    ready
 	pollAt   turn.Time
 	polling  bool
+	polls    uint64
 	more     bool // the last claim found timers: there may be more
 	draining bool
 	leaving  bool // what runs here is handed back
@@ -155,6 +156,8 @@ type Request struct {
 	again    bool         // its id was claimed before
 	doubted  bool         // a write of it was not there when this node looked, and may land yet,
 	expected store.Op     // for as long as the record is still the one with this Op
+	trial    try          // what the write under way makes of it
+	tried    []try        // the same of writes that may have been applied
 	looked   bool         // found is up to date
 	found    *store.Entry
 	pending  []store.Entry

@@ -37,10 +37,11 @@ func TestUnknownOutcomes(t *testing.T) {
 		outcome turn.Outcome
 		version int64
 	}{
-		"applied":                        {commit, turn.Queued, 1},
-		"not applied":                    {func(*hand, store.Write) {}, turn.Queued, 1},
-		"applied, then overtaken":        {func(h *hand, w store.Write) { commit(h, w); h.other("c", turn.Typing{For: time.Minute}) }, turn.Queued, 1},
-		"not applied, and another wrote": {func(h *hand, w store.Write) { h.other("c", turn.Message{}) }, turn.Queued, 2},
+		"applied":                              {commit, turn.Queued, 1},
+		"not applied":                          {func(*hand, store.Write) {}, turn.Queued, 1},
+		"applied, then overtaken":              {func(h *hand, w store.Write) { commit(h, w); h.other("c", turn.Typing{For: time.Minute}) }, turn.Queued, 1},
+		"applied, then overtaken by a message": {func(h *hand, w store.Write) { commit(h, w); h.other("c", turn.Message{}) }, turn.Queued, 1},
+		"not applied, and another wrote":       {func(h *hand, w store.Write) { h.other("c", turn.Message{}) }, turn.Queued, 2},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -64,6 +65,59 @@ func TestUnknownOutcomes(t *testing.T) {
 				t.Errorf("the message is stored %d times", n)
 			}
 		})
+	}
+}
+
+// A message that came before is a duplicate, also where the answer to its repeat is
+// lost and somebody else writes: what is stored is not what this try would have
+// stored.
+func TestAnEarlierDeliveryIsToldFromALostAnswer(t *testing.T) {
+	for name, become := range map[string]func(h *hand){
+		"nobody wrote":                 func(*hand) {},
+		"somebody wrote":               func(h *hand) { h.other("c", turn.Typing{For: time.Minute}) },
+		"somebody wrote more messages": func(h *hand) { h.other("c", turn.Message{}, turn.Message{}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHand(t)
+			h.say("first", "m")
+			h.settle()
+			again := newHandOn(t, h.store, h.now)
+			again.fault = func(store.Write) (store.Result, error) {
+				again.fault = nil
+				become(again)
+				return store.Result{}, store.ErrUnknown
+			}
+			again.say("m")
+			again.settle()
+			if got := again.answers["m"]; got.Outcome != engine.Duplicate || !got.Duplicate || got.Err != nil {
+				t.Errorf("answered %+v, want a duplicate", got)
+			}
+		})
+	}
+}
+
+// Two deliveries of one message that meet in one write are one message and its
+// repeat, whatever becomes of the answer.
+func TestARepeatInTheSameWriteIsADuplicate(t *testing.T) {
+	h := newHand(t)
+	h.say("before")
+	h.settle()
+	h.fault = func(w store.Write) (store.Result, error) {
+		h.fault = nil
+		h.store.Commit(context.Background(), w)
+		h.other("c", turn.Message{})
+		return store.Result{}, store.ErrUnknown
+	}
+	for _, name := range []string{"lone", "one", "two"} { // the first is written alone, and the others wait for it
+		id := "m"
+		if name == "lone" {
+			id = "lone"
+		}
+		h.submit(name, engine.Request{Op: engine.Receive, ID: id, Body: store.Body{Text: id}})
+	}
+	h.settle()
+	if one, two := h.answers["one"], h.answers["two"]; one.Duplicate || !two.Duplicate || h.answers["lone"].Version != 2 {
+		t.Errorf("answered %+v and %+v, want a message and its duplicate; the lone one %+v", one, two, h.answers["lone"])
 	}
 }
 

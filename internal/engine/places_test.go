@@ -235,6 +235,67 @@ func TestTimersOfUnknownBots(t *testing.T) {
 	}
 }
 
+// What a bot's share does not let run here is left to nodes that can run it.
+func TestABotWithoutAPlaceIsNotClaimed(t *testing.T) {
+	shared := memory.New()
+	newHandOn(t, shared, start, bots("quick", "slow")).crowd("slow", 50)
+	h := newHandOn(t, shared, start.Add(2*time.Second), bots("quick", "slow"))
+	h.pass(2 * time.Second)
+	if n := count[engine.Start](h); n != places-1 {
+		t.Fatalf("%d of the slow bot run, want all places but the other's share", n)
+	}
+	due, err := shared.Due(context.Background(), h.now.Add(-time.Millisecond), 100)
+	if err != nil || len(due) != 50-(places-1) {
+		t.Errorf("%d timers are due, %v; want all but those that run: the node holds some that it can't run", len(due), err)
+	}
+}
+
+// They are not even claimed: it is for others to act on them, at once.
+func TestTimersOfUnknownBotsAreNotPushedAhead(t *testing.T) {
+	shared := memory.New()
+	theirs := newHandOn(t, shared, start, bots("theirs"))
+	theirs.crowd("theirs", 3)
+	h := newHandOn(t, shared, start, bots("ours"))
+	h.pass(time.Minute)
+	due, err := shared.Due(context.Background(), start.Add(time.Second), 10)
+	if err != nil || len(due) != 3 {
+		t.Errorf("%d of 3 timers are where they were, %v", len(due), err)
+	}
+}
+
+// Nodes that were started together do not look for timers in step.
+func TestNodesDoNotPollInStep(t *testing.T) {
+	shared := memory.New()
+	polls := func(name string) (at []turn.Time) {
+		h := newHandOn(t, shared, start, bots("bot"), func(o *engine.Options) { o.Name = name })
+		for h.now < start.Add(time.Minute) {
+			h.now = h.node.NextTick()
+			h.node.Tick(h.now)
+			h.collect()
+			for ; count[engine.Claim](h) > 0; asked[engine.Claim](h) {
+				at = append(at, h.now)
+			}
+			h.node.Claimed(h.now, nil, nil)
+		}
+		return at
+	}
+	a, b := polls("node-a"), polls("node-b")
+	together := 0
+	for i, at := range a {
+		if i > 0 && (at.Sub(a[i-1]) < 300*time.Millisecond || at.Sub(a[i-1]) > 500*time.Millisecond) {
+			t.Errorf("%v between two looks", at.Sub(a[i-1]))
+		}
+		for _, other := range b {
+			if d := at.Sub(other); -20*time.Millisecond < d && d < 20*time.Millisecond {
+				together++
+			}
+		}
+	}
+	if together > len(a)/3 {
+		t.Errorf("%d of %d looks come together", together, len(a))
+	}
+}
+
 // A claim that comes for nothing sets the timer back to where it belongs.
 func TestAClaimMovesNoTimerForLong(t *testing.T) {
 	h := newHand(t)

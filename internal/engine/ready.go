@@ -108,6 +108,27 @@ func (r *ready) release(bot string) {
 // free is how many more could run.
 func (r *ready) free() int { return r.limit - r.used - r.waiting() }
 
+// room is the bots of which more could run at once than run and wait here, and of
+// how many, whichever of them they are.
+func (r *ready) room() (bots []string, count int) {
+	free := r.free()
+	pool := r.limit // what no bot has reserved or asks for
+	for _, b := range r.bots {
+		pool -= max(r.share, b.used+len(b.waiting))
+	}
+	for _, name := range r.names {
+		b := r.bots[name]
+		more := min(free, max(0, r.share-b.used-len(b.waiting))+max(0, pool))
+		if more <= 0 {
+			continue
+		}
+		if bots = append(bots, name); len(bots) == 1 || more < count {
+			count = more
+		}
+	}
+	return bots, count
+}
+
 func (r *ready) waiting() int {
 	count := 0
 	for _, b := range r.bots {

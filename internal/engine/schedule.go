@@ -2,6 +2,9 @@ package engine
 
 import (
 	"container/heap"
+	"encoding/binary"
+	"hash/fnv"
+	"time"
 
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
@@ -153,11 +156,25 @@ func (n *Node) poll() {
 	if n.draining || n.pollAt == 0 || n.now < n.pollAt {
 		return
 	}
-	n.pollAt = n.now.Add(pollEvery)
-	if free := n.ready.free(); free > 0 && !n.polling {
-		n.polling = true
-		n.emit(Claim{Limit: free, Hold: claimHold})
+	n.pollAt = n.now.Add(n.pollPause())
+	if n.polling {
+		return
 	}
+	if bots, count := n.ready.room(); count > 0 {
+		n.polling = true
+		n.emit(Claim{Limit: count, Hold: claimHold, Bots: bots})
+	}
+}
+
+// pollPause is three to five quarters of pollEvery, another one each time: nodes
+// that were started together do not look in step, where the first would take all
+// and the others nothing. It is drawn from the name, which differs, and not from
+// the randomness that a simulation replays.
+func (n *Node) pollPause() time.Duration {
+	n.polls++
+	hash := fnv.New32a()
+	_, _ = hash.Write(binary.BigEndian.AppendUint64([]byte(n.options.Name), n.polls)) // it never fails
+	return pollEvery*3/4 + time.Duration(hash.Sum32()%1000)*pollEvery/2000
 }
 
 // Claimed takes the answer to a Claim.
