@@ -36,6 +36,7 @@ type App struct {
 	node    *engine.Node
 	inbox   inbox
 	watch   *broker
+	peers   *peers
 
 	ctx      context.Context // ends when the App closes
 	stop     context.CancelCauseFunc
@@ -45,6 +46,7 @@ type App struct {
 	health   health
 	closing  sync.Once
 	drain    chan struct{} // closed when draining begins
+	ended    chan struct{} // closed when the loop has ended
 	draining sync.Once
 }
 
@@ -69,8 +71,10 @@ func open(ctx context.Context, s store.Store, o Options, step engine.Step, bots 
 	}
 	a := &App{
 		store: s, bots: configured, names: names, options: o, log: o.Logger, clock: clock,
-		watch: newBroker(), drain: make(chan struct{}),
+		drain: make(chan struct{}), ended: make(chan struct{}),
 	}
+	a.peers = newPeers(a)
+	a.watch = newBroker(func() { signal(a.peers.call) })
 	a.inbox.signal = make(chan struct{}, 1)
 	a.ctx, a.stop = context.WithCancelCause(context.Background())
 	a.node = engine.New(engine.Options{
@@ -81,6 +85,10 @@ func open(ctx context.Context, s store.Store, o Options, step engine.Step, bots 
 	a.work.Go(a.loop)
 	a.work.Go(a.maintain)
 	a.work.Go(a.listen)
+	if a.peers.out != nil {
+		a.work.Go(a.peers.hear)
+		a.work.Go(a.peers.speak)
+	}
 	if !s.Guarantees().Exclusive {
 		a.work.Go(func() { a.clock.follow(a.ctx, a.log) })
 	}

@@ -96,7 +96,7 @@ func (a *App) ignore(ctx context.Context, c call, id, reason string) (Receipt, e
 	if err != nil {
 		return Receipt{}, c.of(err)
 	}
-	a.do(func(turn.Time) { a.node.Counters.Ignored++ })
+	a.do(func(now turn.Time) { a.node.Counters.Ignore(now) })
 	return Receipt{MessageID: id, Version: snapshot.Record.Version, Outcome: OutcomeIgnored, Reason: reason}, nil
 }
 

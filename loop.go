@@ -49,6 +49,7 @@ func (a *App) take(last bool) []func(turn.Time) {
 // loop owns the node. Whatever arrives while it is busy is handed over
 // together, so that inputs of one conversation share a write.
 func (a *App) loop() {
+	defer close(a.ended)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {

@@ -44,20 +44,45 @@ type broker struct {
 	last   uint64  // number of the last event
 	ring   []Event // the last events, by number modulo its length
 	subs   map[*Subscription]struct{}
+	topics topics
 	closed bool
+
+	changed func() // what is watched here is not what it was
 }
 
-func newBroker() *broker {
+func newBroker(changed func()) *broker {
 	return &broker{
 		epoch: rand.Text()[:10],
 		ring:  make([]Event, 0, 64),
-		subs:  map[*Subscription]struct{}{},
+		subs:  map[*Subscription]struct{}{}, topics: topics{}, changed: changed,
 	}
 }
 
 func (b *broker) publish(e Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.number(e)
+}
+
+// relay publishes an event of another node, if somebody here watches it, or did a
+// moment ago.
+func (b *broker) relay(e Event) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.topics.match(&e) {
+		b.number(e)
+	}
+}
+
+// current is what is watched here.
+func (b *broker) current() []topic {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.topics.current()
+}
+
+// number gives an event its id, keeps it, and hands it to those who watch.
+func (b *broker) number(e Event) {
 	b.last++
 	e.ID = b.epoch + "-" + strconv.FormatUint(b.last, 10)
 	if len(b.ring) < eventsKept {
@@ -72,15 +97,20 @@ func (b *broker) publish(e Event) {
 
 // offer gives an event to a watcher, or cuts off one that is too slow.
 func (b *broker) offer(s *Subscription, e Event) {
-	if s.watch.Bot != "" && s.watch.Bot != e.Bot || s.watch.Conversation != "" && s.watch.Conversation != e.Conversation {
+	if !s.watch.topic().matches(&e) {
 		return
 	}
 	select {
 	case s.events <- e:
 	default:
-		delete(b.subs, s)
-		close(s.events)
+		b.drop(s)
 	}
+}
+
+func (b *broker) drop(s *Subscription) {
+	delete(b.subs, s)
+	b.topics.leave(s.watch.topic())
+	close(s.events)
 }
 
 // since is the events after the one with the id.
@@ -101,7 +131,10 @@ func (b *broker) since(id string) []Event {
 	return events
 }
 
-// Subscribe starts to watch.
+// Subscribe starts to watch. Where nodes that share a store can hear each other
+// through it, events of all of them come, those of others a moment later and from
+// the moment on at which they were told of the first who watches here; some may be
+// lost. The ids are this node's.
 func (a *App) Subscribe(w Watch) *Subscription {
 	b := a.watch
 	b.mu.Lock()
@@ -114,6 +147,9 @@ func (a *App) Subscribe(w Watch) *Subscription {
 		return s
 	}
 	b.subs[s] = struct{}{}
+	if b.topics.join(w.topic()) {
+		b.changed()
+	}
 	for _, e := range missed {
 		b.offer(s, e)
 	}
@@ -125,8 +161,7 @@ func (s *Subscription) Close() {
 	s.broker.mu.Lock()
 	defer s.broker.mu.Unlock()
 	if _, ok := s.broker.subs[s]; ok {
-		delete(s.broker.subs, s)
-		close(s.events)
+		s.broker.drop(s)
 	}
 }
 
@@ -135,8 +170,7 @@ func (b *broker) close() {
 	defer b.mu.Unlock()
 	b.closed = true
 	for s := range b.subs {
-		delete(b.subs, s)
-		close(s.events)
+		b.drop(s)
 	}
 }
 
@@ -146,7 +180,7 @@ func (a *App) tell(e engine.Event) {
 	if e.Kind == turn.LeaseLost {
 		node = e.Holder // the one that was lost
 	}
-	a.watch.publish(Event{
+	a.publish(Event{
 		Type: string(e.Kind), At: e.At.Go(), Node: node, Bot: e.Key.Bot, Conversation: e.Key.Conversation,
 		Turn: e.Turn, Token: e.Token, Attempt: e.Attempt, Version: e.Version, Through: e.Through, DueAt: e.Due.Go(),
 		MessageID: e.MessageID, ReplyID: e.ReplyID, Covers: e.Covers, Text: e.Text, Part: e.Part, Parts: e.Parts, Reason: e.Reason,

@@ -206,14 +206,17 @@ func (a *App) newTurn(ctx context.Context, o engine.Start, tokens, firstByte *at
 		}
 		now := a.clock.now()
 		firstByte.CompareAndSwap(0, int64(now))
-		a.watch.publish(Event{
-			Type: "reply.delta", At: now.Go(), Node: a.options.Node, Bot: o.Key.Bot, Conversation: o.Key.Conversation,
+		a.publish(Event{
+			Type: deltaType, At: now.Go(), Node: a.options.Node, Bot: o.Key.Bot, Conversation: o.Key.Conversation,
 			Turn: o.Turn, Attempt: o.Attempt, Token: o.Lease.Token, Version: o.Through, Through: o.Through, Text: text,
 			ReplyID: engine.ReplyID(o.Key, o.Turn),
 		})
 	}
 	return t
 }
+
+// deltaType is the type of the events that no write makes.
+const deltaType = "reply.delta"
 
 func messageOf(e store.Entry) Message {
 	return Message{ID: e.ID, Text: e.Text, Sender: e.Sender, SentAt: e.SentAt.Go(), Attachments: e.Attachments, Metadata: e.Metadata}

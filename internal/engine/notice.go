@@ -72,14 +72,17 @@ type Counters struct {
 	TimeToReply                   Histogram // seconds from the first waiting input to the sent reply
 	LeasesLost                    uint64
 	Deliveries                    map[string]uint64
+	Total                         Tally
+
+	minutes [keptMinutes]Minute
 }
 
 // Histogram counts values at or below each bound.
 type Histogram struct {
-	Bounds []float64
-	Counts []uint64 // values at or below the bound of the same index
-	Count  uint64
-	Sum    float64
+	Bounds []float64 `json:"bounds"`
+	Counts []uint64  `json:"counts"` // values at or below the bound of the same index
+	Count  uint64    `json:"count"`
+	Sum    float64   `json:"sum"`
 }
 
 func (h *Histogram) add(value float64) {
@@ -127,6 +130,7 @@ func (n *Node) count(e Event) {
 	c := &n.Counters
 	switch e.Kind {
 	case turn.TurnStarted:
+		c.add(n.now, Tally{ModelCalls: 1})
 		c.DueToStart.add(max(0, n.now.Sub(e.Due).Seconds()))
 	case turn.ReplyDiscardedKind:
 		n.countDiscard(e)
@@ -134,6 +138,7 @@ func (n *Node) count(e Event) {
 		c.Deliveries["sent"]++
 		if e.Author == turn.ReplyAnswer && e.Reason != turn.ByOperator {
 			c.Turns["sent"]++
+			c.add(n.now, Tally{Replies: 1, MessagesAnswered: uint64(len(e.Covers))})
 			c.BurstSize.add(float64(len(e.Covers)))
 			c.TimeToReply.add(max(0, n.now.Sub(e.Since).Seconds()))
 		}
@@ -146,6 +151,7 @@ func (n *Node) count(e Event) {
 		c.Deliveries["failed"]++
 	case turn.TurnFailed:
 		c.Turns["failed"]++
+		c.add(n.now, Tally{Failed: 1})
 	case turn.ReplyCommittedKind:
 		if e.Parts == 0 {
 			c.Turns["no_reply"]++
@@ -161,6 +167,15 @@ func (n *Node) countDiscard(e Event) {
 		n.Counters.LeasesLost++
 	case turn.Superseded, turn.WasPaused, turn.WasDeleted, turn.ByHuman:
 		n.Counters.Discards++
+		n.Counters.add(n.now, Tally{Discards: 1})
+	}
+}
+
+// discardTokens counts what a model used for nothing.
+func (n *Node) discardTokens(tokens int64) {
+	if tokens > 0 {
+		n.Counters.DiscardedTokens += uint64(tokens)
+		n.Counters.add(n.now, Tally{TokensDiscarded: uint64(tokens)})
 	}
 }
 
@@ -172,9 +187,11 @@ func (n *Node) countInput(r *Request) {
 	switch r.result.Outcome {
 	case Duplicate:
 		n.Counters.Duplicates++
+		n.Counters.add(n.now, Tally{Duplicates: 1})
 	case turn.Ignored:
-		n.Counters.Ignored++
+		n.Counters.Ignore(n.now)
 	default:
 		n.Counters.Accepted++
+		n.Counters.add(n.now, Tally{Inputs: 1})
 	}
 }

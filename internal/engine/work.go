@@ -77,7 +77,7 @@ func (n *Node) endWork(c *conversation, b *batch) {
 		case !r.ends:
 		case c.run != nil && c.run.ended:
 			if r.result.Outcome != turn.Committed {
-				n.Counters.DiscardedTokens += uint64(max(0, c.run.tokens))
+				n.discardTokens(c.run.tokens)
 			}
 			n.dropRun(c)
 		case c.send != nil && c.send.ended:
@@ -230,7 +230,7 @@ func (n *Node) runEnded(c *conversation, request *Request) {
 	_, finished := request.event.(turn.Generated)
 	switch {
 	case gone(r.stopped) && r.stopped != stopLost:
-		n.Counters.DiscardedTokens += uint64(max(0, r.tokens))
+		n.discardTokens(r.tokens)
 		n.dropRun(c)
 		n.freeSlot(c)
 		n.arm(c)

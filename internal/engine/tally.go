@@ -1,0 +1,74 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/onereply/onereply/turn"
+)
+
+// Tally is what people want to know of a stretch of time.
+type Tally struct {
+	Inputs           uint64 `json:"inputs"`            // accepted
+	Duplicates       uint64 `json:"duplicates"`        // messages whose id was known
+	Ignored          uint64 `json:"ignored"`           // inputs that changed nothing
+	Replies          uint64 `json:"replies"`           // of the responder, sent
+	MessagesAnswered uint64 `json:"messages_answered"` // by these replies
+	Discards         uint64 `json:"discards"`          // attempts that newer input, a pause or a person overtook
+	ModelCalls       uint64 `json:"model_calls"`       // attempts started
+	Failed           uint64 `json:"failed"`            // turns that were given up
+	TokensDiscarded  uint64 `json:"tokens_discarded"`  // that models used for attempts without a reply
+}
+
+// Add adds the numbers of another stretch.
+func (t *Tally) Add(o Tally) {
+	t.Inputs += o.Inputs
+	t.Duplicates += o.Duplicates
+	t.Ignored += o.Ignored
+	t.Replies += o.Replies
+	t.MessagesAnswered += o.MessagesAnswered
+	t.Discards += o.Discards
+	t.ModelCalls += o.ModelCalls
+	t.Failed += o.Failed
+	t.TokensDiscarded += o.TokensDiscarded
+}
+
+// Minute is the tally of one minute.
+type Minute struct {
+	Number int64 `json:"minute"` // since 1970
+	Tally
+}
+
+// MinuteOf is the minute in which a moment is.
+func MinuteOf(at turn.Time) int64 { return int64(at) / time.Minute.Milliseconds() }
+
+// keptMinutes is how many of the last ones are kept.
+const keptMinutes = 60
+
+// add counts what happened at a moment. No clock turns the minutes: each is begun
+// by the first that happens in it.
+func (c *Counters) add(at turn.Time, t Tally) {
+	c.Total.Add(t)
+	number := MinuteOf(at)
+	minute := &c.minutes[number%keptMinutes]
+	if minute.Number != number {
+		*minute = Minute{Number: number}
+	}
+	minute.Add(t)
+}
+
+// Ignore counts an input that reached no conversation.
+func (c *Counters) Ignore(at turn.Time) {
+	c.Ignored++
+	c.add(at, Tally{Ignored: 1})
+}
+
+// Minutes are those of the last hour in which anything happened, in no order.
+func (c *Counters) Minutes(now turn.Time) []Minute {
+	var minutes []Minute
+	for _, m := range c.minutes {
+		if m.Number > MinuteOf(now)-keptMinutes && m.Tally != (Tally{}) {
+			minutes = append(minutes, m)
+		}
+	}
+	return minutes
+}

@@ -1,0 +1,132 @@
+package onereply
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/onereply/onereply/internal/engine"
+	"github.com/onereply/onereply/turn"
+)
+
+// Tally is what was counted in a stretch of time.
+type Tally = engine.Tally
+
+// Overview is what goes on, on all nodes of a store.
+type Overview struct {
+	Now         time.Time  `json:"now"`
+	Nodes       []NodeInfo `json:"nodes"`         // by name
+	Minutes     []Minute   `json:"minutes"`       // the last 60 with this one, oldest first, of all nodes
+	Totals      Tally      `json:"totals"`        // of the nodes listed, since each was opened
+	TimeToReply Times      `json:"time_to_reply"` // likewise
+}
+
+// NodeInfo is a node as it told of itself. One that closed is not listed; one that
+// just went silent is, for ten minutes.
+type NodeInfo struct {
+	Node       string    `json:"node"`
+	Version    string    `json:"version"`
+	StartedAt  time.Time `json:"started_at"`
+	SeenAt     time.Time `json:"seen_at"`    // when it last told of itself; every 5 s
+	State      string    `json:"state"`      // ready, draining, or silent: nothing for 15 s
+	Generating int       `json:"generating"` // attempts that run there
+	Waiting    int       `json:"waiting"`    // conversations in its memory
+	Store      string    `json:"store"`      // its engine, and what is wrong with it
+}
+
+// Minute is what all nodes counted in a minute.
+type Minute struct {
+	At time.Time `json:"at"` // its begin
+	Tally
+}
+
+// Times is how long sent replies took, from the first waiting input.
+type Times struct {
+	Bounds []float64 `json:"bounds"` // in seconds
+	Counts []uint64  `json:"counts"` // at or below the bound of the same index
+	Count  uint64    `json:"count"`  // all
+	Sum    float64   `json:"sum"`    // in seconds
+}
+
+// Overview tells what goes on, on all nodes that share the store and can hear each
+// other through it (PostgreSQL with hints, Redis); on other stores there is this one.
+// It is the same from any node, but for the last few seconds. It reads nothing from
+// the store.
+func (a *App) Overview(ctx context.Context) (Overview, error) {
+	own := a.peers.own(ctx)
+	if len(own) == 0 {
+		err := context.Cause(ctx)
+		if err == nil {
+			err = errClosed
+		}
+		return Overview{}, &Error{Code: CodeUnavailable, Op: "overview", Err: fmt.Errorf("this node can't tell: %w", err)}
+	}
+	return overviewOf(own[0].At, append(own, a.peers.neighbours()...)), nil
+}
+
+// neighbours is the reports of other nodes.
+func (p *peers) neighbours() (all []report) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, r := range p.reports {
+		all = append(all, r)
+	}
+	return all
+}
+
+func overviewOf(now turn.Time, reports []report) Overview {
+	o := Overview{Now: now.Go(), Nodes: []NodeInfo{}}
+	newest := map[string]turn.Time{} // by name: a node that was started again has another life
+	for _, r := range reports {
+		newest[r.Node] = max(newest[r.Node], r.Started)
+	}
+	first := engine.MinuteOf(now) - keptMinutes + 1
+	for i := range int64(keptMinutes) {
+		o.Minutes = append(o.Minutes, Minute{At: turn.Time((first + i) * time.Minute.Milliseconds()).Go()})
+	}
+	for i, r := range reports {
+		o.addMinutes(first, r.Minutes)
+		state := r.state(now)
+		if state == nodeStopped || r.Started < newest[r.Node] || state == nodeSilent && now.Sub(r.At) > listedFor {
+			continue
+		}
+		o.Nodes = append(o.Nodes, NodeInfo{
+			Node: r.Node, Version: r.Version, StartedAt: r.Started.Go(), SeenAt: r.At.Go(), State: state,
+			Generating: r.Generating, Waiting: r.Waiting, Store: r.Store,
+		})
+		o.Totals.Add(r.Total)
+		o.TimeToReply.add(r.Times, i == 0)
+	}
+	slices.SortFunc(o.Nodes, func(a, b NodeInfo) int { return cmp.Or(cmp.Compare(a.Node, b.Node), a.StartedAt.Compare(b.StartedAt)) })
+	return o
+}
+
+// keptMinutes is how many an overview has.
+const keptMinutes = 60
+
+func (o *Overview) addMinutes(first int64, all [][]uint64) {
+	for _, numbers := range all {
+		if m, ok := decodeMinute(numbers); ok && m.Number >= first && m.Number < first+keptMinutes {
+			o.Minutes[m.Number-first].Add(m.Tally)
+		}
+	}
+}
+
+// add adds what a node counted. One of another release may have other bounds; then
+// its counts can't be added to ours, which are the first.
+func (t *Times) add(h engine.Histogram, first bool) {
+	switch {
+	case first:
+		*t = Times{Bounds: h.Bounds, Counts: slices.Clone(h.Counts), Count: h.Count, Sum: h.Sum}
+		return
+	case !slices.Equal(t.Bounds, h.Bounds) || len(h.Counts) != len(t.Counts):
+		return
+	}
+	for i, n := range h.Counts {
+		t.Counts[i] += n
+	}
+	t.Count += h.Count
+	t.Sum += h.Sum
+}

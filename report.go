@@ -1,0 +1,166 @@
+package onereply
+
+import (
+	"cmp"
+	"context"
+	"runtime/debug"
+	"slices"
+
+	"github.com/onereply/onereply/internal/engine"
+	"github.com/onereply/onereply/turn"
+)
+
+// The states of a node.
+const (
+	nodeReady    = "ready"
+	nodeDraining = "draining"
+	nodeSilent   = "silent"  // nothing was heard of it for 15 s
+	nodeStopped  = "stopped" // it said so; it is not listed
+)
+
+// report is what a node tells of itself.
+type report struct {
+	Node       string           `json:"node"`
+	Life       string           `json:"life"`
+	Version    string           `json:"version"`
+	Started    turn.Time        `json:"started"`
+	At         turn.Time        `json:"at"`
+	State      string           `json:"state"`
+	Generating int              `json:"generating"`
+	Waiting    int              `json:"waiting"`
+	Store      string           `json:"store"`
+	Minutes    [][]uint64       `json:"minutes"` // number, then the fields of a tally in their order
+	Total      engine.Tally     `json:"total"`
+	Times      engine.Histogram `json:"times"`
+}
+
+// own is this node's report as it is now, none where the App is closed.
+func (p *peers) own(ctx context.Context) []report {
+	got := make(chan report, 1)
+	if !p.app.do(func(now turn.Time) { got <- p.reportAt(now) }) {
+		return nil
+	}
+	select {
+	case r := <-got:
+		return []report{r}
+	case <-ctx.Done():
+	case <-p.app.ctx.Done():
+	}
+	return nil
+}
+
+// lastReport is made once the loop has ended: nobody uses the node any more.
+func (p *peers) lastReport() report {
+	<-p.app.ended
+	r := p.reportAt(p.app.clock.now())
+	r.State, r.Generating, r.Waiting = nodeStopped, 0, 0
+	return r
+}
+
+// reportAt is called by the loop.
+func (p *peers) reportAt(now turn.Time) report {
+	a := p.app
+	counters := a.node.Counters.Clone()
+	r := report{
+		Node: a.options.Node, Life: p.life, Version: version(), Started: p.started, At: now, State: nodeReady,
+		Generating: a.node.Generating(), Waiting: a.node.Remembered(), Store: a.store.Guarantees().Name,
+		Total: counters.Total, Times: counters.TimeToReply,
+	}
+	select {
+	case <-a.drain:
+		r.State = nodeDraining
+	default:
+	}
+	if a.health.problem() != nil {
+		r.Store += ": does not take writes"
+	}
+	for _, m := range counters.Minutes(now) {
+		r.Minutes = append(r.Minutes, encodeMinute(m))
+	}
+	return r
+}
+
+func encodeMinute(m engine.Minute) []uint64 {
+	return []uint64{
+		uint64(m.Number), m.Inputs, m.Duplicates, m.Ignored, m.Replies, m.MessagesAnswered,
+		m.Discards, m.ModelCalls, m.Failed, m.TokensDiscarded,
+	}
+}
+
+// decodeMinute is the inverse of encodeMinute. A newer node may add to it.
+func decodeMinute(all []uint64) (m engine.Minute, ok bool) {
+	if len(all) < 10 {
+		return m, false
+	}
+	return engine.Minute{Number: int64(all[0]), Tally: engine.Tally{
+		Inputs: all[1], Duplicates: all[2], Ignored: all[3], Replies: all[4], MessagesAnswered: all[5],
+		Discards: all[6], ModelCalls: all[7], Failed: all[8], TokensDiscarded: all[9],
+	}}, true
+}
+
+// learn keeps the newest report of each node.
+func (p *peers) learn(b bulletin) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, r := range b.Reports {
+		old, known := p.reports[r.Life]
+		switch {
+		case r.Life == p.life || r.Life == "" || len(r.Life) > MaxNameBytes || len(r.Node) > MaxNameBytes:
+		case known && old.At >= r.At:
+		case known || len(p.reports) < maxPeers:
+			p.reports[r.Life] = r
+		}
+	}
+	if b.Ask {
+		p.asked = true
+		signal(p.call)
+	}
+}
+
+// gone is the reports of nodes that tell nothing themselves any more.
+func (p *peers) gone() (gone []report) {
+	now := p.app.clock.now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, r := range p.reports {
+		if r.state(now) == nodeSilent || r.State == nodeStopped {
+			gone = append(gone, r)
+		}
+	}
+	slices.SortFunc(gone, func(a, b report) int { return cmp.Compare(b.At, a.At) })
+	return gone[:min(len(gone), maxTold)]
+}
+
+// maxTold bounds how many nodes that are gone a node tells of.
+const maxTold = 64
+
+func (r report) state(now turn.Time) string {
+	if r.State != nodeStopped && now.Sub(r.At) > silentAfter {
+		return nodeSilent
+	}
+	return r.State
+}
+
+// version is the version of this module in the program.
+func version() string {
+	const module = "github.com/onereply/onereply"
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	found := info.Main
+	for _, dependency := range info.Deps {
+		if dependency.Path == module {
+			found = *dependency
+		}
+	}
+	if found.Path == module && found.Version != "" && found.Version != "(devel)" {
+		return found.Version
+	}
+	for _, setting := range info.Settings {
+		if setting.Key == "vcs.revision" {
+			return "devel-" + setting.Value[:min(len(setting.Value), 12)]
+		}
+	}
+	return "devel"
+}
