@@ -176,9 +176,6 @@ func (r Record) Shown() Phase {
 	return r.Phase
 }
 
-// NeedsAttention reports whether a person should look at the conversation.
-func (r Record) NeedsAttention() bool { return r.Phase == Failed }
-
 // Leased reports whether somebody holds the conversation at the time now. A
 // lease without an expiry is invalid and counts as expired.
 func (r Record) Leased(now Time) bool { return r.Lease.Nonce != "" && now < r.Lease.Expires }
