@@ -163,6 +163,104 @@ func idleUnseen(was, is *turn.Record, e turn.Event, _ *turn.Effects, _ turn.Time
 	}
 }
 
+func deletionsUnchecked(r *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
+	if _, ok := e.(turn.Generated); ok && r.Newer == 0 {
+		r.Through = r.Version
+	}
+	return e
+}
+
+func nextAfterFailed(r *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
+	if f, ok := e.(turn.SendFailed); ok && r.Reply != nil && r.Reply.Done+1 < r.Reply.Parts {
+		return turn.Sent{Nonce: f.Nonce, Part: f.Part}
+	}
+	return e
+}
+
+func pauseStartsAttempts(step engine.Step) engine.Step {
+	return func(r turn.Record, e turn.Event, now turn.Time, p turn.Policy) (turn.Record, turn.Effects) {
+		_, wakes := e.(turn.Wake)
+		held := r.OnHold && wakes
+		r.OnHold = r.OnHold && !wakes
+		is, effects := step(r, e, now, p)
+		is.OnHold = is.OnHold || held
+		return is, effects
+	}
+}
+
+func pauseEndsWithPart(r *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
+	if _, ok := e.(turn.Sent); ok && r.Reply != nil && r.Reply.Done+1 < r.Reply.Parts {
+		r.OnHold = false // the store is told otherwise: see variant.store
+	}
+	return e
+}
+
+func humanGoesFirst(_, is *turn.Record, e turn.Event, effects *turn.Effects, _ turn.Time) {
+	if _, ok := e.(turn.HumanReply); ok && effects.Changed && is.Reply != nil && is.Lease.Nonce == "" && len(is.Queue) > 0 {
+		queue := append([]turn.Reply(nil), is.Queue...)
+		next := queue[0]
+		queue[0] = *is.Reply
+		is.Reply, is.Queue = &next, queue
+	}
+}
+
+func endUnmarked(_, _ *turn.Record, e turn.Event, effects *turn.Effects, _ turn.Time) {
+	if _, ok := e.(turn.Sent); ok {
+		effects.Marks = nil
+	}
+}
+
+func discardBacksOff(was, is *turn.Record, _ turn.Event, _ *turn.Effects, now turn.Time) {
+	if is.Discards > was.Discards {
+		is.NotBefore = now.Add(time.Minute)
+		is.Due = max(is.Due, is.NotBefore)
+	}
+}
+
+func discardRestsLonger(was, is *turn.Record, _ turn.Event, _ *turn.Effects, now turn.Time) {
+	if is.Discards > was.Discards {
+		is.NotBefore = now.Add(2 * time.Minute)
+		is.Due = max(is.Due, is.NotBefore)
+	}
+}
+
+func closedInstead(_, _ *turn.Record, e turn.Event, effects *turn.Effects, _ turn.Time) {
+	if _, ok := e.(turn.Sent); ok {
+		for i := range effects.Settles {
+			effects.Settles[i].Status, effects.Settles[i].ReplySeq = turn.InputClosed, 0
+		}
+	}
+}
+
+func asideInstead(was, _ *turn.Record, e turn.Event, effects *turn.Effects, _ turn.Time) {
+	if _, ok := e.(turn.Sent); ok && was.Newer > 0 {
+		for i := range effects.Settles {
+			effects.Settles[i].Status, effects.Settles[i].ReplySeq = turn.InputFailed, 0
+		}
+	}
+}
+
+// marked has the transcript say another thing of replies.
+func marked(from, to turn.Status) func(engine.Step) engine.Step {
+	return behind(func(_, _ *turn.Record, _ turn.Event, effects *turn.Effects, _ turn.Time) {
+		for i := range effects.Marks {
+			if effects.Marks[i].Status == from {
+				effects.Marks[i].Status = to
+			}
+		}
+	})
+}
+
+func unansweredSettles(was, _ *turn.Record, e turn.Event, effects *turn.Effects, _ turn.Time) {
+	if _, ok := e.(turn.SendFailed); ok && was.Reply != nil && was.Reply.Kind == turn.ReplyAnswer {
+		for _, mark := range effects.Marks {
+			effects.Settles = append(effects.Settles, turn.Settle{
+				AfterSeq: was.Reply.AfterSeq, From: was.Reply.From, Through: was.Reply.Through, Status: turn.InputAnswered, ReplySeq: mark.Seq,
+			})
+		}
+	}
+}
+
 func lostNotCounted(r *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
 	if _, ok := e.(turn.Wake); ok && r.Phase == turn.Generating {
 		r.Attempts, r.Crashes = 0, 0

@@ -73,6 +73,7 @@ func (n *node) handOver(o engine.Send, entry store.Entry, result engine.SendResu
 		arrives, result.Err, result.Certain, result.ForGood = false, "refused", true, true
 	case n.strikes(sendUnsureYes, n.index, d, 60):
 		known, result.Err = false, "no answer in time"
+		known, result.Certain = n.variant.flaws.timeoutIsCertain, n.variant.flaws.timeoutIsCertain
 	case n.strikes(sendUnsureNo, n.index, d, 60):
 		arrives, known, result.Err = false, false, "no answer in time"
 	}

@@ -13,9 +13,6 @@ import (
 func (l *ledger) wrote(n *node, write store.Write, before turn.Record, waiting []store.Entry) {
 	t, after := l.talk(write.Key), write.Record
 	l.say("store", "%s of %s: %s", t.key.Conversation, n.name, sum(before, after))
-	if err := turn.Check(after); err != nil {
-		l.fail("turn.Check", "%v", err)
-	}
 	if at, _ := after.Wake(); write.Timer != at {
 		l.fail("P6 timer", "the record wants to be looked at at %s, and the timer is set for %s", clock(at), clock(write.Timer))
 	}
@@ -27,7 +24,11 @@ func (l *ledger) wrote(n *node, write store.Write, before turn.Record, waiting [
 			l.committed(n, t, write, before, waiting, e)
 		}
 	}
+	l.judgeAside(write)
 	l.follow(n, t, write, before)
+	if err := turn.Check(after); err != nil {
+		l.fail("turn.Check", "%v", err) // last: what breaks a promise is told by the name of the promise
+	}
 }
 
 // follow remembers what later writes are judged by.
@@ -144,6 +145,10 @@ func (l *ledger) earliest(write store.Write) turn.Time {
 	return min(last.Add(l.policy.Debounce), first.Add(l.policy.MaxWait))
 }
 
+// longestRest is the longest back-off, and the rest after too many turns in a
+// minute. No model of the simulation asks for more.
+const longestRest = time.Minute
+
 // judgeWindow is P3's hard cap. The ledger keeps by itself when a window
 // began; a resume begins one too.
 func (l *ledger) judgeWindow(t *talk, write store.Write, before turn.Record) {
@@ -158,11 +163,28 @@ func (l *ledger) judgeWindow(t *talk, write store.Write, before turn.Record) {
 	if after.Media > 0 {
 		most = max(most, l.policy.MediaWait)
 	}
-	if latest := max(t.since.Add(most+slack), after.NotBefore); !after.OnHold && after.Due > latest {
+	if after.NotBefore != before.NotBefore {
+		t.rested = write.At
+	}
+	latest := t.since.Add(most + slack)
+	if after.NotBefore != 0 {
+		latest = max(latest, t.rested.Add(longestRest))
+	}
+	if !after.OnHold && after.Due > latest {
 		l.fail("P3 hard cap", "the window that began at %s ends at %s, %v after the latest moment", clock(t.since), clock(after.Due), after.Due.Sub(latest))
 	}
 	if before.Sealed && after.Discards > before.Discards {
 		l.fail("P2 seal", "a sealed attempt was discarded")
+	}
+}
+
+// judgeAside is P3 for inputs that are given up: only the loss of workers
+// brings that about.
+func (l *ledger) judgeAside(write store.Write) {
+	for _, s := range write.Settle {
+		if s.Status == turn.InputFailed && !l.breaks(losesWorkers) {
+			l.fail("P3 aside", "inputs up to version %d were set aside, and nothing that happened costs a worker its lease", s.Through)
+		}
 	}
 }
 

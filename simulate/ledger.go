@@ -35,6 +35,7 @@ type talk struct {
 	lost     map[int64]int    // attempts in a row whose worker was lost, by turn
 	resumes  int              // asked for, and not seen to happen yet
 	since    turn.Time        // it collects since then
+	rested   turn.Time        // when it was last told to rest, by a back-off or by the ceiling on turns
 	paused   turn.Time        // it is on hold since then, 0: it is not
 	wrote    map[*node]turn.Time
 	begun    int64 // greatest turn of which a part was handed to the channel
@@ -98,12 +99,17 @@ func (l *ledger) isOperated(key store.Key) bool {
 
 // faultless reports whether nothing breaks in this plan.
 func (l *ledger) faultless() bool {
+	return !l.breaks(func(What) bool { return true })
+}
+
+// breaks reports whether the plan has a trouble of some kind.
+func (l *ledger) breaks(kind func(What) bool) bool {
 	for _, e := range l.Events {
-		if _, breaks := troubles[e.What]; breaks {
-			return false
+		if _, breaks := troubles[e.What]; breaks && kind(e.What) {
+			return true
 		}
 	}
-	return true
+	return false
 }
 
 // forgot begins anew: all that was stored of a conversation is gone.
@@ -135,7 +141,7 @@ func (l *ledger) acknowledged(a *ask, result engine.Result) {
 func (l *ledger) acknowledgedMessage(t *talk, a *ask, result engine.Result) {
 	m := t.messages[a.Message]
 	if m == nil {
-		if !l.mayForget() {
+		if !l.mayForget(a.key) {
 			l.fail("P4 lost", "%s was acknowledged (%s) and is not in the store", a.Message, result.Outcome)
 		}
 		return
@@ -144,9 +150,9 @@ func (l *ledger) acknowledgedMessage(t *talk, a *ask, result engine.Result) {
 }
 
 // mayForget reports whether the plan deletes a conversation.
-func (l *ledger) mayForget() bool {
+func (l *ledger) mayForget(key store.Key) bool {
 	for _, e := range l.Events {
-		if e.What == forget {
+		if e.What == forget && l.key(e.Talk) == key {
 			return true
 		}
 	}
@@ -179,7 +185,7 @@ func (l *ledger) told(e engine.Event) {
 	l.sums.Discards++
 	t := l.talk(e.Key)
 	t.discards[e.Turn]++
-	if t.discards[e.Turn] > l.policy.MaxDiscards && !l.mayForget() {
+	if t.discards[e.Turn] > l.policy.MaxDiscards && !l.mayForget(e.Key) {
 		l.fail("P3 bound", "turn %d was discarded %d times for newer input, and %d are allowed", e.Turn, t.discards[e.Turn], l.policy.MaxDiscards)
 	}
 }

@@ -170,6 +170,9 @@ func (n *node) recover(o engine.Recover) {
 func (n *node) remove(o engine.Delete) {
 	n.read("delete", o.Key.Conversation, func() {
 		n.mustBeNil(n.store.Delete(context.Background(), o.Key))
+		if n.variant.flaws.deletesAnother {
+			n.mustBeNil(n.store.Delete(context.Background(), n.key(0)))
+		}
 		n.ledger.forgot(o.Key)
 	}, func(now turn.Time, err error) { n.engine.Deleted(now, o.Key, err) })
 }
@@ -179,7 +182,11 @@ func (n *node) remove(o engine.Delete) {
 func (n *node) hint(key store.Key) {
 	d := roll(n.Seed, "hint"+key.Conversation, int64(n.index), int64(n.now))
 	for _, other := range n.nodes {
-		if other == n || !d.chance(50) || n.cutOff() {
+		if other == n {
+			continue
+		}
+		if !d.chance(50) || n.cutOff() {
+			n.count(hintLost)
 			continue
 		}
 		life := other.life
@@ -249,9 +256,7 @@ func (n *node) apply(write store.Write) (store.Result, error) {
 	n.variant.store(n, &write, before)
 	result, err := n.store.Commit(context.Background(), write)
 	if err != nil {
-		if n.variant.name == "" {
-			n.fail("P4 store", "the store refuses a write: %v", err)
-		}
+		n.fail("P4 store", "the store refuses a write: %v", err)
 		return result, err
 	}
 	if result.Status == store.Duplicate && n.variant.flaws.dedupeAfterBump {
@@ -261,6 +266,9 @@ func (n *node) apply(write store.Write) (store.Result, error) {
 	}
 	if result.Status == store.OK {
 		n.ledger.wrote(n, write, before.Record, entries)
+		if n.variant.flaws.timerStays && write.Timer == 0 {
+			n.setTimer(write.Key, n.now)
+		}
 	} else if n.variant.flaws.staleFireClears && write.Record.Token != before.Record.Token {
 		n.clearTimer(write.Key)
 	}
@@ -268,12 +276,14 @@ func (n *node) apply(write store.Write) (store.Result, error) {
 }
 
 // clearTimer takes a timer away, and leaves all else.
-func (n *node) clearTimer(key store.Key) {
+func (n *node) clearTimer(key store.Key) { n.setTimer(key, 0) }
+
+func (n *node) setTimer(key store.Key, at turn.Time) {
 	s := n.snapshot(key)
 	if s.Op.IsZero() {
 		return
 	}
-	_, err := n.store.Commit(context.Background(), store.Write{Key: key, Expect: s.Op, Op: s.Op, Record: s.Record, At: n.now})
+	_, err := n.store.Commit(context.Background(), store.Write{Key: key, Expect: s.Op, Op: s.Op, Record: s.Record, At: n.now, Timer: at})
 	n.mustBeNil(err)
 }
 
@@ -292,6 +302,6 @@ func (w *world) entries(key store.Key, query store.EntryQuery) []store.Entry {
 // mustBeNil is for calls of the memory store that can't fail.
 func (w *world) mustBeNil(err error) {
 	if err != nil {
-		w.fail("P4 store", "%v", err)
+		panic(fmt.Sprintf("the store of the simulation refuses a call: %v", err))
 	}
 }

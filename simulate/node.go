@@ -32,8 +32,7 @@ type node struct {
 // boot starts the process.
 func (n *node) boot() {
 	n.life++
-	d := roll(n.Seed, "clock", int64(n.index), int64(n.life))
-	n.offset = d.span(-clockError*time.Millisecond, clockError*time.Millisecond)
+	n.offset = n.mistake("clock", int64(n.life))
 	n.random = roll(n.Seed, "jitter", int64(n.index), int64(n.life))
 	n.writes, n.running, n.waiting, n.tickAt, n.frozen = 0, map[string]*work{}, nil, 0, false
 	n.engine = engine.New(engine.Options{
@@ -42,6 +41,19 @@ func (n *node) boot() {
 	})
 	n.say(n.name, "starts")
 	n.enter(func(now turn.Time) { n.engine.Start(now) })
+}
+
+// mistake draws how far the node is off the store's clock.
+func (n *node) mistake(purpose string, number int64) time.Duration {
+	return roll(n.Seed, purpose, int64(n.index), number).span(-clockError*time.Millisecond, clockError*time.Millisecond)
+}
+
+// measure asks the store for its time again, as each process does now and then.
+// Its clock steps by that, also back.
+func (n *node) measure(event int) {
+	n.offset = n.mistake("clock step", int64(event))
+	n.count(clockSteps)
+	n.say(n.name, "is off by %v from here on", n.offset)
 }
 
 // newOp is unique among all nodes and lives.
@@ -111,6 +123,9 @@ func (n *node) planTick() {
 		return
 	}
 	at := max(n.now.Add(next.Sub(n.clock())), n.now)
+	if n.variant.flaws.ticksWithoutEnd {
+		at = n.now
+	}
 	if n.variant.flaws.ticksLate && n.tickAt == 0 {
 		at = at.Add(time.Minute)
 	}
@@ -131,6 +146,9 @@ func (n *node) planTick() {
 func (n *node) carry(output engine.Output) {
 	switch o := output.(type) {
 	case engine.Answer:
+		if n.variant.flaws.answersLost && o.Result.Duplicate {
+			return
+		}
 		n.answered(o.Ticket.(*ask), o.Result)
 	case engine.Commit:
 		n.commit(o.Write)

@@ -40,7 +40,8 @@ func (w *world) ask(e Event) {
 func (n *node) submit(a *ask, r *engine.Request) {
 	r.Key, r.Ticket, r.Op = a.key, a, a.op
 	n.waiting = append(n.waiting, a)
-	if n.variant.flaws.ackBeforeWrite && a.op == engine.Receive {
+	early := n.variant.flaws.ackBeforeWrite && a.op == engine.Receive || n.variant.flaws.saysBeforeWrite && a.op == engine.HumanReply
+	if early {
 		n.ledger.acknowledged(a, engine.Result{Outcome: turn.Queued})
 	}
 	n.tell(n.life, func(now turn.Time) { n.engine.Submit(now, r) })

@@ -1,37 +1,74 @@
 package simulate
 
-import "slices"
+import (
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/onereply/onereply/turn"
+)
 
 // Seeded is a fault that was put in on purpose, and what became of it.
 type Seeded struct {
-	Fault string `json:"fault"` // what was put in
-	Check string `json:"check"` // which check saw it, "": none
-	Runs  int    `json:"runs"`  // after how many runs
+	Fault string   `json:"fault"`          // what was put in
+	Check string   `json:"check"`          // the check that is to see it, and does; "": it does not
+	Also  []string `json:"also,omitempty"` // those that saw it before that
+	Runs  int      `json:"runs"`           // after how many runs
+	sites []string // where in the code it was seen
 }
 
-// Prove puts each fault in, and says which check catches it. It gives up on a
-// fault after so many runs.
+// Prove puts each fault in, and says whether the check that is meant for it
+// sees it. It gives up on a fault after so many runs.
 func Prove(most int) []Seeded {
-	var table []Seeded
-	for _, v := range variants() {
-		table = append(table, proveOne(v, most))
+	faults := variants()
+	table := make([]Seeded, len(faults))
+	var group sync.WaitGroup
+	next := make(chan int)
+	for range runtime.GOMAXPROCS(0) {
+		group.Go(func() {
+			for i := range next {
+				table[i] = proveOne(faults[i], most)
+			}
+		})
 	}
+	for i := range faults {
+		next <- i
+	}
+	close(next)
+	group.Wait()
 	return table
 }
 
 func proveOne(v variant, most int) Seeded {
 	found := Seeded{Fault: v.name}
+	options := v.options()
 	for seed := range most {
-		o := Options{variant: v}
-		for _, what := range v.needs {
-			o.Faults = append(o.Faults, string(what))
+		w := options.playSeed(uint64(seed) + 1)
+		if w.broken == nil {
+			continue
 		}
-		if w := o.playSeed(uint64(seed) + 1); w.broken != nil {
-			found.Check, found.Runs = w.broken.Check, seed+1
+		found.sites = append(found.sites, w.broken.site)
+		if w.broken.Check == v.check {
+			found.Check, found.Runs = v.check, seed+1
 			break
 		}
+		found.Also = append(found.Also, w.broken.Check)
 	}
+	slices.Sort(found.Also)
+	found.Also = slices.Compact(found.Also)
 	return found
+}
+
+// options are where the fault is looked for.
+func (v variant) options() Options {
+	o := Options{variant: v}
+	if v.calm {
+		o.Faults = []string{}
+	}
+	for _, what := range v.needs {
+		o.Faults = append(o.Faults, string(what))
+	}
+	return o
 }
 
 // variants are the faults of the table.
@@ -41,56 +78,76 @@ func variants() []variant {
 
 func coreFaults() []variant {
 	return []variant{
-		{name: "the final check reads the version, and commits whatever came", step: before(commitUnchecked)},
-		{name: "the nonce of a result is not compared", needs: []What{freeze, storeAway, partition}, step: before(resultsNotFenced)},
-		{name: "the nonce of a renewal is not compared", step: before(renewalsNotFenced)},
-		{name: "the nonce of a send's result is not compared", needs: []What{sendSlow, storeAway, storeSlow, partition}, step: before(sendsNotFenced)},
-		{name: "a lease is ignored", step: before(leaseIgnored)},
-		{name: "an early wake-up acts", step: before(earlyWakeActs)},
-		{name: "there is no hard cap", step: before(noHardCap)},
-		{name: "the hard cap starts anew with each input after a discard", step: before(capRestarted)},
-		{name: "the bound on discards is never reached", step: before(boundNeverReached)},
-		{name: "a reply is sent for what it saw before the bound is reached", step: before(boundAtOnce)},
-		{name: "a send that timed out counts as failed", step: before(timeoutIsFailure)},
-		{name: "the lease is not given back", step: behind(leaseKept)},
-		{name: "an edit does not raise the version", step: behind(editDoesNotBump)},
-		{name: "an input does not restart the quiet time", step: behind(quietNotRestarted)},
-		{name: "a reply is withdrawn after an unknown send", step: before(withdrawnAfterUnknown)},
-		{name: "a part that failed for certain counts as sent", step: before(failedIsSent)},
-		{name: "a pause does not keep attempts from starting", step: before(pauseIgnored)},
-		{name: "a seal is forgotten", step: before(sealForgotten)},
-		{name: "the end of a turn goes idle without looking for newer input", step: behind(idleUnseen)},
-		{name: "an attempt that brings its worker down is not counted", step: before(lostNotCounted)},
+		{name: "the final check reads the version, and commits whatever came", check: "P2 current", step: before(commitUnchecked)},
+		{name: "the final check looks for new messages, and not for deletions", check: "P2 current", step: before(deletionsUnchecked)},
+		{name: "the nonce of a result is not compared", check: "P5 fenced result", needs: []What{freeze, storeAway, partition}, step: before(resultsNotFenced)},
+		{name: "the nonce of a renewal is not compared", check: "P5 renewal", step: before(renewalsNotFenced)},
+		{name: "the nonce of a send's result is not compared", check: "P5 outlived", needs: []What{sendSlow, storeAway, storeSlow, partition}, step: before(sendsNotFenced)},
+		{name: "a lease is ignored", check: "P5 lease", step: before(leaseIgnored)},
+		{name: "an early wake-up acts", check: "P2 due", step: before(earlyWakeActs)},
+		{name: "there is no hard cap", check: "P3 hard cap", step: before(noHardCap)},
+		{name: "the hard cap starts anew with each input after a discard", check: "P3 hard cap", step: before(capRestarted)},
+		{name: "the bound on discards is never reached", check: "P3 bound", step: before(boundNeverReached)},
+		{name: "a reply is sent for what it saw before the bound is reached", check: "P2 late", step: before(boundAtOnce)},
+		{name: "a send that timed out counts as failed", check: "P7 once", step: before(timeoutIsFailure)},
+		{name: "the lease is not given back", check: "turn.Check", step: behind(leaseKept)},
+		{name: "an edit does not raise the version", check: "P4 version", step: behind(editDoesNotBump)},
+		{name: "an input does not restart the quiet time", check: "P2 due", step: behind(quietNotRestarted)},
+		{name: "a reply is withdrawn after an unknown send", check: "P1 one reply", step: before(withdrawnAfterUnknown)},
+		{name: "a part that failed for certain counts as sent", check: "P7 fate", step: before(failedIsSent)},
+		{name: "the next part is sent although one before it failed", check: "P7 order", needs: []What{sendFails}, step: before(nextAfterFailed)},
+		{name: "a pause does not keep attempts from starting", check: "P2 pause", step: before(pauseIgnored)},
+		{name: "a seal is forgotten", check: "P2 seal", step: before(sealForgotten)},
+		{name: "the end of a turn goes idle without looking for newer input", check: "P3 stranded", step: behind(idleUnseen)},
+		{name: "an attempt that brings its worker down is not counted", check: "P3 attempts", step: before(lostNotCounted)},
+		{name: "a wake-up starts an attempt under a pause", check: "P2 pause", step: pauseStartsAttempts},
+		{name: "the next part of a reply goes out under a pause", check: "P7 pause", needs: []What{sendSlow}, step: before(pauseEndsWithPart), flaws: flaws{partUnderPause: true}},
+		{name: "what a person writes overtakes a reply that is tried again", check: "P7 order", needs: []What{sendFails}, step: behind(humanGoesFirst)},
+		{name: "what became of a reply is not written down", check: "P7 fate", step: behind(endUnmarked)},
+		{name: "a discard backs off like a failure", check: "P3 waiting", calm: true, step: behind(discardBacksOff)},
+		{name: "a rest is longer than a minute", check: "P3 hard cap", step: behind(discardRestsLonger)},
+		{name: "messages are closed instead of answered", check: "P3 closed", step: behind(closedInstead)},
+		{name: "messages are set aside after a reply", check: "P3 aside", calm: true, step: behind(asideInstead)},
+		{name: "a reply that failed is said to be sent in part", check: "P7 fate", needs: []What{sendRefused}, step: marked(turn.ReplyFailed, turn.ReplyPartial)},
+		{name: "a reply of unknown fate is said to have failed", check: "P7 withdrawn", needs: []What{sendUnsureYes}, step: marked(turn.ReplyUnknown, turn.ReplyFailed)},
+		{name: "a reply that was withdrawn settles what it answers", check: "P3 answered", needs: []What{sendFails, sendRefused}, step: behind(unansweredSettles)},
 	}
 }
 
 func storeFaults() []variant {
 	return []variant{
-		{name: "a plain write instead of the compare-and-swap", flaws: flaws{plainWrites: true}},
-		{name: "going idle without a swap", flaws: flaws{idleUnchecked: true}},
-		{name: "a renewal overwrites newer input", flaws: flaws{renewUnchecked: true}},
-		{name: "the end of a turn deletes the timer", flaws: flaws{timerOverwritten: true}},
-		{name: "a wake-up that lost the race deletes the timer", needs: []What{crash}, flaws: flaws{staleFireClears: true}},
-		{name: "the end of a turn settles whatever waits", flaws: flaws{settlesAll: true}},
-		{name: "a claim that dies never comes back", needs: []What{crash, readFails}, flaws: flaws{claimsAreLost: true}},
-		{name: "nobody looks for timers of lost workers", flaws: flaws{noClaims: true}},
-		{name: "a repeated id is found after the version grew", flaws: flaws{dedupeAfterBump: true}},
+		{name: "a plain write instead of the compare-and-swap", check: "P4 version", flaws: flaws{plainWrites: true}},
+		{name: "going idle without a swap", check: "P4 version", flaws: flaws{idleUnchecked: true}},
+		{name: "a renewal overwrites newer input", check: "P4 version", flaws: flaws{renewUnchecked: true}},
+		{name: "the end of a turn deletes the timer", check: "P6 timer", flaws: flaws{timerOverwritten: true}},
+		{name: "a wake-up that lost the race deletes the timer", check: "P3 rest", needs: []What{crash}, flaws: flaws{staleFireClears: true}},
+		{name: "the end of a turn settles whatever waits", check: "P3 answered", flaws: flaws{settlesAll: true}},
+		{name: "a claim that dies never comes back", check: "P3 rest", needs: []What{crash, readFails}, flaws: flaws{claimsAreLost: true}},
+		{name: "nobody looks for timers of lost workers", check: "P3 rest", flaws: flaws{noClaims: true}},
+		{name: "a repeated id is found after the version grew", check: "P4 version", flaws: flaws{dedupeAfterBump: true}},
+		{name: "the last timer is not cleared", check: "P6 timer", flaws: flaws{timerStays: true}},
+		{name: "a deletion takes another conversation with it", check: "P4 lost", calm: true, flaws: flaws{deletesAnother: true}},
+		{name: "a batch gives one sequence to two entries", check: "P4 store", flaws: flaws{refused: true}},
 	}
 }
 
 func runtimeFaults() []variant {
 	return []variant{
-		{name: "what a reply covers is computed at its commit", flaws: flaws{coversAtCommit: true}},
-		{name: "the prompt is read after the version", flaws: flaws{promptReadLate: true}},
-		{name: "a holder that lost its lease goes on", needs: []What{partition, modelHangs}, flaws: flaws{stopsIgnored: true}},
-		{name: "timers fire a minute late", flaws: flaws{ticksLate: true}},
-		{name: "leases by the local wall clock", flaws: flaws{wallClock: true}},
-		{name: "a write of unknown outcome is taken for applied", flaws: flaws{unknownIsApplied: true}},
-		{name: "the id of the operation is ignored", needs: []What{unknownKept}, flaws: flaws{opIgnored: true}},
-		{name: "the message is acknowledged before it is written", flaws: flaws{ackBeforeWrite: true}},
-		{name: "a send is not fenced", flaws: flaws{sendsWait: true}},
-		{name: "the deadline of a send is ignored", needs: []What{sendSlow, partition}, flaws: flaws{deadlineIgnored: true}},
-		{name: "an unknown send is tried again at once", needs: []What{sendUnsureYes}, flaws: flaws{retriesBlindly: true}},
-		{name: "the id of a reply names the attempt", flaws: flaws{attemptID: true}},
+		{name: "what a reply covers is computed at its commit", check: "P1 covers", flaws: flaws{coversAtCommit: true}},
+		{name: "the prompt is read after the version", check: "P1 covers", flaws: flaws{promptReadLate: true}},
+		{name: "a holder that lost its lease goes on", check: "P5 single flight", needs: []What{partition, modelHangs}, flaws: flaws{stopsIgnored: true}},
+		{name: "timers fire a minute late", check: "P5 single flight", flaws: flaws{ticksLate: true}},
+		{name: "leases by the local wall clock", check: "P5 lease", flaws: flaws{wallClock: true}},
+		{name: "a write of unknown outcome is taken for applied", check: "P4 lost", flaws: flaws{unknownIsApplied: true}},
+		{name: "the id of the operation is ignored", check: "P1 one reply", needs: []What{unknownKept}, flaws: flaws{opIgnored: true}},
+		{name: "the message is acknowledged before it is written", check: "P4 lost", flaws: flaws{ackBeforeWrite: true}},
+		{name: "a send is not fenced", check: "P5 fenced send", flaws: flaws{sendsWait: true}},
+		{name: "the deadline of a send is ignored", check: "P5 outlived", needs: []What{sendSlow, partition}, flaws: flaws{deadlineIgnored: true}},
+		{name: "an unknown send is tried again at once", check: "P7 once", needs: []What{sendUnsureYes}, flaws: flaws{retriesBlindly: true}},
+		{name: "the id of a reply names the attempt", check: "P1 one reply", flaws: flaws{attemptID: true}},
+		{name: "timers fire again and again", check: "P3 rest", flaws: flaws{ticksWithoutEnd: true}},
+		{name: "who repeats a message is never answered", check: "P3 rest", calm: true, flaws: flaws{answersLost: true}},
+		{name: "a reply by hand is acknowledged before it is written", check: "P4 lost", needs: []What{crash, storeSlow}, flaws: flaws{saysBeforeWrite: true}},
+		{name: "a send that timed out is reported as one that failed for certain", check: "P7 once", needs: []What{sendUnsureYes}, flaws: flaws{timeoutIsCertain: true}},
 	}
 }

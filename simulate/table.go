@@ -17,13 +17,13 @@ const (
 // Table is the table of faults, as docs/proof.md shows it.
 func Table(faults []Seeded) string {
 	var b strings.Builder
-	b.WriteString("| fault | caught by | within runs |\n| --- | --- | --- |\n")
+	b.WriteString("| fault | caught by | within runs | also seen by |\n| --- | --- | --- | --- |\n")
 	for _, f := range faults {
 		check := f.Check
 		if check == "" {
 			check = "nothing"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %d |\n", f.Fault, check, rounded(f.Runs))
+		fmt.Fprintf(&b, "| %s | %s | %d | %s |\n", f.Fault, check, rounded(f.Runs), strings.Join(f.Also, ", "))
 	}
 	return b.String()
 }

@@ -22,6 +22,7 @@ const (
 	freeze        What = "freeze"
 	drain         What = "drain"
 	wallJumps     What = "wall-clock"
+	clockSteps    What = "clock-step"
 	modelFails    What = "model-failure"
 	modelOut      What = "model-outage"
 	modelRejects  What = "model-rejection"
@@ -37,11 +38,12 @@ const (
 	sendSlow      What = "send-slow"
 )
 
-// Conflict and StaleRead are counted with the faults, although nothing is
-// needed to cause them but several nodes.
+// These are counted with the faults, although nothing is needed to cause them
+// but several nodes.
 const (
 	conflict  What = "store-conflict"
 	staleRead What = "store-stale-read"
+	hintLost  What = "hint-lost"
 )
 
 // trouble describes a kind of fault.
@@ -66,6 +68,7 @@ var troubles = map[What]trouble{
 	freeze:        {"the process stands still", true, true, 15 * time.Second},
 	drain:         {"the process drains, gives its leases back and is started again", true, true, 6 * time.Second},
 	wallJumps:     {"the wall clock jumps", true, true, 0},
+	clockSteps:    {"the process measures the store's clock anew, and is off otherwise", true, true, 0},
 	modelFails:    {"calls of the model fail", false, false, 6 * time.Second},
 	modelOut:      {"the model can't be reached", false, false, 10 * time.Second},
 	modelRejects:  {"the model rejects calls", false, false, 4 * time.Second},
@@ -81,6 +84,16 @@ var troubles = map[What]trouble{
 	sendSlow:      {"sends take long", false, false, 10 * time.Second},
 }
 
+// losesWorkers reports whether a trouble can cost a worker its lease.
+func losesWorkers(what What) bool {
+	switch what {
+	case wallJumps, clockSteps, modelFails, modelOut, modelRejects, modelSilent, modelSeals,
+		sendFails, sendRefused, sendUnsureYes, sendUnsureNo:
+		return false
+	}
+	return true
+}
+
 // FaultNames are the kinds of fault that a run can be allowed to have.
 func FaultNames() []string {
 	var names []string
@@ -93,7 +106,7 @@ func FaultNames() []string {
 
 // counted are the kinds of fault in the order in which they are reported.
 func counted() []What {
-	all := append(slices.Collect(maps.Keys(troubles)), conflict, staleRead)
+	all := append(slices.Collect(maps.Keys(troubles)), conflict, staleRead, hintLost)
 	slices.Sort(all)
 	return all
 }

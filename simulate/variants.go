@@ -14,6 +14,8 @@ import (
 // it, the store, or the runtime of the simulation.
 type variant struct {
 	name  string
+	check string // the one that is to see it
+	calm  bool   // nothing else breaks
 	needs []What // the troubles that bring it out; nil: all kinds, as in any run
 	step  func(engine.Step) engine.Step
 	flaws flaws
@@ -39,9 +41,17 @@ type flaws struct {
 	retriesBlindly   bool // an unknown send is tried again at once
 	attemptID        bool // the reply's id names the attempt
 	ackBeforeWrite   bool // people are told before it is durable
+	saysBeforeWrite  bool // so are those who reply by hand
 	settlesAll       bool // the end of a turn settles whatever waits
 	stopsIgnored     bool // calls of the model are not told to stop
 	ticksLate        bool // timers fire a minute late
+	ticksWithoutEnd  bool // timers fire again and again
+	answersLost      bool // who repeats a message is never answered
+	timeoutIsCertain bool // a send that timed out is reported as one that certainly failed
+	timerStays       bool // a timer is not cleared
+	deletesAnother   bool // a deletion takes another conversation with it
+	partUnderPause   bool // the next part of a reply goes out under a pause
+	refused          bool // a write that the store's contract forbids
 }
 
 func (v variant) around(step engine.Step) engine.Step {
@@ -76,6 +86,12 @@ func (v variant) store(n *node, write *store.Write, before store.Snapshot) {
 		if v.flaws.settlesAll {
 			write.Settle[i].Through = write.Record.Version
 		}
+	}
+	if v.flaws.partUnderPause && write.Record.PauseReason != "" {
+		write.Record.OnHold = true
+	}
+	if v.flaws.refused && len(write.Append) > 1 {
+		write.Append[1].Seq = write.Append[0].Seq
 	}
 	if v.flaws.timerOverwritten && before.Record.Phase == turn.Sending && write.Record.Phase == turn.Collecting {
 		write.Timer = 0

@@ -62,11 +62,14 @@ func (w *world) sweep() {
 func (l *ledger) verdict(t *talk) {
 	record := l.snapshot(t.key).Record
 	entries := l.entries(t.key, store.EntryQuery{})
-	there := map[string]bool{}
+	there, fates := map[string]bool{}, map[int64]turn.Status{}
+	for _, e := range entries {
+		fates[e.Seq] = e.Status
+	}
 	for _, e := range entries {
 		if e.Kind == store.Message {
 			there[e.ID] = true
-			l.judgeMessage(t, record, e)
+			l.judgeMessage(t, record, e, fates[e.ReplySeq])
 		} else {
 			there[e.Text] = there[e.Text] || e.Author == turn.ReplyHuman
 			l.judgeReply(t, record, e)
@@ -78,33 +81,33 @@ func (l *ledger) verdict(t *talk) {
 		}
 	}
 	for _, text := range t.sayings {
-		if !there[text] && !l.mayForget() {
+		if !there[text] && !l.mayForget(t.key) {
 			l.fail("P4 lost", "the reply %q of a person was acknowledged and is gone", text)
 		}
 	}
 }
 
 // judgeMessage is P3: every message ends in a reply that was sent, or in a
-// state that says why not.
-func (l *ledger) judgeMessage(t *talk, record turn.Record, e store.Entry) {
+// state that says why not. fate is what became of the reply that settled it.
+func (l *ledger) judgeMessage(t *talk, record turn.Record, e store.Entry, fate turn.Status) {
 	by := t.replies[e.ReplySeq]
 	answers := by != nil && slices.Contains(by.seen, sight{e.ID, e.Text})
 	switch e.Status {
 	case turn.InputAnswered:
-		if by == nil || by.entry.Author != turn.ReplyHuman && !answers {
+		switch {
+		case by != nil && by.entry.Author == turn.ReplyHuman && e.Seq < e.ReplySeq:
+		case !answers:
 			l.fail("P3 answered", "%s=%s is marked as answered, by a reply that has not seen it", e.ID, e.Text)
+		case fate != turn.ReplySent && fate != turn.ReplyPartial && fate != turn.ReplyUnknown:
+			l.fail("P3 answered", "%s=%s is marked as answered, by a reply that is %s", e.ID, e.Text, fate)
 		}
 	case turn.InputPending:
-		if !record.OnHold && record.Phase != turn.Failed {
+		if !record.OnHold && (record.Phase != turn.Failed || l.faultless()) {
 			l.fail("P3 stranded", "%s waits, and the conversation is %s", e.ID, record.Shown())
 		}
 	case turn.InputClosed:
-		if !answers && !t.operated {
+		if silent := answers && by.entry.Text == ""; !silent && !t.operated {
 			l.fail("P3 closed", "%s was closed, and nobody asked for it", e.ID)
-		}
-	case turn.InputFailed:
-		if l.faultless() {
-			l.fail("P3 aside", "%s was set aside, and no worker was lost", e.ID)
 		}
 	}
 }
@@ -113,10 +116,6 @@ func (l *ledger) judgeMessage(t *talk, record turn.Record, e store.Entry) {
 // saw.
 func (l *ledger) judgeReply(t *talk, record turn.Record, e store.Entry) {
 	r := t.replies[e.Seq]
-	if r == nil {
-		l.fail("P7 fate", "reply %s is in the transcript, and was never committed", e.ID)
-		return
-	}
 	switch e.Status {
 	case turn.ReplyCommitted:
 		if !record.OnHold {

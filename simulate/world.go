@@ -3,6 +3,8 @@ package simulate
 import (
 	"fmt"
 	"io"
+	"path/filepath"
+	"runtime"
 	"time"
 
 	"github.com/onereply/onereply/internal/engine"
@@ -46,6 +48,7 @@ type Violation struct {
 	Check string // which check saw it
 	Text  string
 	At    time.Duration // since the start
+	site  string        // where in the code
 }
 
 func (v *Violation) Error() string {
@@ -134,7 +137,10 @@ func (w *world) count(what What) { w.counts[what]++ }
 // fail notes a broken promise; the first one counts.
 func (w *world) fail(check, format string, arguments ...any) {
 	if w.broken == nil {
-		w.broken = &Violation{Check: check, Text: fmt.Sprintf(format, arguments...), At: w.now.Sub(start)}
+		_, file, line, _ := runtime.Caller(1)
+		w.broken = &Violation{
+			Check: check, Text: fmt.Sprintf(format, arguments...), At: w.now.Sub(start), site: fmt.Sprintf("%s:%d", filepath.Base(file), line),
+		}
 		w.say("ledger", "%s: %s", check, w.broken.Text)
 	}
 }
@@ -176,6 +182,8 @@ func (w *world) trouble(e Event) {
 	case wallJumps:
 		n.wall = roll(w.Seed, "wall", int64(e.ID)).span(-time.Hour, time.Hour)
 		w.count(wallJumps)
+	case clockSteps:
+		n.measure(e.ID)
 	default:
 		w.active = append(w.active, spell{e.What, n.index, until})
 	}
