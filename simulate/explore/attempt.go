@@ -108,6 +108,9 @@ func (w *world) result(m move) {
 	q := request{kind: kind(m.choice & 63), parts: int(m.choice >> 6), nonce: j.nonce, token: j.token, covers: j.saw}
 	if m.action == keep {
 		q.kind = renew
+		if w.scope.flaws.renewalAssumed {
+			w.workers[i].jobs[k].expires = w.now.Add(w.scope.Policy.Lease)
+		}
 	}
 	switch q.kind {
 	case renew:
@@ -133,8 +136,11 @@ func (w *world) deliver(m move) {
 	if m.choice != delivered {
 		w.left.Faults--
 	}
-	r := w.store.reply(j.seq)
-	if reached {
+	r := &reply{} // of a conversation that was deleted: nobody can tell
+	if j.life == w.life {
+		r = w.store.reply(j.seq)
+	}
+	if reached && j.life == w.life {
 		w.judgeDelivered(j, r)
 	}
 	switch m.choice {
@@ -164,6 +170,9 @@ func (w *world) wakeMoves(list []move, i uint8) []move {
 			return list // it looks already
 		}
 	}
+	if w.scope.Alone && !w.workers[i].idle() {
+		return list // what it holds is its own, and it knows
+	}
 	list = w.lookMoves(list, i)
 	if w.store.timer == 0 || w.store.timer > w.now || w.scope.flaws.timerInMemory {
 		return list
@@ -189,7 +198,7 @@ func (w *world) look(m move) {
 	q := request{kind: wake}
 	if m.action != look {
 		q.kind = claim
-		w.store.timer, w.store.claimed = w.now.Add(hold), true
+		w.store.timer, w.store.claimed = w.now.Add(w.scope.hold()), true
 	}
 	if m.action == claimAndDie {
 		w.left.Faults--
@@ -239,7 +248,7 @@ func (w *world) crash(memory *worker) {
 		if t.request.kind == sent && w.store.record.Reply != nil {
 			w.store.reply(w.store.record.Reply.Seq).doubtful = true
 		}
-		if t.stage == onWire {
+		if t.stage == onWire && !w.scope.Alone { // where it is alone, the file is closed
 			w.orphans = append(w.orphans, t)
 		}
 	}

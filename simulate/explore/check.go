@@ -2,6 +2,8 @@ package explore
 
 import (
 	"fmt"
+	"path/filepath"
+	"runtime"
 
 	"github.com/onereply/onereply/turn"
 )
@@ -9,7 +11,8 @@ import (
 // fail records a broken promise; the first one counts.
 func (w *world) fail(check, format string, arguments ...any) {
 	if w.broken == nil {
-		w.broken = &Violation{Check: check, Text: fmt.Sprintf(format, arguments...)}
+		_, file, line, _ := runtime.Caller(1)
+		w.broken = &Violation{Check: check, Text: fmt.Sprintf(format, arguments...), site: fmt.Sprintf("%s:%d", filepath.Base(file), line)}
 	}
 }
 
@@ -21,6 +24,9 @@ func (w *world) judge(q request, x write, before *storage) {
 	}
 	if took(q, was, is) {
 		w.judgeTaken(x, before)
+		if is.Lease.Token <= w.ledger.tokens {
+			w.fail("P5 token", "a lease was given the token %d, and %d was given out before", is.Lease.Token, w.ledger.tokens)
+		}
 	}
 	if attemptBegan(q, was, is) {
 		w.judgeBegan(x, before)
@@ -38,7 +44,7 @@ func (w *world) judge(q request, x write, before *storage) {
 }
 
 // holder reports whether the request is a word from a lease's holder.
-func holder(q request) bool { return q.kind >= renew && q.kind != seal }
+func holder(q request) bool { return q.kind >= renew }
 
 // judgeTaken checks that a lease is taken over only when it has ended, and
 // that its holder knows.
@@ -47,7 +53,7 @@ func (w *world) judgeTaken(x write, before *storage) {
 	if old.Nonce == "" {
 		return
 	}
-	if x.real < old.Expires {
+	if x.real < old.Expires && !w.scope.Alone {
 		w.fail("P5 lease", "the lease %s was taken over before its end", old.Nonce)
 	}
 	for _, worker := range w.workers {
@@ -69,6 +75,9 @@ func (w *world) judgeBegan(x write, before *storage) {
 	}
 	if before.record.OnHold {
 		w.fail("P2 pause", "an attempt began while a human has the conversation")
+	}
+	if l.crowded(w, x.at) {
+		w.fail("P2 ceiling", "an attempt began, and %d had begun in that minute", l.minuteRuns)
 	}
 }
 
@@ -240,8 +249,7 @@ func (w *world) checkWindow() {
 	if w.scope.Media {
 		most = max(most, p.MediaWait)
 	}
-	backoff := max(r.NotBefore, l.notBefore)
-	if latest := max(l.windowFrom.Add(most), backoff); r.Due > latest {
+	if latest := max(l.windowFrom.Add(most), l.notAfter); r.Due > latest {
 		w.fail("P3 hard cap", "the window ends %v after the latest moment", r.Due.Sub(latest))
 	}
 }

@@ -2,8 +2,15 @@ package explore
 
 import (
 	"errors"
+	"flag"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -56,7 +63,7 @@ func after(patch func(was turn.Record, r *turn.Record, e turn.Event, now turn.Ti
 }
 
 func seededFaults() []seeded {
-	return slices.Concat(coreFaults(), replyFaults(), peopleFaults(), worldFaults())
+	return slices.Concat(coreFaults(), replyFaults(), peopleFaults(), worldFaults(), lifeFaults())
 }
 
 func coreFaults() []seeded {
@@ -118,6 +125,11 @@ func coreFaults() []seeded {
 				*r = turn.Record{Schema: r.Schema, Phase: turn.Idle, Version: r.Version, Answered: r.Version, Turn: r.Turn, Token: r.Token, Seq: r.Seq, AfterSeq: r.Seq}
 			}
 		})},
+		{name: "the mark moves past a message that was edited meanwhile", check: "P3 stranded", step: before(func(r *turn.Record, e *turn.Event, _ *turn.Time, _ *turn.Policy) {
+			if _, ok := (*e).(turn.Sent); ok {
+				r.Retouched = false
+			}
+		}), change: func(s *Scope) { s.Edits = true }},
 		{name: "a renewal overwrites an input", check: "P4 version", step: after(func(was turn.Record, r *turn.Record, e turn.Event, _ turn.Time, _ turn.Policy) {
 			if _, ok := e.(turn.Renew); ok && r.Phase == turn.Generating {
 				r.Version, r.Pending, r.Newer, r.NewerSince = r.Through, r.Pending-r.Newer, 0, 0
@@ -221,6 +233,13 @@ func peopleFaults() []seeded {
 				r.Phase, r.Reply, r.Answered = turn.Idle, nil, r.Version
 			}
 		}), change: func(s *Scope) { s.Budget.Humans = 1 }},
+		{name: "a pause lets an attempt go on as if it were sealed", check: "P2 pause", step: func(r turn.Record, e turn.Event, now turn.Time, p turn.Policy) (turn.Record, turn.Effects) {
+			if _, ok := e.(turn.Pause); ok && r.Phase == turn.Generating {
+				r.OnHold, r.Sealed = true, true
+				return r, turn.Effects{Outcome: turn.Done, Changed: true}
+			}
+			return turn.Step(r, e, now, p)
+		}, change: func(s *Scope) { s.Budget.Pauses = 1 }},
 		{name: "a seal is forgotten", check: "P2 seal", step: before(func(r *turn.Record, e *turn.Event, _ *turn.Time, _ *turn.Policy) {
 			if _, ok := (*e).(turn.Generated); ok {
 				r.Sealed = false
@@ -257,6 +276,8 @@ func worldFaults() []seeded {
 		{name: "a plain write instead of the compare-and-swap", check: "P4 version", flaws: flaws{plainWrite: true}},
 		{name: "a repeated id is found after the version grew", check: "P4 version", flaws: flaws{dedupeAfterBump: true}},
 		{name: "the end of a turn overwrites the timer", check: "P6 timer", flaws: flaws{timerCleared: true}},
+		{name: "a renewal leaves the timer where it was", check: "P6 timer", flaws: flaws{timerKept: true}},
+		{name: "a holder takes a renewal for done before it is", check: "P5 single flight", flaws: flaws{renewalAssumed: true}},
 		{name: "a stale fire deletes the timer", check: "P6 timer", flaws: flaws{staleFireClears: true}},
 		{name: "timers live in memory only", check: "P3 rest", flaws: flaws{timerInMemory: true}},
 		{name: "the prompt is read at the end of the attempt", check: "P1 covers", flaws: flaws{promptReadLate: true}, change: func(s *Scope) { s.Policy.OnNewInput = turn.Finish }},
@@ -269,10 +290,56 @@ func worldFaults() []seeded {
 	}
 }
 
-// TestSeededFaults shows that the checks can fail: each fault is caught, and
-// by the check that is meant for it. With -v it prints the table.
+// lifeFaults are in what outlives a turn.
+func lifeFaults() []seeded {
+	minute := func(s *Scope) {
+		s.Tick = 15 * time.Second
+		s.Policy = baseOf(turn.Interrupt, s.Tick)
+		s.Policy.TurnsPerMinute = 1
+		s.Budget, s.Faults = Budget{Inputs: 2}, Faults{}
+	}
+	alone := func(s *Scope) { s.Budget, s.Faults = Budget{Inputs: 1}, Faults{} }
+	return []seeded{
+		{name: "an attempt is begun again instead of committed", check: "P3 rest", step: before(func(_ *turn.Record, e *turn.Event, _ *turn.Time, _ *turn.Policy) {
+			if g, ok := (*e).(turn.Generated); ok {
+				*e = turn.HandBack{Nonce: g.Nonce}
+			}
+		}), change: alone},
+		{name: "an answer is taken for a rejection", check: "P3 rest", step: before(func(_ *turn.Record, e *turn.Event, _ *turn.Time, _ *turn.Policy) {
+			if g, ok := (*e).(turn.Generated); ok {
+				*e = turn.GenerateFailed{Nonce: g.Nonce, Fault: turn.Rejected}
+			}
+		}), change: alone},
+		{name: "tokens begin anew after a deletion", check: "P5 token", flaws: flaws{tokensAnew: true}, change: func(s *Scope) { s.Budget = Budget{Inputs: 2, Deletions: 1} }},
+		{name: "a seal looks at no token", check: "P5 fenced", step: before(func(r *turn.Record, e *turn.Event, _ *turn.Time, _ *turn.Policy) {
+			if _, ok := (*e).(turn.Seal); ok {
+				*e = turn.Seal{Token: r.Lease.Token}
+			}
+		}), change: func(s *Scope) { s.Budget = Budget{Inputs: 2, Deletions: 1, Seals: 1} }},
+		{name: "the ceiling on turns is not kept", check: "P2 ceiling", step: before(func(_ *turn.Record, _ *turn.Event, _ *turn.Time, p *turn.Policy) { p.TurnsPerMinute = 0 }), change: minute},
+		{name: "the rest after too many turns lasts an hour", check: "P3 hard cap", step: after(func(was turn.Record, r *turn.Record, _ turn.Event, now turn.Time, _ turn.Policy) {
+			if r.NotBefore > was.NotBefore {
+				r.NotBefore = now.Add(time.Hour)
+				r.Due = r.NotBefore
+			}
+		}), change: minute},
+	}
+}
+
+var update = flag.Bool("update", false, "write the table of faults into docs/proof.md")
+
+const (
+	proofPage  = "../../docs/proof.md"
+	tableBegin = "<!-- begin: go test ./simulate/explore -run SeededFaults -update -->\n"
+	tableEnd   = "<!-- end -->\n"
+)
+
+// TestSeededFaults shows that the checks can fail: each fault is caught by the
+// check that is meant for it, each place at which a check can fail has failed
+// over one of them, and docs/proof.md has the table.
 func TestSeededFaults(t *testing.T) {
-	table := "| fault | caught by | after states | moves of the shortest sequence |\n| --- | --- | --- | --- |\n"
+	table := "| fault | caught by | within states | moves of the shortest sequence |\n| --- | --- | --- | --- |\n"
+	unseen := places(t)
 	for _, fault := range seededFaults() {
 		scope := faultScope()
 		scope.Name, scope.Step, scope.flaws = fault.name, fault.step, fault.flaws
@@ -288,7 +355,86 @@ func TestSeededFaults(t *testing.T) {
 		if violation.Check != fault.check {
 			t.Errorf("%s: %s saw it, not %s:\n%v", fault.name, violation.Check, fault.check, violation)
 		}
-		table += fmt.Sprintf("| %s | %s | %d | %d |\n", fault.name, violation.Check, report.States, len(violation.Trace))
+		delete(unseen, violation.site)
+		table += fmt.Sprintf("| %s | %s | %d | %d |\n", fault.name, violation.Check, rounded(report.States), len(violation.Trace))
 	}
-	t.Log("\n" + table)
+	for site, check := range unseen {
+		t.Errorf("%s at %s fails over no fault of the table: add one, or remove the check", check, site)
+	}
+	comparePage(t, table)
+}
+
+// rounded is the next power of ten.
+func rounded(states int) int {
+	bound := 1
+	for bound < states {
+		bound *= 10
+	}
+	return bound
+}
+
+func comparePage(t *testing.T, table string) {
+	t.Helper()
+	page, err := os.ReadFile(proofPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, found := strings.Cut(string(page), tableBegin)
+	_, tail, ended := strings.Cut(rest, tableEnd)
+	if !found || !ended {
+		t.Fatal("the page has no markers for the table of faults")
+	}
+	want := head + tableBegin + "\n" + table + "\n" + tableEnd + tail
+	if *update {
+		if err := os.WriteFile(proofPage, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if want != string(page) {
+		t.Errorf("the table in docs/proof.md is out of date: run go test ./simulate/explore -run SeededFaults -update\n%s", table)
+	}
+}
+
+// places are all calls that note a broken promise, with the check that each
+// names.
+func places(t *testing.T) map[string]string {
+	t.Helper()
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]string{}
+	set := token.NewFileSet()
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(set, name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if call, ok := n.(*ast.CallExpr); ok && notes(call.Fun) {
+				check := call.Args[0].(*ast.BasicLit).Value
+				found[fmt.Sprintf("%s:%d", name, set.Position(call.Pos()).Line)] = strings.Trim(check, `"`)
+			}
+			return true
+		})
+	}
+	if len(found) == 0 {
+		t.Fatal("no check was found in the source")
+	}
+	return found
+}
+
+// notes reports whether a function is one that notes a broken promise.
+func notes(function ast.Expr) bool {
+	switch f := function.(type) {
+	case *ast.SelectorExpr:
+		return f.Sel.Name == "fail"
+	case *ast.Ident:
+		return f.Name == "violated"
+	}
+	return false
 }

@@ -30,7 +30,7 @@ func (e *encoder) digest(w *world) digest {
 	e.storage()
 	e.ledger()
 	b := w.left
-	e.small(int(b.Inputs), int(b.Redelivered), int(b.Pauses), int(b.Humans), int(b.Nudges), int(b.Seals), int(b.Faults))
+	e.small(int(b.Inputs), int(b.Redelivered), int(b.Pauses), int(b.Humans), int(b.Nudges), int(b.Seals), int(b.Deletions), int(b.Faults))
 	e.small(len(w.orphans))
 	for _, t := range w.orphans {
 		e.task(t)
@@ -96,7 +96,7 @@ func (e *encoder) time(t turn.Time, past time.Duration) {
 		e.small(255)
 		return
 	}
-	e.small(100 + int(max(t.Sub(e.w.now), -past)/Tick))
+	e.small(100 + int(max(t.Sub(e.w.now), -past)/e.w.scope.tick()))
 }
 
 func (e *encoder) nonce(nonce string) {
@@ -132,6 +132,9 @@ func (e *encoder) record(r turn.Record) {
 	for _, t := range [...]turn.Time{r.QuietUntil, r.MediaUntil, r.NotBefore, r.Due, r.Lease.Expires} {
 		e.time(t, 0)
 	}
+	if p.TurnsPerMinute > 0 {
+		e.minute(r.MinuteStart, r.MinuteRuns)
+	}
 	e.nonce(r.Lease.Nonce)
 	e.flag(r.Reply != nil)
 	if r.Reply != nil {
@@ -145,6 +148,16 @@ func (e *encoder) record(r turn.Record) {
 	if a := r.Aside; a != nil {
 		e.small(int(a.Answered), int(a.Through), e.place(a.AfterSeq), a.Pending)
 	}
+}
+
+// minute writes what the ceiling on turns counts; a minute that is over counts
+// no more.
+func (e *encoder) minute(from turn.Time, runs int) {
+	if e.w.now >= from.Add(time.Minute) {
+		from, runs = 0, 0
+	}
+	e.time(from, time.Minute)
+	e.small(runs)
 }
 
 func (e *encoder) reply(r turn.Reply) {
@@ -226,12 +239,12 @@ func (e *encoder) writes(r reply) bool {
 func (e *encoder) wanted(seq int64) bool {
 	for i := range e.w.workers {
 		for _, j := range e.w.workers[i].jobs {
-			if j.send && j.seq == seq {
+			if j.send && j.life == e.w.life && j.seq == seq {
 				return true
 			}
 		}
 		for _, t := range e.w.workers[i].tasks {
-			if t.sends(seq) {
+			if t.write.life == e.w.life && t.sends(seq) {
 				return true
 			}
 		}
@@ -286,6 +299,13 @@ func (e *encoder) ledger() {
 	e.time(l.earliest, max(p.MaxWait, p.MediaWait))
 	e.time(l.quietUntil, 0)
 	e.time(l.notBefore, 0)
+	e.time(l.notAfter, 0)
+	if e.w.scope.Faults.Model {
+		e.small(l.tries)
+	}
+	if p.TurnsPerMinute > 0 {
+		e.minute(l.minuteStart, l.minuteRuns)
+	}
 }
 
 // job writes work under a lease. Of what is fenced only that it is there
@@ -297,7 +317,10 @@ func (e *encoder) job(j job) {
 	e.flag(j.begun)
 	if j.send {
 		e.small(int(j.part))
-		e.replyIndex(j.seq)
+		e.flag(j.life == e.w.life)
+		if j.life == e.w.life {
+			e.replyIndex(j.seq)
+		}
 		return
 	}
 	if j.nonce == e.w.store.record.Lease.Nonce {
@@ -327,12 +350,13 @@ func (e *encoder) task(t task) {
 	switch t.stage {
 	case onWire:
 		e.flag(t.write.expect == e.w.store.op)
-		e.time(t.write.real, 100*Tick)
+		e.time(t.write.real, 100*e.w.scope.tick())
 		if e.w.scope.flaws.plainWrite {
 			e.record(t.write.record)
 		}
 	default:
 		e.flag(t.write.op == e.w.store.op)
+		e.flag(t.write.life == e.w.life)
 		e.follows(t.write)
 	}
 }
@@ -348,7 +372,9 @@ func (e *encoder) follows(x write) {
 			e.nonce(a.Lease.Nonce)
 		case turn.Send:
 			e.small(2, a.Reply.Done)
-			e.replyIndex(a.Reply.Seq)
+			if x.life == e.w.life {
+				e.replyIndex(a.Reply.Seq)
+			}
 			e.nonce(a.Lease.Nonce)
 		case turn.Cancel:
 			e.small(3)

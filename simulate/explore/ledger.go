@@ -1,6 +1,10 @@
 package explore
 
-import "github.com/onereply/onereply/turn"
+import (
+	"time"
+
+	"github.com/onereply/onereply/turn"
+)
 
 // ledger is what an onlooker remembers in order to judge. It is kept from
 // what is visible (who wrote what and when, what was answered to whom, what
@@ -22,6 +26,12 @@ type ledger struct {
 	earliest   turn.Time // the same, where inputs that were deleted again count too
 	quietUntil turn.Time // the last input and its quiet time
 	notBefore  turn.Time // the end of the shortest back-off
+	notAfter   turn.Time // the end of the longest one, or of the rest after too many turns
+	tries      int       // attempts of this turn
+
+	tokens      int64     // the greatest token ever given out
+	minuteStart turn.Time // of the minute that the ceiling on turns counts in
+	minuteRuns  int       // attempts that began in it
 }
 
 // note takes a committed write into the ledger.
@@ -31,7 +41,7 @@ func (l *ledger) note(w *world, q request, x write, before *storage) {
 		l.accepted++
 	}
 	if was.Turn != is.Turn {
-		l.discards, l.notBefore = 0, 0
+		l.discards, l.notBefore, l.notAfter, l.tries = 0, 0, 0, 0
 	}
 	if x.effects.Outcome == turn.Discarded {
 		l.discards++
@@ -39,8 +49,14 @@ func (l *ledger) note(w *world, q request, x write, before *storage) {
 	if q.kind == remove {
 		l.removed |= input(before.message(q.message).version) | input(before.message(q.message).was)
 	}
-	if attemptBegan(q, was, is) {
+	l.tokens = max(l.tokens, is.Lease.Token)
+	switch {
+	case attemptBegan(q, was, is):
 		l.answering, l.sealed = before.waiting(), false
+		l.tries++
+		l.countMinute(w, x.at)
+	case (q.kind == wake || q.kind == claim) && l.crowded(w, x.at):
+		l.notAfter = x.at.Add(time.Minute)
 	}
 	if q.kind == seal {
 		l.sealed = true
@@ -85,11 +101,32 @@ func (l *ledger) noteQuiet(w *world, q request, x write, before *storage) {
 	case modelFailed, modelOut:
 		l.notBefore = x.at.Add(Tick)
 		l.endQuiet(w, x)
-	case modelRejected, interrupted, handBack:
+		l.notAfter = x.at.Add(Tick << max(l.tries-1, 0))
+	case modelRejected:
+		l.notAfter = x.at.Add(Tick << max(l.tries-1, 0))
+		l.endQuiet(w, x)
+	case interrupted, handBack:
 		l.endQuiet(w, x)
 	case requeue, resume, resumeClosing:
 		l.quietUntil = min(l.quietUntil, x.at)
 	}
+}
+
+// crowded reports whether the ceiling on turns is reached.
+func (l *ledger) crowded(w *world, now turn.Time) bool {
+	most := w.scope.Policy.TurnsPerMinute
+	return most > 0 && now < l.minuteStart.Add(time.Minute) && l.minuteRuns >= most
+}
+
+// countMinute counts an attempt in its minute.
+func (l *ledger) countMinute(w *world, now turn.Time) {
+	if w.scope.Policy.TurnsPerMinute == 0 {
+		return
+	}
+	if now >= l.minuteStart.Add(time.Minute) {
+		l.minuteStart, l.minuteRuns = now, 0
+	}
+	l.minuteRuns++
 }
 
 // endQuiet is a try of the same inputs, which were quiet before.
@@ -141,7 +178,7 @@ func (l *ledger) noteDoubt(w *world, q request, was turn.Record) {
 	switch {
 	case was.Reply.Done != is.Reply.Done:
 		r.doubtful = false
-	case was.Lease.Nonce != "" && took(q, was, is):
+	case was.Lease.Nonce != "" && was.Lease.Nonce != is.Lease.Nonce && (q.kind == wake || q.kind == claim):
 		r.doubtful = true // its holder was lost while it sent
 	}
 }

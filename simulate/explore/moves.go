@@ -12,6 +12,7 @@ const (
 	hear    // a late answer arrives
 	resolve // read again after an unknown outcome
 	people  // somebody outside asks for something
+	forget  // the conversation is deleted
 	look    // a timer fires, rightly or not
 	lookClaimed
 	claimAndDie
@@ -41,7 +42,7 @@ func (w *world) moves(list []move) []move {
 	for k := range w.orphans {
 		list = append(list, move{action: landOrphan, index: uint8(k)})
 	}
-	for i := range w.workers {
+	for i := range w.all() {
 		if i == 1 && w.alike() {
 			break // what worker 2 can do, worker 1 can do
 		}
@@ -52,21 +53,28 @@ func (w *world) moves(list []move) []move {
 
 // tickMove lets time pass, unless something must happen first.
 func (w *world) tickMove(list []move) []move {
+	if w.mayTick() {
+		list = append(list, move{action: tick})
+	}
+	return list
+}
+
+func (w *world) mayTick() bool {
 	if w.overdue(w.orphans) {
-		return list
+		return false
 	}
 	for i := range w.workers {
 		if w.overdue(w.workers[i].tasks) || w.mustAct(&w.workers[i]) {
-			return list
+			return false
 		}
 	}
-	return append(list, move{action: tick})
+	return true
 }
 
 // overdue reports whether a write was on the wire for longer than a lease: by
 // then it has arrived, or never will.
 func (w *world) overdue(tasks []task) bool {
-	oldest := w.now.Add(-w.scope.Policy.Lease - Tick)
+	oldest := w.now.Add(-w.scope.Policy.Lease - w.scope.tick())
 	for _, t := range tasks {
 		if t.stage == onWire && t.write.real <= oldest {
 			return true
@@ -141,7 +149,7 @@ func (w *world) do(m move) {
 	}
 	switch m.action {
 	case tick:
-		w.now = w.now.Add(Tick)
+		w.now = w.now.Add(w.scope.tick())
 	case land:
 		w.land(i, k)
 	case landOrphan:
@@ -153,6 +161,8 @@ func (w *world) do(m move) {
 		w.resolve(i, k, m.answer)
 	case people:
 		w.ask(m)
+	case forget:
+		w.forget(i)
 	case look, lookClaimed, claimAndDie:
 		w.look(m)
 	case finish, keep:
@@ -190,6 +200,8 @@ func (w *world) describeAction(m move) string {
 		return fmt.Sprintf("reads again to learn what became of its write (%v)", worker.tasks[m.index].request.kind)
 	case people:
 		return w.describeRequest(m)
+	case forget:
+		return "the conversation is deleted"
 	case look:
 		return "its timer fires"
 	case lookClaimed:

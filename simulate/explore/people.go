@@ -35,6 +35,9 @@ func (w *world) peopleMoves(list []move, i uint8) []move {
 		ask(typing, 0)
 		ask(requeue, 0)
 	}
+	if w.left.Deletions > 0 && r.Exists() && len(w.workers[i].tasks) == 0 && w.mayTick() {
+		list = append(list, move{action: forget, worker: i})
+	}
 	return list
 }
 
@@ -80,6 +83,19 @@ func (w *world) ask(m move) {
 		w.left.Nudges--
 	}
 	w.apply(int(m.worker), q, m.answer)
+}
+
+// forget deletes the conversation with all that belongs to it. Worker i stops
+// what it does for it; the other one does not know. It takes a tick, so that
+// tokens that begin with the time grow.
+func (w *world) forget(i int) {
+	w.left.Deletions--
+	w.now = w.now.Add(w.scope.tick())
+	w.life++
+	w.store = storage{ops: w.store.ops}
+	w.workers[i].jobs = nil
+	l := w.ledger
+	w.ledger = ledger{messages: l.messages, changes: l.changes, humans: l.humans, tokens: l.tokens}
 }
 
 // askMessage sends a new message, or one that was sent before again.

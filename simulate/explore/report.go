@@ -3,6 +3,8 @@ package explore
 import (
 	"fmt"
 	"math/bits"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -31,11 +33,18 @@ type Violation struct {
 	Check string // the name of the check that saw it
 	Text  string
 	Trace []string // one line a move, with the conversation after it
+	site  string   // where in the code
 }
 
 // Error is the whole story.
 func (v *Violation) Error() string {
 	return fmt.Sprintf("%s: %s: %s\n  %s", v.Scope, v.Check, v.Text, strings.Join(v.Trace, "\n  "))
+}
+
+// violated notes what was seen, and where in the code.
+func violated(check, format string, arguments ...any) *Violation {
+	_, file, line, _ := runtime.Caller(1)
+	return &Violation{Check: check, Text: fmt.Sprintf(format, arguments...), site: fmt.Sprintf("%s:%d", filepath.Base(file), line)}
 }
 
 // violation walks the shortest sequence to node n again, and last after it.
@@ -59,19 +68,19 @@ func (s *search) violation(n uint32, last *move, v *Violation) error {
 
 // summary is where the conversation stands.
 func (w *world) summary() string {
-	r := w.store.record
-	text := fmt.Sprintf("t=%d %s v%d/%d", w.now.Sub(epoch)/Tick, r.Shown(), r.Answered, r.Version)
+	r, tick := w.store.record, w.scope.tick()
+	text := fmt.Sprintf("t=%d %s v%d/%d", w.now.Sub(epoch)/tick, r.Shown(), r.Answered, r.Version)
 	if r.OnHold {
 		text += " (" + string(r.Phase) + ")"
 	}
 	if r.Lease.Nonce != "" {
-		text += fmt.Sprintf(" lease %s until %d", r.Lease.Nonce, r.Lease.Expires.Sub(epoch)/Tick)
+		text += fmt.Sprintf(" lease %s until %d", r.Lease.Nonce, r.Lease.Expires.Sub(epoch)/tick)
 	}
 	if w.store.timer != 0 {
-		text += fmt.Sprintf(" timer %d", w.store.timer.Sub(epoch)/Tick)
+		text += fmt.Sprintf(" timer %d", w.store.timer.Sub(epoch)/tick)
 	}
 	if r.Phase == turn.Collecting {
-		text += fmt.Sprintf(" due %d", r.Due.Sub(epoch)/Tick)
+		text += fmt.Sprintf(" due %d", r.Due.Sub(epoch)/tick)
 	}
 	return text
 }

@@ -61,7 +61,21 @@ type request struct {
 	repeated bool   // only with flaws.dedupeAfterBump
 }
 
-// event is the request as the core sees it.
+// event is a request as the core sees it. A wake-up says where tokens begin,
+// and whether anybody else can hold a lease.
+func (w *world) event(q request) turn.Event {
+	e := q.event(&w.store)
+	if look, ok := e.(turn.Wake); ok {
+		look.Alone = w.scope.Alone
+		if !w.scope.flaws.tokensAnew {
+			look.First = int64(w.now)
+		}
+		return look
+	}
+	return e
+}
+
+// event is the request alone.
 func (q request) event(s *storage) turn.Event {
 	switch q.kind {
 	case receive:

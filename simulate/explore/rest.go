@@ -12,12 +12,12 @@ func (w *world) onward() (move, bool) {
 	if len(w.orphans) > 0 {
 		return move{action: landOrphan}, true
 	}
-	for i := range w.workers {
+	for i := range w.all() {
 		if m, ok := w.workOn(uint8(i)); ok {
 			return m, true
 		}
 	}
-	for i := range w.workers {
+	for i := range w.all() {
 		if w.workers[i].frozen {
 			continue
 		}
@@ -73,11 +73,13 @@ func (w *world) workOnJob(i uint8) move {
 	return m
 }
 
-// checkRest judges a state in which nothing is left to do: each accepted input
-// is settled, or the record says why not.
+// checkRest judges a state in which nothing is left to do. That nothing waits
+// then follows from the other checks: no timer, so no wake-up, so nothing that
+// the record counts, and the record counts what waits. A turn may have been
+// given up with what it was about, but only if something failed.
 func (w *world) checkRest() {
-	r := w.store.record
-	if w.store.waiting() != 0 && !r.OnHold && r.Phase != turn.Failed {
-		w.fail("P3 rest", "%v wait for ever, in phase %s", w.store.waiting(), r.Phase)
+	waits := w.store.waiting() != 0
+	if waits && w.store.record.Phase == turn.Failed && w.left.Faults == w.scope.Budget.Faults {
+		w.fail("P3 rest", "a turn was given up with %v waiting, and nothing had failed", w.store.waiting())
 	}
 }

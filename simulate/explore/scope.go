@@ -1,18 +1,16 @@
 package explore
 
 import (
+	"errors"
 	"time"
 
 	"github.com/onereply/onereply/turn"
 )
 
-// Tick is the unit of time of the explored world. It is the shortest back-off
-// of the core, so that each of its times is a whole number of ticks, and each
-// moment has one before and one after it.
+// Tick is the unit of time of the explored world, unless its scope says
+// otherwise. It is the shortest back-off of the core, so that each of its times
+// is a whole number of ticks, and each moment has one before and one after it.
 const Tick = 500 * time.Millisecond
-
-// hold is how far a claim pushes the store's timer.
-const hold = 2 * Tick
 
 // StepFunc is the signature of [turn.Step].
 type StepFunc func(turn.Record, turn.Event, turn.Time, turn.Policy) (turn.Record, turn.Effects)
@@ -26,6 +24,7 @@ type Budget struct {
 	Humans      int8 // replies and closings by a person
 	Nudges      int8 // flush, typing, requeue
 	Seals       int8
+	Deletions   int8 // of the whole conversation
 	Faults      int8
 }
 
@@ -47,6 +46,11 @@ type Scope struct {
 	Media    bool // messages come with an attachment that is still being processed
 	MaxParts int  // a reply has 1 to so many parts
 	Silence  bool // the responder may choose not to reply
+	Alone    bool // there is one worker, and no other process can open the store
+
+	// Tick replaces [Tick] where a minute must be few moments. There must be no
+	// back-off then, and nobody who types: neither is a whole number of ticks.
+	Tick time.Duration
 
 	Step StepFunc // nil means turn.Step
 
@@ -60,6 +64,8 @@ type flaws struct {
 	plainWrite       bool          // the store writes without comparing
 	dedupeAfterBump  bool          // a repeated id is found after the version grew
 	timerCleared     bool          // the end of a turn overwrites the timer
+	timerKept        bool          // a renewal leaves the timer where it was
+	renewalAssumed   bool          // a holder takes a renewal for done before it is
 	staleFireClears  bool          // a wake-up that comes too early deletes the timer
 	timerInMemory    bool          // only memory holds timers: the store's one is never claimed
 	promptReadLate   bool          // the prompt is read at the end of the attempt, whatever the version then
@@ -71,12 +77,33 @@ type flaws struct {
 	ackBeforeWrite   bool          // the caller is answered before the write
 	resendDelivered  bool          // a send always starts with the first part
 	lastPartFirst    bool          // a send starts with the last part
+	tokensAnew       bool          // a conversation that was deleted gives out its tokens again
 }
 
-func base(mode turn.Mode) turn.Policy {
+// validate reports a scope whose times are no whole numbers of ticks.
+func (s *Scope) validate() error {
+	if s.Tick != 0 && (s.Faults.Model || s.Faults.Send || s.Budget.Nudges > 0) {
+		return errors.New("a scope with a tick of its own must have no back-offs")
+	}
+	return nil
+}
+
+func (s *Scope) tick() time.Duration {
+	if s.Tick != 0 {
+		return s.Tick
+	}
+	return Tick
+}
+
+// hold is how far a claim pushes the store's timer.
+func (s *Scope) hold() time.Duration { return 2 * s.tick() }
+
+func base(mode turn.Mode) turn.Policy { return baseOf(mode, Tick) }
+
+func baseOf(mode turn.Mode, tick time.Duration) turn.Policy {
 	return turn.Policy{
-		Debounce: 2 * Tick, MaxWait: 3 * Tick, OnNewInput: mode, MaxDiscards: 1, Lease: 3 * Tick,
-		MediaWait: 4 * Tick, MaxAttempts: 2, ResendUnknown: true, RetryFor: 3 * Tick,
+		Debounce: 2 * tick, MaxWait: 3 * tick, OnNewInput: mode, MaxDiscards: 1, Lease: 3 * tick,
+		MediaWait: 4 * tick, MaxAttempts: 2, ResendUnknown: true, RetryFor: 3 * tick,
 	}
 }
 

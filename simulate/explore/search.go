@@ -35,6 +35,9 @@ type search struct {
 // a nil progress prints nothing. It uses about 100 bytes a state, and some
 // kilobytes for each state of the depth that it is at.
 func Run(ctx context.Context, scope Scope, progress io.Writer) (Report, error) {
+	if err := scope.validate(); err != nil {
+		return Report{}, err
+	}
 	if scope.Step == nil {
 		scope.Step = turn.Step
 	}
@@ -115,7 +118,7 @@ func (s *search) expand(w *world, n uint32) error {
 		}
 	}
 	if moves && s.nodes[n].onward == n {
-		return s.violation(n, nil, &Violation{Check: "P3 rest", Text: "nothing leads on from here, and it is not at rest"})
+		return s.violation(n, nil, violated("P3 rest", "nothing leads on from here, and it is not at rest"))
 	}
 	return nil
 }
@@ -140,7 +143,7 @@ func (s *search) checkAllRest() error {
 			path = append(path, at)
 			at = s.nodes[at].onward
 			if len(path) > len(s.nodes) {
-				return s.violation(uint32(n), nil, &Violation{Check: "P3 rest", Text: "without any fault it goes round in circles from here"})
+				return s.violation(uint32(n), nil, violated("P3 rest", "without any fault it goes round in circles from here"))
 			}
 		}
 		steps := far[at]

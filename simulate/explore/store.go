@@ -48,6 +48,7 @@ type write struct {
 	at         turn.Time
 	record     turn.Record
 	effects    turn.Effects
+	life       int       // of the conversation
 	real       turn.Time // the true time of Step, whatever the worker's clock says
 }
 
@@ -111,6 +112,9 @@ func (w *world) commit(q request, x write) {
 	s.timer, s.claimed = 0, false
 	if at, wakes := s.record.Wake(); wakes {
 		s.timer = at
+	}
+	if w.scope.flaws.timerKept && q.kind == renew {
+		s.timer = before.timer
 	}
 	if w.scope.flaws.timerCleared && before.record.Reply != nil && s.record.Reply == nil {
 		s.timer = 0

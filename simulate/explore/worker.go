@@ -24,6 +24,9 @@ func (w *world) apply(i int, q request, a answer) {
 		w.acknowledge(q)
 		return
 	}
+	if (q.kind == wake || q.kind == claim) && !w.store.record.Exists() {
+		return // it was deleted, and must not come back
+	}
 	x := w.prepare(i, q)
 	if !x.effects.Changed {
 		w.nothingWritten(q)
@@ -69,8 +72,8 @@ func (w *world) nothingWritten(q request) {
 // prepare loads and steps.
 func (w *world) prepare(i int, q request) write {
 	w.store.ops++
-	x := write{expect: w.store.op, op: w.store.ops, at: w.clock(i), real: w.now}
-	x.record, x.effects = w.scope.Step(w.store.record, q.event(&w.store), x.at, w.scope.Policy)
+	x := write{expect: w.store.op, op: w.store.ops, at: w.clock(i), real: w.now, life: w.life}
+	x.record, x.effects = w.scope.Step(w.store.record, w.event(q), x.at, w.scope.Policy)
 	return x
 }
 
@@ -132,7 +135,9 @@ func (w *world) takeJob(i, k int) job {
 
 // carryOut does what a committed step asks for.
 func (w *world) carryOut(i int, q request, x write) {
-	w.acknowledge(q)
+	if x.life == w.life {
+		w.acknowledge(q)
+	}
 	if q.kind == renew {
 		w.renewed(i, q, x)
 	}
@@ -141,17 +146,17 @@ func (w *world) carryOut(i int, q request, x write) {
 		case turn.Run:
 			w.workers[i].jobs = append(w.workers[i].jobs, job{
 				nonce: a.Lease.Nonce, token: a.Lease.Token, expires: a.Lease.Expires,
-				through: a.Through, saw: w.store.prompt(a.Through),
+				through: a.Through, saw: w.store.prompt(a.Through), life: x.life,
 			})
 		case turn.Send:
-			w.startSend(i, a)
+			w.startSend(i, a, x.life)
 		case turn.Cancel:
 			w.cancel(i, a)
 		}
 	}
 }
 
-func (w *world) startSend(i int, a turn.Send) {
+func (w *world) startSend(i int, a turn.Send, life int) {
 	part := a.Reply.Done
 	switch {
 	case w.scope.flaws.resendDelivered:
@@ -160,7 +165,7 @@ func (w *world) startSend(i int, a turn.Send) {
 		part = a.Reply.Parts - 1
 	}
 	w.workers[i].jobs = append(w.workers[i].jobs, job{
-		send: true, nonce: a.Lease.Nonce, expires: a.Lease.Expires, seq: a.Reply.Seq, part: part,
+		send: true, nonce: a.Lease.Nonce, expires: a.Lease.Expires, seq: a.Reply.Seq, part: part, life: life,
 	})
 }
 

@@ -27,6 +27,7 @@ type world struct {
 	left    Budget
 	ledger  ledger
 	given   int // nonces given out
+	life    int // how often the conversation was deleted
 	broken  *Violation
 }
 
@@ -45,6 +46,14 @@ func (w *world) clone() *world {
 	}
 	c.orphans = slices.Clone(w.orphans)
 	return &c
+}
+
+// all are the workers that there are.
+func (w *world) all() []worker {
+	if w.scope.Alone {
+		return w.workers[:1]
+	}
+	return w.workers[:]
 }
 
 // worker is the memory of one process.
@@ -82,6 +91,7 @@ type job struct {
 	through   int64
 	saw       inputs // an attempt: what its prompt holds
 	cancelled bool   // an attempt: the worker learned of newer input
+	life      int    // of the conversation that it is for
 	seq       int64  // a send: the reply
 	part      int    // a send: which part
 	begun     bool   // a send: the worker froze in the middle of the call
