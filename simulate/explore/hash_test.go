@@ -15,6 +15,9 @@ func TestOneDigestOneFuture(t *testing.T) {
 		{Name: "faults", Policy: first, Budget: Budget{Inputs: 1, Faults: 1}, Faults: everything(), MaxParts: 2, Silence: true},
 		{Name: "discards", Policy: base(turn.Discard), Budget: Budget{Inputs: 3}},
 		{Name: "people", Policy: first, Budget: Budget{Inputs: 1, Pauses: 1, Humans: 1}},
+		{Name: "deletions", Policy: first, Budget: Budget{Inputs: 2, Deletions: 1, Seals: 1}},
+		minute(Scope{Name: "minutes", Budget: Budget{Inputs: 2}}),
+		{Name: "alone", Policy: first, Alone: true, Budget: Budget{Inputs: 2, Faults: 1}, Faults: everything()},
 		{Name: "nudges", Policy: first, Budget: Budget{Inputs: 1, Nudges: 1, Faults: 1}, Faults: Faults{Model: true}},
 	}
 	for _, scope := range scopes {

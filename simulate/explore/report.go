@@ -23,7 +23,7 @@ type Report struct {
 
 // String is one line.
 func (r Report) String() string {
-	return fmt.Sprintf("%-34s %9d states %10d transitions, depth %d, at rest within %d moves, %v",
+	return fmt.Sprintf("%-50s %7d states %10d transitions, depth %d, at rest within %d moves, %v",
 		r.Scope, r.States, r.Transitions, r.Depth, r.Rest, r.Elapsed.Round(10*time.Millisecond))
 }
 

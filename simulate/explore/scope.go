@@ -147,10 +147,18 @@ func Tiny() []Scope {
 		under("1 input, 1 fault", Scope{Budget: Budget{Inputs: 1, Faults: 1}, Faults: everything()})...)
 }
 
-// Small is what a person waits for, about a minute on one core: every policy
-// with two inputs and any one fault, three inputs with edits and deletions,
-// people who step in, and replies of two parts.
-func Small() []Scope {
+// minute is the settings under which a conversation rests after a turn, and the
+// tick that makes a minute four moments.
+func minute(scope Scope) Scope {
+	scope.Tick = 15 * time.Second
+	scope.Policy = baseOf(turn.Interrupt, scope.Tick)
+	scope.Policy.TurnsPerMinute = 1
+	return scope
+}
+
+// Stated is what docs/proof.md states: each kind of event and of fault, in
+// scopes that a person waits for.
+func Stated() []Scope {
 	first := base(turn.Interrupt)
 	spare := base(turn.Interrupt)
 	spare.Fallback = true
@@ -163,22 +171,32 @@ func Small() []Scope {
 		Scope{Name: "a human steps in", Policy: first, Budget: Budget{Inputs: 2, Pauses: 1}, MaxParts: 2},
 		Scope{Name: "a human replies", Policy: first, Budget: Budget{Inputs: 2, Humans: 1}},
 		Scope{Name: "an agent seals", Policy: first, Budget: Budget{Inputs: 2, Seals: 1, Faults: 1}, Faults: Faults{Worker: true}},
+		Scope{Name: "flush, typing, requeue", Policy: first, Budget: Budget{Inputs: 2, Nudges: 1, Faults: 1}, Faults: Faults{Model: true}},
+		Scope{Name: "a process alone", Policy: first, Alone: true, Budget: Budget{Inputs: 2, Faults: 1}, Faults: everything()},
+		minute(Scope{Name: "1 turn a minute", Budget: Budget{Inputs: 3}}),
+		Scope{Name: "a conversation is deleted", Policy: first, Budget: Budget{Inputs: 2, Redelivered: 1, Deletions: 1, Seals: 1}},
 	)
 }
 
-// Large is what a build spends a few minutes on, besides Small: four inputs,
-// three inputs with a fault, two faults at once, and people amid faults.
-func Large() []Scope {
+// Larger is more of each: four inputs, three with a fault, two faults at once
+// under every policy, and people amid faults. It fits into a run of all tests.
+func Larger() []Scope {
 	first := base(turn.Interrupt)
-	return []Scope{
-		{Name: "4 inputs with edits", Policy: first, Budget: Budget{Inputs: 4}, Edits: true},
-		{Name: "3 inputs, 1 fault of the store", Policy: first, Budget: Budget{Inputs: 3, Faults: 1}, Faults: Faults{Store: true}},
-		{Name: "3 inputs, 1 other fault, with edits", Policy: base(turn.Discard), Budget: Budget{Inputs: 3, Faults: 1}, Faults: Faults{Worker: true, Model: true, Send: true}, Edits: true},
-		{Name: "1 input, any 2 faults", Policy: first, Budget: Budget{Inputs: 1, Faults: 2}, Faults: everything()},
-		{Name: "2 inputs, 2 faults but of the store", Policy: first, Budget: Budget{Inputs: 2, Faults: 2}, Faults: Faults{Worker: true, Model: true, Send: true}},
-		{Name: "2 inputs, 3 faults of model and channel", Policy: first, Budget: Budget{Inputs: 2, Faults: 3}, Faults: Faults{Model: true, Send: true}, MaxParts: 2},
-		{Name: "a human steps in amid a fault", Policy: first, Budget: Budget{Inputs: 2, Pauses: 1, Faults: 1}, Faults: Faults{Worker: true, Send: true}},
-		{Name: "a human replies under a pause", Policy: first, Budget: Budget{Inputs: 2, Pauses: 1, Humans: 1}},
-		{Name: "flush, typing, requeue", Policy: first, Budget: Budget{Inputs: 2, Nudges: 1, Faults: 1}, Faults: Faults{Model: true}},
-	}
+	eager := base(turn.Interrupt)
+	eager.Debounce = 0
+	return append(
+		under("1 input, any 2 faults", Scope{Budget: Budget{Inputs: 1, Faults: 2}, Faults: everything()}),
+		Scope{Name: "4 inputs with edits", Policy: first, Budget: Budget{Inputs: 4}, Edits: true},
+		Scope{Name: "3 inputs, 1 fault of the store", Policy: first, Budget: Budget{Inputs: 3, Faults: 1}, Faults: Faults{Store: true}},
+		Scope{Name: "3 inputs, 1 other fault, with edits", Policy: base(turn.Discard), Budget: Budget{Inputs: 3, Faults: 1}, Faults: Faults{Worker: true, Model: true, Send: true}, Edits: true},
+		Scope{Name: "2 inputs, 2 faults but of the store", Policy: first, Budget: Budget{Inputs: 2, Faults: 2}, Faults: Faults{Worker: true, Model: true, Send: true}},
+		Scope{Name: "2 inputs, 3 faults of model and channel", Policy: first, Budget: Budget{Inputs: 2, Faults: 3}, Faults: Faults{Model: true, Send: true}, MaxParts: 2},
+		Scope{Name: "a human steps in amid a fault", Policy: first, Budget: Budget{Inputs: 2, Pauses: 1, Faults: 1}, Faults: Faults{Worker: true, Send: true}},
+		Scope{Name: "a human replies under a pause", Policy: first, Budget: Budget{Inputs: 2, Pauses: 1, Humans: 1}},
+		Scope{Name: "an agent seals, and a human steps in", Policy: first, Budget: Budget{Inputs: 2, Seals: 1, Pauses: 1}, MaxParts: 2},
+		Scope{Name: "a process alone, 3 inputs, 2 faults", Policy: first, Alone: true, Budget: Budget{Inputs: 3, Faults: 2}, Faults: everything()},
+		minute(Scope{Name: "1 turn a minute, 1 fault", Budget: Budget{Inputs: 2, Faults: 1}, Faults: Faults{Store: true, Worker: true}}),
+		Scope{Name: "deleted amid a fault of a worker", Policy: first, Budget: Budget{Inputs: 2, Deletions: 1, Seals: 1, Faults: 1}, Faults: Faults{Worker: true}},
+		Scope{Name: "deleted amid a fault of the store", Policy: eager, Budget: Budget{Inputs: 2, Deletions: 1, Faults: 1}, Faults: Faults{Store: true}},
+	)
 }
