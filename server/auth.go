@@ -3,17 +3,30 @@ package server
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/hex"
 	"net"
 	"net/http"
 	"net/netip"
 	"strings"
+	"time"
 )
 
-// guard decides who may ask. With keys, a request must bring one. Without, it
-// must not come from another site's page in somebody's browser: it could post
-// here although its reader may not know.
+// access is what a route asks of those who call it.
+type access int
+
+const (
+	byKey      access = iota // an API key or, below /v1/, the session of one; where there are no keys, as sameOrigin
+	public                   // nothing
+	sameOrigin               // that no page of another site sent it
+)
+
+// guard decides who may ask. With keys, a request must bring one, or the
+// cookie of a session that one opened. Without, it must not come from another
+// site's page in somebody's browser: it could post here although its reader
+// may not know.
 type guard struct {
 	keys         keys
+	sessions     sessions
 	loopbackOnly bool
 	crossOrigin  *http.CrossOriginProtection
 }
@@ -21,37 +34,61 @@ type guard struct {
 func newGuard(plain []string, loopbackOnly bool) guard {
 	return guard{
 		keys:         newKeys(plain),
+		sessions:     newSessions(plain),
 		loopbackOnly: loopbackOnly,
 		crossOrigin:  http.NewCrossOriginProtection(),
 	}
 }
 
-func (g guard) check(r *http.Request, open bool) error {
+// check tells who asks, or why the route is closed to them.
+func (g guard) check(r *http.Request, t *route) (caller, error) {
 	if g.loopbackOnly && !isLoopback(r.Host) {
-		return newProblem(kindWrongHost, "Without API keys this server answers only to localhost; it was asked as %.100q.", r.Host)
+		return caller{}, newProblem(kindWrongHost, "Without API keys this server answers only to localhost; it was asked as %.100q.", r.Host)
 	}
 	switch {
-	case open:
-		return nil
-	case len(g.keys) > 0:
-		return g.checkKey(r)
+	case t.access == public:
+		return anonymous(r), nil
+	case t.access == byKey && len(g.keys) > 0:
+		return g.checkCaller(r, t)
 	case g.crossOrigin.Check(r) != nil:
-		return newProblem(kindCrossOrigin, "Without API keys this server takes nothing from the pages of other sites.")
+		return caller{}, newProblem(kindCrossOrigin, "This server takes nothing from the pages of other sites.")
 	}
-	return nil
+	return anonymous(r), nil
 }
 
-func (g guard) checkKey(r *http.Request) error {
-	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+// checkCaller looks at the header first: a program that sends a wrong key is
+// told so, whatever cookies it has.
+func (g guard) checkCaller(r *http.Request, t *route) (caller, error) {
+	header := r.Header.Get("Authorization")
+	if found, ok := g.sessions.of(r, time.Now()); ok && header == "" && t.takesSessions() {
+		return g.checkSession(r, found)
+	}
+	scheme, token, _ := strings.Cut(header, " ")
 	token = strings.TrimSpace(token)
 	if !strings.EqualFold(scheme, "Bearer") || token == "" {
-		return newProblem(kindUnauthorized, "Send the header Authorization: Bearer KEY with one of the configured api_keys.")
+		return caller{}, newProblem(kindUnauthorized, "Send the header Authorization: Bearer KEY with one of the configured api_keys.")
 	}
-	if !g.keys.contain(token) {
-		return newProblem(kindUnauthorized, "The key is none of the configured api_keys.")
+	key, ok := g.keys.find(token)
+	if !ok {
+		return caller{}, newProblem(kindUnauthorized, "The key is none of the configured api_keys.")
 	}
-	return nil
+	return caller{by: g.keys.label(key), from: addressOf(r)}, nil
 }
+
+// checkSession guards against other sites: a browser sends the cookie by
+// itself, but only the page of this site can read the token.
+func (g guard) checkSession(r *http.Request, found session) (caller, error) {
+	if g.crossOrigin.Check(r) != nil {
+		return caller{}, newProblem(kindCrossOrigin, "A session is for the pages of this site only.")
+	}
+	if err := found.checkToken(r); err != nil {
+		return caller{}, err
+	}
+	return caller{by: g.keys.label(found.key), from: addressOf(r)}, nil
+}
+
+// takesSessions reports whether a session opens the route: those of the API.
+func (t *route) takesSessions() bool { return strings.HasPrefix(t.pattern, "/v1/") }
 
 // keys are hashes of the API keys.
 type keys [][sha256.Size]byte
@@ -64,16 +101,21 @@ func newKeys(plain []string) keys {
 	return hashed
 }
 
-// contain compares token with every key. It takes the same time whichever
-// matches and however much of it does; hashing hides the lengths.
-func (k keys) contain(token string) bool {
+// find compares token with every key, and gives the number of one that it is.
+// It takes the same time whichever matches and however much of it does; hashing
+// hides the lengths.
+func (k keys) find(token string) (number int, ok bool) {
 	presented := sha256.Sum256([]byte(token))
-	found := 0
+	number = -1
 	for i := range k {
-		found |= subtle.ConstantTimeCompare(presented[:], k[i][:])
+		number = subtle.ConstantTimeSelect(subtle.ConstantTimeCompare(presented[:], k[i][:]), i, number)
 	}
-	return found == 1
+	return number, number >= 0
 }
+
+// label names a key in logs and audits: the first 6 hexadecimal digits of its
+// SHA-256, which tell nothing of the key.
+func (k keys) label(number int) string { return hex.EncodeToString(k[number][:3]) }
 
 // isLoopback reports whether a Host header names this machine.
 func isLoopback(host string) bool {

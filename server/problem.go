@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 
 	"github.com/onereply/onereply"
 )
@@ -22,6 +23,7 @@ const (
 	kindMalformedQuery   kind = "malformed-query"
 	kindUnauthorized     kind = "unauthorized"
 	kindCrossOrigin      kind = "cross-origin"
+	kindCSRF             kind = "csrf-token"
 	kindUnknownRoute     kind = "unknown-route"
 	kindUnknownBot       kind = "unknown-bot"
 	kindNotFound         kind = "not-found"
@@ -45,7 +47,7 @@ const (
 const statusClientGone = 499
 
 // retryAfter is how many seconds a client should wait before it tries again.
-const retryAfter = "1"
+const retryAfter = 1
 
 func (k kind) describe() (status int, title string) {
 	switch k {
@@ -59,6 +61,8 @@ func (k kind) describe() (status int, title string) {
 		return http.StatusUnauthorized, "An API key is needed"
 	case kindCrossOrigin:
 		return http.StatusForbidden, "Another site's page sent this"
+	case kindCSRF:
+		return http.StatusForbidden, "The session's token is missing or wrong"
 	case kindUnknownRoute:
 		return http.StatusNotFound, "No such path"
 	case kindUnknownBot:
@@ -100,6 +104,8 @@ type problem struct {
 	field  string // of the input, where one is at fault
 	allow  string // the methods that a path has
 	cause  error  // for the log only
+
+	retryAfter int // seconds to wait, where it is not retryAfter
 }
 
 func (p *problem) Error() string {
@@ -209,7 +215,7 @@ func (p *problem) setHeader(h http.Header) {
 	case kindMethodNotAllowed:
 		h.Set("Allow", p.allow)
 	case kindUnavailable, kindTooMany:
-		h.Set("Retry-After", retryAfter)
+		h.Set("Retry-After", strconv.Itoa(max(retryAfter, p.retryAfter)))
 	case kindBodyTimeout, kindBodyTooLarge:
 		h.Set("Connection", "close") // what is left of the body is of no use
 	}

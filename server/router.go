@@ -31,7 +31,7 @@ type route struct {
 	method  string
 	pattern string // "/v1/bots/{bot}/…": the path of openapi.json
 	handle  handler
-	open    bool // needs no key
+	access  access
 	stream  bool // goes on until the client leaves
 
 	segments []string
@@ -144,6 +144,8 @@ func checkName(field, name string) error {
 		return errField(field, "It has %d bytes, at most %d are allowed.", len(name), onereply.MaxNameBytes)
 	case !utf8.ValidString(name):
 		return errField(field, "It is not valid UTF-8.")
+	case strings.Contains(name, "\x00"):
+		return errField(field, "It must not contain NUL.")
 	}
 	return nil
 }

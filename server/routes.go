@@ -32,9 +32,13 @@ func (s *Server) routes() []*route {
 		{method: "GET", pattern: one + "/events", handle: s.getConversationEvents, stream: true},
 		{method: "GET", pattern: "/v1/events", handle: s.getEvents, stream: true},
 
-		{method: "GET", pattern: "/healthz", handle: s.getHealth, open: true},
-		{method: "GET", pattern: "/readyz", handle: s.getReady, open: true},
+		{method: "POST", pattern: "/console/login", handle: s.postLogin, access: sameOrigin},
+		{method: "POST", pattern: "/console/logout", handle: s.postLogout, access: sameOrigin},
+		{method: "GET", pattern: "/console/session", handle: s.getSession, access: public},
+
+		{method: "GET", pattern: "/healthz", handle: s.getHealth, access: public},
+		{method: "GET", pattern: "/readyz", handle: s.getReady, access: public},
 		{method: "GET", pattern: "/metrics", handle: s.getMetrics},
-		{method: "GET", pattern: "/openapi.json", handle: s.getDescription},
+		{method: "GET", pattern: "/openapi.json", handle: s.getDescription, access: public},
 	}
 }

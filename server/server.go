@@ -82,6 +82,7 @@ type Server struct {
 	bots      map[string]bool
 	router    router
 	guard     guard
+	attempts  attempts
 	streams   *streams
 	metrics   *metrics
 	subscribe subscribe
@@ -139,7 +140,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // serve checks who asks and for what, and lets the route answer.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, found match) error {
-	if err := s.guard.check(r, found.route.open); err != nil {
+	if _, err := s.guard.check(r, found.route); err != nil {
 		return err
 	}
 	if err := found.bind(r); err != nil {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/onereply/onereply/console"
 	"github.com/onereply/onereply/server/config"
 )
 
@@ -42,8 +43,8 @@ func (c *demoCommand) run(ctx context.Context, p *program) error {
 		return usageError{err}
 	}
 	log := logFlags{Level: "warn", Format: "text"}.logger(p.stderr)
-	return runNode(ctx, settings, log, func(url string) {
-		fmt.Fprintf(p.stdout, "Open %s/ and click send as fast as you can. Ctrl+C ends the demo.\n", url)
+	return runNode(ctx, settings, demoPages(), log, func(url string) {
+		fmt.Fprintf(p.stdout, "Open %s/ and click send as fast as you can. The console is at %s%s. Ctrl+C ends the demo.\n", url, url, console.Prefix)
 	})
 }
 

@@ -26,7 +26,7 @@ const (
 
 // runNode runs a node until ctx ends, and then stops it in order. announce is
 // called with the node's URL once it listens.
-func runNode(ctx context.Context, c config.Config, log *slog.Logger, announce func(url string)) error {
+func runNode(ctx context.Context, c config.Config, pages http.Handler, log *slog.Logger, announce func(url string)) error {
 	listener, err := net.Listen("tcp", c.Listen)
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w (is another program using it? --listen takes another address)", c.Listen, err)
@@ -43,7 +43,7 @@ func runNode(ctx context.Context, c config.Config, log *slog.Logger, announce fu
 		return err
 	}
 	defer closing(log, "engine", app.Close)
-	api := newAPI(app, c, log)
+	api := newAPI(app, c, pages, log)
 	announce(url)
 	log.Info("listening", "url", url, "store", kept.Guarantees().Name, "bots", len(c.Bots))
 	return serve(ctx, listener, httpServer(api, log), app, c.Drain, log)
@@ -107,7 +107,7 @@ func drainTurns(ctx context.Context, app drainer, drain time.Duration, log *slog
 	case errors.Is(err, context.DeadlineExceeded):
 		log.Info("some turns did not end in time; their leases were given back")
 	case err != nil:
-		log.Warn("stop taking turns", "error", err)
+		log.Warn("stop taking turns", "err", err)
 	}
 }
 
@@ -115,7 +115,7 @@ func shutdown(ctx context.Context, s *http.Server, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()
 	if err := s.Shutdown(ctx); err != nil {
-		log.Warn("requests that did not end were cut off", "error", err)
+		log.Warn("requests that did not end were cut off", "err", err)
 		_ = s.Close() // nothing is left to do with connections that do not close
 	}
 }
@@ -123,7 +123,7 @@ func shutdown(ctx context.Context, s *http.Server, log *slog.Logger) {
 // closing is for defer: what can't be closed is told, the exit goes on.
 func closing(log *slog.Logger, what string, close func() error) {
 	if err := close(); err != nil {
-		log.Error("close the "+what, "error", err)
+		log.Error("close the "+what, "err", err)
 	}
 }
 

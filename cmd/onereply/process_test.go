@@ -78,6 +78,20 @@ func (p *process) signal(t *testing.T) {
 	}
 }
 
+// shows fails the test where a path leads to no page with this title.
+func (p *process) shows(t *testing.T, path, title string) {
+	t.Helper()
+	response, err := http.Get(p.url + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	page, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != http.StatusOK || !bytes.Contains(page, []byte("<title>"+title)) {
+		t.Errorf("%s: got %s, %v and %.200s", path, response.Status, err, page)
+	}
+}
+
 // until polls a conversation until it is as the test wants it.
 func (p *process) until(t *testing.T, bot, conversation string, good func(onereply.State) bool) {
 	t.Helper()
@@ -140,6 +154,7 @@ func TestServeAnswersAndStops(t *testing.T) {
 	do(t, env, "", "send", "nobody", "c1", "x").expect(t, failure, "", "No such bot")
 	do(t, env, "", "delete", "quick", "c1", "--yes").expect(t, success, "deleted", "")
 	do(t, env, "", "show", "quick", "c1").expect(t, failure, "", "onereply: ")
+	p.shows(t, "/", "onereply console")
 	p.signal(t)
 	p.ends(t, success)
 }
@@ -187,15 +202,8 @@ func TestDemo(t *testing.T) {
 	if !strings.HasPrefix(p.first, "Open http://127.0.0.1:") {
 		t.Errorf("it printed %q", p.first)
 	}
-	response, err := http.Get(p.url + "/")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	page, err := io.ReadAll(response.Body)
-	if err != nil || response.StatusCode != http.StatusOK || !bytes.Contains(page, []byte("<html")) {
-		t.Errorf("got %s, %v and %.200s", response.Status, err, page)
-	}
+	p.shows(t, "/", "onereply playground")
+	p.shows(t, "/console", "onereply console")
 	do(t, map[string]string{"ONEREPLY_SERVER": p.url}, "", "send", "demo", "c1", "hello").expect(t, success, "queued", "")
 	p.signal(t)
 	p.ends(t, success)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/onereply/onereply/console"
 	"github.com/onereply/onereply/server/config"
 )
 
@@ -27,7 +28,7 @@ func (c *serveCommand) run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	return runNode(ctx, settings, c.logger(p.stderr), func(url string) {
-		fmt.Fprintf(p.stdout, "Listening on %s\n", url)
+	return runNode(ctx, settings, servePages(), c.logger(p.stderr), func(url string) {
+		fmt.Fprintf(p.stdout, "Listening on %s (console: %s%s)\n", url, url, console.Prefix)
 	})
 }

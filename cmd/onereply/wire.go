@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"strings"
 
 	"github.com/onereply/onereply"
@@ -67,14 +68,38 @@ func openSupported(ctx context.Context, url string) (store.Store, error) {
 	return memory.New(), nil
 }
 
-// newAPI is the HTTP API with the playground.
-func newAPI(app *onereply.App, c config.Config, log *slog.Logger) *server.Server {
+// newAPI is the HTTP API with the pages.
+func newAPI(app *onereply.App, c config.Config, pages http.Handler, log *slog.Logger) *server.Server {
 	return server.New(app, server.Options{
 		APIKeys:      c.APIKeys,
 		LoopbackOnly: len(c.APIKeys) == 0,
 		Logger:       log,
 		Version:      version(),
-		Page:         console.Playground(),
+		Page:         pages,
+	})
+}
+
+// servePages are those of serve: the console, to which the root leads.
+func servePages() http.Handler {
+	pages := console.Handler()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/" {
+			http.Redirect(w, r, console.Prefix, http.StatusFound)
+			return
+		}
+		pages.ServeHTTP(w, r)
+	})
+}
+
+// demoPages are those of demo: the playground, and the console beside it.
+func demoPages() http.Handler {
+	playground, pages := console.Playground(), console.Handler()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path+"/", console.Prefix) {
+			pages.ServeHTTP(w, r)
+			return
+		}
+		playground.ServeHTTP(w, r)
 	})
 }
 

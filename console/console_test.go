@@ -120,3 +120,47 @@ func TestFilesStaySmall(t *testing.T) {
 		t.Errorf("%d bytes (%d packed), at most %d (%d) are wanted", size, packed.Len(), most, mostPacked)
 	}
 }
+
+func TestHandlerServesTheConsole(t *testing.T) {
+	for _, test := range []struct {
+		target      string
+		status      int
+		contentType string
+	}{
+		{"/console/", 200, "text/html; charset=utf-8"},
+		{"/console/?x", 200, "text/html; charset=utf-8"},
+		{"/assets/base.css", 200, "text/css; charset=utf-8"},
+		{"/console", 302, "text/html; charset=utf-8"},
+		{"/", 404, "text/plain; charset=utf-8"},
+		{"/console/index.html", 404, "text/plain; charset=utf-8"},
+		{"/console/other", 404, "text/plain; charset=utf-8"},
+		{"//console", 404, "text/plain; charset=utf-8"},
+	} {
+		w := httptest.NewRecorder()
+		Handler().ServeHTTP(w, httptest.NewRequest("GET", "http://example.com"+test.target, nil))
+		got := w.Result()
+		if got.StatusCode != test.status || got.Header.Get("Content-Type") != test.contentType {
+			t.Errorf("%s: %d %s, want %d %s", test.target, got.StatusCode, got.Header.Get("Content-Type"), test.status, test.contentType)
+		}
+		if got.Header.Get("Content-Security-Policy") != policy || got.Header.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%s: header %v", test.target, got.Header)
+		}
+		if test.status == 302 && got.Header.Get("Location") != "/console/" {
+			t.Errorf("%s leads to %s", test.target, got.Header.Get("Location"))
+		}
+	}
+}
+
+// TestPagesAreApart: each handler has its page, and both have the files that
+// they share.
+func TestPagesAreApart(t *testing.T) {
+	for target, want := range map[string][2]int{"/": {200, 404}, "/console/": {404, 200}, "/assets/base.css": {200, 200}} {
+		for i, handler := range []http.Handler{Playground(), Handler()} {
+			w := httptest.NewRecorder()
+			handler.ServeHTTP(w, httptest.NewRequest("GET", target, nil))
+			if w.Code != want[i] {
+				t.Errorf("%s of handler %d: %d, want %d", target, i, w.Code, want[i])
+			}
+		}
+	}
+}

@@ -9,16 +9,32 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
+	"strings"
 	"time"
 )
 
 //go:embed web
 var files embed.FS
 
-// policy lets the page run its own scripts and styles and talk to its own
-// server, and nothing else: text from a conversation can't become code.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
-	"img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+// policy is the one content security policy of all pages: their own scripts,
+// styles and pictures, and calls to their own server, and nothing else. Text
+// from a conversation can't become code, and no form or frame leads elsewhere.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+	"form-action 'none'; frame-ancestors 'none'; base-uri 'none'"
+
+// Prefix is the URL path below which [Handler] serves the console.
+const Prefix = "/console/"
+
+// Handler serves the console: what all conversations do, what needs a person,
+// and each turn as it went. Its page is at "/console/", and its files are below
+// that and under "/assets/"; "/console" leads there, and other paths are not
+// found. The API is expected under "/v1/" of the same origin, and its sessions
+// under "/console/login", "/console/logout" and "/console/session".
+//
+// The handler is safe for concurrent use and keeps no state.
+func Handler() http.Handler {
+	return read(files, "web").only(Prefix, assets)
+}
 
 // Playground serves the playground: a chat with a bot, and beside it what
 // happens, live. The page is at "/" and its files are under "/assets/"; other
@@ -28,11 +44,17 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect
 //
 // The handler is safe for concurrent use and keeps no state.
 func Playground() http.Handler {
-	return site(read(files, "web"))
+	return read(files, "web").only("/"+page, assets)
 }
+
+const (
+	page   = "index.html"
+	assets = "/assets/" // of all pages
+)
 
 // file is one embedded file, ready to be sent.
 type file struct {
+	name        string // below web, from its slash on
 	content     []byte
 	contentType string
 	entityTag   string
@@ -41,26 +63,50 @@ type file struct {
 // site maps URL paths to files.
 type site map[string]file
 
+// only keeps the files that are named, or are below a folder that is.
+func (s site) only(names ...string) site {
+	kept := site{}
+	for path, f := range s {
+		for _, name := range names {
+			if f.name == name || strings.HasSuffix(name, "/") && strings.HasPrefix(f.name, name) {
+				kept[path] = f
+			}
+		}
+	}
+	return kept
+}
+
 // ServeHTTP sends the file, or 304 where the browser has it already.
 func (s site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	header := w.Header()
+	header.Set("Content-Security-Policy", policy)
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Referrer-Policy", "no-referrer")
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		w.Header().Set("Allow", "GET, HEAD")
+		header.Set("Allow", "GET, HEAD")
 		http.Error(w, "only GET and HEAD are allowed here", http.StatusMethodNotAllowed)
 		return
 	}
 	f, found := s[r.URL.Path]
 	if !found {
-		http.NotFound(w, r)
+		s.missing(w, r)
 		return
 	}
-	header := w.Header()
 	header.Set("Content-Type", f.contentType)
 	header.Set("ETag", f.entityTag)
 	header.Set("Cache-Control", "no-cache")
-	header.Set("Content-Security-Policy", policy)
-	header.Set("X-Content-Type-Options", "nosniff")
-	header.Set("Referrer-Policy", "no-referrer")
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(f.content))
+}
+
+// missing leads from a folder's name without its slash to the page in it: the
+// page's relative addresses count from there.
+func (s site) missing(w http.ResponseWriter, r *http.Request) {
+	folder := r.URL.Path + "/"
+	if _, found := s[folder]; !found {
+		http.NotFound(w, r)
+		return
+	}
+	http.Redirect(w, r, folder, http.StatusFound)
 }
 
 // read makes a site of the files under root. It panics where that fails, which
@@ -75,7 +121,7 @@ func read(from fs.FS, root string) site {
 		if err != nil {
 			return err
 		}
-		s[address(name[len(root):])] = newFile(name, content)
+		s[address(name[len(root):])] = newFile(name[len(root):], content)
 		return nil
 	})
 	if err != nil {
@@ -86,8 +132,8 @@ func read(from fs.FS, root string) site {
 
 // address is the URL path of a file.
 func address(name string) string {
-	if path.Base(name) == "index.html" {
-		return name[:len(name)-len("index.html")]
+	if path.Base(name) == page {
+		return name[:len(name)-len(page)]
 	}
 	return name
 }
@@ -95,6 +141,7 @@ func address(name string) string {
 func newFile(name string, content []byte) file {
 	sum := sha256.Sum256(content)
 	return file{
+		name:        name,
 		content:     content,
 		contentType: contentType(path.Ext(name)),
 		entityTag:   `"` + hex.EncodeToString(sum[:8]) + `"`,

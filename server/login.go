@@ -1,0 +1,77 @@
+package server
+
+import (
+	"log/slog"
+	"net/http"
+	"time"
+)
+
+// postLogin opens a session for who has a key.
+func (s *Server) postLogin(w http.ResponseWriter, r *http.Request) error {
+	var body struct {
+		Key string `json:"key"`
+	}
+	if err := decode(w, r, &body); err != nil {
+		return err
+	}
+	if len(s.guard.keys) == 0 {
+		return errField("key", "This server has no api_keys: no login is needed.")
+	}
+	now := time.Now()
+	if wait := s.attempts.take(addressOf(r), now); wait > 0 {
+		return tooManyLogins(wait)
+	}
+	number, ok := s.guard.keys.find(body.Key)
+	if !ok || body.Key == "" {
+		s.options.Logger.LogAttrs(r.Context(), slog.LevelWarn, "a login to the console was refused", slog.String("from", addressOf(r)))
+		return newProblem(kindUnauthorized, "The key is none of the configured api_keys.")
+	}
+	s.attempts.giveBack(addressOf(r), now)
+	s.options.Logger.LogAttrs(r.Context(), slog.LevelInfo, "a login to the console",
+		slog.String("by", s.guard.keys.label(number)), slog.String("from", addressOf(r)))
+	http.SetCookie(w, cookieOf(r, s.guard.sessions.open(number, now), int(sessionTime.Seconds())))
+	return respondEmpty(w)
+}
+
+// postLogout takes the cookie away. A session ends by itself only: nothing of
+// it is kept that could be struck out.
+func (s *Server) postLogout(w http.ResponseWriter, r *http.Request) error {
+	if err := decodeOptional(w, r, &struct{}{}); err != nil {
+		return err
+	}
+	if found, ok := s.guard.sessions.of(r, time.Now()); ok {
+		if err := found.checkToken(r); err != nil {
+			return err
+		}
+	}
+	http.SetCookie(w, cookieOf(r, "", -1))
+	return respondEmpty(w)
+}
+
+// sessionState tells a page whether it must ask for a key.
+type sessionState struct {
+	Required  bool     `json:"required"`
+	SignedIn  bool     `json:"signed_in"`
+	CSRF      string   `json:"csrf"`
+	ExpiresAt *instant `json:"expires_at"`
+}
+
+func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
+	out := sessionState{Required: len(s.guard.keys) > 0}
+	if found, ok := s.guard.sessions.of(r, time.Now()); ok {
+		out.SignedIn, out.CSRF, out.ExpiresAt = true, found.csrf, instantOf(found.expires)
+	}
+	return respond(w, http.StatusOK, out)
+}
+
+// cookieOf makes the session's cookie. No script can read it, no other site's
+// page makes a browser send it, and once set over TLS it is sent over TLS only.
+// A proxy says by X-Forwarded-Proto that it speaks TLS; who lies there only
+// makes the cookie stricter.
+func cookieOf(r *http.Request, value string, maxAge int) *http.Cookie {
+	return &http.Cookie{
+		Name: sessionCookie, Value: value, Path: "/", MaxAge: maxAge,
+		HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Secure: r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https",
+	}
+}

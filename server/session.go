@@ -1,0 +1,128 @@
+package server
+
+import (
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"net/http"
+	"time"
+)
+
+const (
+	sessionCookie = "onereply_session"
+	sessionTime   = 12 * time.Hour
+	csrfHeader    = "X-CSRF-Token"
+)
+
+// sessions makes and reads the cookies of the console. Nothing of a session is
+// kept here: a cookie says when it ends, and is signed with a secret derived
+// from the key that opened it. So it is good on every node that has this key,
+// and dies with it.
+type sessions []signer
+
+// signer signs for one key. The zero signer signs nothing.
+type signer struct{ secret []byte }
+
+// newSessions derives the secrets, in the order of the keys. An empty key has
+// none: anybody could sign for it.
+func newSessions(keys []string) sessions {
+	out := make(sessions, len(keys))
+	for i, key := range keys {
+		if key == "" {
+			continue
+		}
+		secret, err := hkdf.Key(sha256.New, []byte(key), nil, "onereply console session 1", sha256.Size)
+		if err != nil {
+			panic(err) // the length is one that HKDF gives
+		}
+		out[i].secret = secret
+	}
+	return out
+}
+
+// A cookie is base64url of: when it ends (seconds since 1970, 8 bytes), a
+// nonce, and the signature of both.
+const (
+	nonceBytes   = 16
+	contentBytes = 8 + nonceBytes
+	cookieBytes  = contentBytes + sha256.Size
+)
+
+var cookieText = base64.RawURLEncoding.Strict() // one text for each cookie: no bit of it is free
+
+// session is what a good cookie says.
+type session struct {
+	key     int // the number of the key that opened it
+	expires time.Time
+	csrf    string
+}
+
+// open makes a cookie for the key with this number.
+func (s sessions) open(key int, now time.Time) (cookie string) {
+	content := binary.BigEndian.AppendUint64(nil, uint64(now.Add(sessionTime).Unix()))
+	nonce := make([]byte, nonceBytes)
+	rand.Read(nonce)
+	content = append(content, nonce...)
+	return cookieText.EncodeToString(append(content, s[key].sign("session", content)...))
+}
+
+// read checks a cookie. It compares with what every key would have signed, in
+// a time that does not tell which.
+func (s sessions) read(cookie string, now time.Time) (session, bool) {
+	if len(cookie) != cookieText.EncodedLen(cookieBytes) {
+		return session{}, false
+	}
+	decoded, err := cookieText.DecodeString(cookie)
+	if err != nil {
+		return session{}, false
+	}
+	content, signature := decoded[:contentBytes], decoded[contentBytes:]
+	key := -1
+	for i, signer := range s {
+		if signer.secret != nil && hmac.Equal(signature, signer.sign("session", content)) {
+			key = i
+		}
+	}
+	expires := time.Unix(int64(binary.BigEndian.Uint64(content)), 0)
+	if key < 0 || !now.Before(expires) {
+		return session{}, false
+	}
+	return session{key: key, expires: expires, csrf: cookieText.EncodeToString(s[key].sign("csrf", content))}, true
+}
+
+// of finds the session of a request. There may be more than one cookie of the
+// name: another program on this host, or on a neighbour's name, can set one.
+func (s sessions) of(r *http.Request, now time.Time) (session, bool) {
+	if len(s) == 0 {
+		return session{}, false
+	}
+	for _, cookie := range r.CookiesNamed(sessionCookie) {
+		if found, ok := s.read(cookie.Value, now); ok {
+			return found, true
+		}
+	}
+	return session{}, false
+}
+
+func (s signer) sign(purpose string, content []byte) []byte {
+	mac := hmac.New(sha256.New, s.secret)
+	mac.Write([]byte(purpose))
+	mac.Write([]byte{0})
+	mac.Write(content)
+	return mac.Sum(nil)
+}
+
+// checkToken wants the session's token with everything that may change
+// something.
+func (s session) checkToken(r *http.Request) error {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return nil
+	}
+	if !hmac.Equal([]byte(r.Header.Get(csrfHeader)), []byte(s.csrf)) {
+		return newProblem(kindCSRF, "Send the header %s with the csrf of GET /console/session.", csrfHeader)
+	}
+	return nil
+}
