@@ -161,8 +161,11 @@ func (a *App) Flush(ctx context.Context, bot, conversation string) (State, error
 // generated or sent, and a running attempt is discarded. It may be called
 // before the first message.
 func (a *App) Pause(ctx context.Context, bot, conversation, reason string) (State, error) {
+	c, err := a.begin("pause", bot, conversation)
+	if err != nil {
+		return State{}, err
+	}
 	if len(reason) > MaxNameBytes {
-		c := call{op: "pause", key: store.Key{Bot: bot, Conversation: conversation}}
 		return State{}, c.fail(CodeInvalid, "reason", errors.New("it must have at most 512 bytes"))
 	}
 	return a.control(ctx, "pause", bot, conversation, engine.Request{Op: engine.Pause, Reason: reason})

@@ -29,6 +29,9 @@ func ask(t *testing.T, s *Server, method, target, body string, header ...string)
 		if header[i] == "Host" {
 			r.Host = header[i+1]
 		}
+		if header[i] == "from" {
+			r.RemoteAddr = header[i+1]
+		}
 	}
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, r)

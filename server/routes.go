@@ -36,6 +36,9 @@ func (s *Server) routes() []*route {
 		{method: "POST", pattern: "/console/logout", handle: s.postLogout, access: sameOrigin},
 		{method: "GET", pattern: "/console/session", handle: s.getSession, access: public},
 
+		{method: "GET", pattern: "/demo/settings", handle: s.getDemoSettings},
+		{method: "PUT", pattern: "/demo/settings", handle: s.putDemoSettings},
+
 		{method: "GET", pattern: "/healthz", handle: s.getHealth, access: public},
 		{method: "GET", pattern: "/readyz", handle: s.getReady, access: public},
 		{method: "GET", pattern: "/metrics", handle: s.getMetrics},

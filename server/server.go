@@ -48,6 +48,7 @@ type Options struct {
 	Logger       *slog.Logger // default: nothing is logged
 	Version      string       // of the program, for metrics
 	Page         http.Handler // gets GET and HEAD of every path outside the API; nil: none
+	Demo         Demo         // what can be tried out while it runs; nil: nothing
 
 	BodyTimeout  time.Duration // a request's body must have arrived by then; default 15s
 	CallTimeout  time.Duration // one call of the App; default 30s

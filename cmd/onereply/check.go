@@ -25,9 +25,6 @@ type problem struct {
 
 func (c *checkCommand) run(_ context.Context, p *program) error {
 	found, err := readConfig(c.Config, p.env, config.Overrides{})
-	if err == nil {
-		err = storeSupported(found.Store)
-	}
 	var problems config.Problems
 	switch {
 	case errors.As(err, &problems):

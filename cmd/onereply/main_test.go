@@ -121,7 +121,7 @@ func TestCheck(t *testing.T) {
 	}
 	do(t, env, "", "check", "--config", bad, "--json").expect(t, failure, `"line":1,"column":1,"path":"lisen","message":"unknown key; did you mean`, "")
 
-	do(t, env, "", "check", "--config", foreign).expect(t, failure, "", "must be a store's URL: sqlite:PATH")
+	do(t, env, "", "check", "--config", foreign).expect(t, failure, "", foreign+":1:8: store: must be a store's URL: sqlite:PATH")
 	do(t, env, "", "check", "--config", good+".not").expect(t, failure, "", "there is no configuration")
 	do(t, env, "", "check", "--config", t.TempDir()).expect(t, failure, "", "read the configuration")
 }

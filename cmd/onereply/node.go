@@ -26,7 +26,7 @@ const (
 
 // runNode runs a node until ctx ends, and then stops it in order. announce is
 // called with the node's URL once it listens.
-func runNode(ctx context.Context, c config.Config, pages http.Handler, log *slog.Logger, announce func(url string)) error {
+func runNode(ctx context.Context, c config.Config, outfit outfit, log *slog.Logger, announce func(url string)) error {
 	listener, err := net.Listen("tcp", c.Listen)
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w (is another program using it? --listen takes another address)", c.Listen, err)
@@ -38,19 +38,19 @@ func runNode(ctx context.Context, c config.Config, pages http.Handler, log *slog
 	}
 	defer closing(log, "store", kept.Close)
 	url := reachable(listener.Addr())
-	app, err := openApp(ctx, kept, c, url, log)
+	app, err := openApp(ctx, kept, c, outfit, url, log)
 	if err != nil {
 		return err
 	}
 	defer closing(log, "engine", app.Close)
-	api := newAPI(app, c, pages, log)
+	api := newAPI(app, c, outfit, log)
 	announce(url)
 	log.Info("listening", "url", url, "store", kept.Guarantees().Name, "bots", len(c.Bots))
 	return serve(ctx, listener, httpServer(api, log), app, c.Drain, log)
 }
 
 // openApp starts the engine. It outlives ctx, which only says when to stop.
-func openApp(ctx context.Context, kept store.Store, c config.Config, url string, log *slog.Logger) (*onereply.App, error) {
+func openApp(ctx context.Context, kept store.Store, c config.Config, outfit outfit, url string, log *slog.Logger) (*onereply.App, error) {
 	if c.PublicURL != "" {
 		url = c.PublicURL
 	}
@@ -58,6 +58,7 @@ func openApp(ctx context.Context, kept store.Store, c config.Config, url string,
 	if err != nil {
 		return nil, err
 	}
+	outfit.fit(bots)
 	app, err := onereply.Open(context.WithoutCancel(ctx), kept, options(c, log), bots...)
 	if err != nil {
 		return nil, fmt.Errorf("start the engine: %w", err)

@@ -92,6 +92,24 @@ func (p *process) shows(t *testing.T, path, title string) {
 	}
 }
 
+// settings asks for the settings of a demo, or changes them.
+func (p *process) settings(t *testing.T, method, body, want string) {
+	t.Helper()
+	request, err := http.NewRequest(method, p.url+"/demo/settings", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	got, err := io.ReadAll(response.Body)
+	if err != nil || strings.TrimSpace(string(got)) != want {
+		t.Errorf("%s: got %s %s, %v, want %s", method, response.Status, got, err, want)
+	}
+}
+
 // until polls a conversation until it is as the test wants it.
 func (p *process) until(t *testing.T, bot, conversation string, good func(onereply.State) bool) {
 	t.Helper()
@@ -204,7 +222,12 @@ func TestDemo(t *testing.T) {
 	}
 	p.shows(t, "/", "onereply playground")
 	p.shows(t, "/console", "onereply console")
+	p.settings(t, http.MethodGet, "", `{"debounce":"1.5s","max_wait":"4s","model_delay":"2s"}`)
+	const quick = `{"debounce":"0s","max_wait":"1s","model_delay":"0s"}`
+	p.settings(t, http.MethodPut, quick, quick)
+	p.settings(t, http.MethodGet, "", quick)
 	do(t, map[string]string{"ONEREPLY_SERVER": p.url}, "", "send", "demo", "c1", "hello").expect(t, success, "queued", "")
+	p.until(t, "demo", "c1", func(s onereply.State) bool { return s.Answered == 1 })
 	p.signal(t)
 	p.ends(t, success)
 	left, err := os.ReadDir(os.Getenv("TMPDIR"))

@@ -28,7 +28,7 @@ func (c *serveCommand) run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	return runNode(ctx, settings, servePages(), c.logger(p.stderr), func(url string) {
+	return runNode(ctx, settings, outfit{pages: servePages()}, c.logger(p.stderr), func(url string) {
 		fmt.Fprintf(p.stdout, "Listening on %s (console: %s%s)\n", url, url, console.Prefix)
 	})
 }

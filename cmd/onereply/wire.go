@@ -68,15 +68,36 @@ func openSupported(ctx context.Context, url string) (store.Store, error) {
 	return memory.New(), nil
 }
 
+// outfit is what a node has beside what its configuration says.
+type outfit struct {
+	pages http.Handler
+	demo  *demo // nil: it is none
+}
+
+// fit gives the demo's bot a responder that can be changed.
+func (o outfit) fit(bots []onereply.Bot) {
+	for i := range bots {
+		if slow, ok := bots[i].Responder.(echo.Responder); ok && o.demo != nil && bots[i].Name == demoBot {
+			o.demo.delay.Store(int64(max(slow.Delay, 0)))
+			bots[i].Responder = o.demo
+		}
+	}
+}
+
 // newAPI is the HTTP API with the pages.
-func newAPI(app *onereply.App, c config.Config, pages http.Handler, log *slog.Logger) *server.Server {
-	return server.New(app, server.Options{
+func newAPI(app *onereply.App, c config.Config, outfit outfit, log *slog.Logger) *server.Server {
+	options := server.Options{
 		APIKeys:      c.APIKeys,
 		LoopbackOnly: len(c.APIKeys) == 0,
 		Logger:       log,
 		Version:      version(),
-		Page:         pages,
-	})
+		Page:         outfit.pages,
+	}
+	if outfit.demo != nil {
+		outfit.demo.app = app
+		options.Demo = outfit.demo
+	}
+	return server.New(app, options)
 }
 
 // servePages are those of serve: the console, to which the root leads.

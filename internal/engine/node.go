@@ -263,3 +263,11 @@ func word(text string, words []string) bool {
 	}
 	return false
 }
+
+// ChangePolicy puts another policy in the place of a bot's. It holds for each
+// step from now on.
+func (n *Node) ChangePolicy(name string, change func(turn.Policy) turn.Policy) {
+	bot := n.options.Bots[name]
+	bot.Policy = change(bot.Policy)
+	n.options.Bots[name] = bot
+}

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/onereply/onereply"
+	"github.com/onereply/onereply/responder/echo"
+	"github.com/onereply/onereply/server"
+)
+
+// demoBot is the name of the demo's bot.
+const demoBot = "demo"
+
+// demo is what can be tried out while a demo runs. It takes the place of the
+// bot's responder, because that one's delay is fixed.
+type demo struct {
+	delay atomic.Int64 // time.Duration
+	app   *onereply.App
+}
+
+// Respond is the echo responder, as slow as the delay is when it begins.
+func (d *demo) Respond(ctx context.Context, t *onereply.Turn) (onereply.Reply, error) {
+	delay := time.Duration(d.delay.Load())
+	if delay == 0 {
+		delay = onereply.None
+	}
+	return echo.Responder{Delay: delay}.Respond(ctx, t)
+}
+
+func (d *demo) Settings(ctx context.Context) (server.DemoSettings, error) {
+	policy, err := d.app.Policy(ctx, demoBot)
+	return server.DemoSettings{Debounce: policy.Debounce, MaxWait: policy.MaxWait, ModelDelay: time.Duration(d.delay.Load())}, err
+}
+
+func (d *demo) Change(ctx context.Context, s server.DemoSettings) error {
+	err := d.app.SetPolicy(ctx, demoBot, onereply.Policy{Debounce: s.Debounce, MaxWait: s.MaxWait})
+	if err == nil {
+		d.delay.Store(int64(s.ModelDelay))
+	}
+	return err
+}

@@ -1,0 +1,67 @@
+package onereply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+// Policy is the part of a [Bot] that can be changed while it runs. 0 means
+// zero here: there are no defaults.
+type Policy struct {
+	Debounce time.Duration // quiet time after the last input; 0 or more
+	MaxWait  time.Duration // hard cap on it; at least Debounce
+}
+
+// Policy is how long a bot waits now.
+func (a *App) Policy(ctx context.Context, bot string) (Policy, error) {
+	var now Policy
+	err := a.withPolicy(ctx, "policy", bot, func(p turn.Policy) turn.Policy {
+		now = Policy{Debounce: p.Debounce, MaxWait: p.MaxWait}
+		return p
+	})
+	return now, err
+}
+
+// SetPolicy changes how long a bot of this node waits, until the node ends. A
+// window that is open keeps its end until the next input moves it. Other nodes
+// keep their own policy, so it is for trying out what a setting does, not for
+// running a deployment. An error with CodeInvalid names the field at fault.
+func (a *App) SetPolicy(ctx context.Context, bot string, p Policy) error {
+	c := call{op: "set policy", key: store.Key{Bot: bot}}
+	switch {
+	case p.Debounce < 0:
+		return c.fail(CodeInvalid, "debounce", errors.New("it must not be negative"))
+	case p.MaxWait < p.Debounce:
+		return c.fail(CodeInvalid, "max_wait", fmt.Errorf("it must not be less than debounce (%v)", p.Debounce))
+	}
+	return a.withPolicy(ctx, c.op, bot, func(now turn.Policy) turn.Policy {
+		now.Debounce, now.MaxWait = p.Debounce, p.MaxWait
+		return now
+	})
+}
+
+// withPolicy hands a bot's policy to change, which the loop runs, and waits
+// until the node goes by what comes of it.
+func (a *App) withPolicy(ctx context.Context, op, bot string, change func(turn.Policy) turn.Policy) error {
+	c := call{op: op, key: store.Key{Bot: bot}}
+	if _, ok := a.bots[bot]; !ok {
+		return c.fail(CodeNotFound, "bot", errors.New("no such bot is configured"))
+	}
+	done := make(chan struct{})
+	if !a.do(func(turn.Time) { a.node.ChangePolicy(bot, change); close(done) }) {
+		return c.of(errClosed)
+	}
+	select {
+	case <-done:
+		return nil
+	case <-a.ctx.Done():
+		return c.of(errClosed)
+	case <-ctx.Done():
+		return c.of(context.Cause(ctx))
+	}
+}

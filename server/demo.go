@@ -1,0 +1,97 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// Demo is what can be tried out on a running demo. Its methods may be called
+// from many goroutines at once.
+type Demo interface {
+	Settings(ctx context.Context) (DemoSettings, error)
+	// Change takes what [DemoSettings] may be; an [*onereply.Error] says what else
+	// is wrong.
+	Change(ctx context.Context, s DemoSettings) error
+}
+
+// DemoSettings are the settings of the demo's bot.
+type DemoSettings struct {
+	Debounce   time.Duration // 0 to MaxDemoWait
+	MaxWait    time.Duration // Debounce to MaxDemoWait
+	ModelDelay time.Duration // how long the model takes; 0 to MaxDemoWait
+}
+
+// MaxDemoWait bounds each of the [DemoSettings].
+const MaxDemoWait = time.Minute
+
+// demoSettings are what is sent and read. What is absent stays as it is.
+type demoSettings struct {
+	Debounce   *string `json:"debounce"`
+	MaxWait    *string `json:"max_wait"`
+	ModelDelay *string `json:"model_delay"`
+}
+
+func demoSettingsOf(s DemoSettings) demoSettings {
+	text := func(d time.Duration) *string { out := d.String(); return &out }
+	return demoSettings{Debounce: text(s.Debounce), MaxWait: text(s.MaxWait), ModelDelay: text(s.ModelDelay)}
+}
+
+// into puts what was sent into settings.
+func (s demoSettings) into(out *DemoSettings) error {
+	for _, one := range []struct {
+		name string
+		text *string
+		into *time.Duration
+	}{{"debounce", s.Debounce, &out.Debounce}, {"max_wait", s.MaxWait, &out.MaxWait}, {"model_delay", s.ModelDelay, &out.ModelDelay}} {
+		if one.text == nil {
+			continue
+		}
+		d, err := time.ParseDuration(*one.text)
+		if err != nil || d < 0 || d > MaxDemoWait {
+			return errField(one.name, `It must be a duration from 0s to %v, such as "1.5s".`, MaxDemoWait)
+		}
+		*one.into = d
+	}
+	return nil
+}
+
+func (s *Server) getDemoSettings(w http.ResponseWriter, r *http.Request) error {
+	now, err := s.demoSettings(r)
+	if err != nil {
+		return err
+	}
+	return respond(w, http.StatusOK, demoSettingsOf(now))
+}
+
+func (s *Server) putDemoSettings(w http.ResponseWriter, r *http.Request) error {
+	var body demoSettings
+	if err := decode(w, r, &body); err != nil {
+		return err
+	}
+	wanted, err := s.demoSettings(r)
+	if err != nil {
+		return err
+	}
+	if err := body.into(&wanted); err != nil {
+		return err
+	}
+	if err := s.options.Demo.Change(r.Context(), wanted); err != nil {
+		return fmt.Errorf("change the demo's settings: %w", err)
+	}
+	return respond(w, http.StatusOK, demoSettingsOf(wanted))
+}
+
+// demoSettings are the settings now. They are for those who sit at this
+// machine: whoever puts the demo behind a proxy has not meant to let others
+// change it.
+func (s *Server) demoSettings(r *http.Request) (DemoSettings, error) {
+	switch {
+	case s.options.Demo == nil:
+		return DemoSettings{}, newProblem(kindUnknownRoute, "Only onereply demo has settings that can be changed while it runs.")
+	case !isLoopback(r.Host) || !isLoopback(r.RemoteAddr):
+		return DemoSettings{}, newProblem(kindWrongHost, "The settings of the demo are for this machine only.")
+	}
+	return s.options.Demo.Settings(r.Context())
+}
