@@ -43,6 +43,7 @@ type App struct {
 	work     sync.WaitGroup // all goroutines
 	running  running
 	reads    reads
+	actions  actions
 	health   health
 	closing  sync.Once
 	drain    chan struct{} // closed when draining begins

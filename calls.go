@@ -205,7 +205,7 @@ func (a *App) control(ctx context.Context, op, bot, conversation string, r engin
 		return State{}, err
 	}
 	r.Key = c.key
-	result, err := a.request(ctx, &r)
+	result, err := a.act(ctx, op, &r)
 	if err != nil {
 		return State{}, c.of(err)
 	}
@@ -227,7 +227,7 @@ func (a *App) Answer(ctx context.Context, bot, conversation, text string) (Recei
 	if err := checkText(text, false); err != nil {
 		return Receipt{}, c.fail(CodeInvalid, "text", err)
 	}
-	result, err := a.request(ctx, &engine.Request{Key: c.key, Op: engine.HumanReply, Body: store.Body{Text: text}})
+	result, err := a.act(ctx, "reply", &engine.Request{Key: c.key, Op: engine.HumanReply, Body: store.Body{Text: text}})
 	if err != nil && ctx.Err() != nil {
 		err = fmt.Errorf("%w: %w", engine.ErrMaybe, err)
 	}
@@ -256,7 +256,7 @@ func (a *App) Forget(ctx context.Context, bot, conversation string) error {
 	if err != nil {
 		return err
 	}
-	_, err = a.request(ctx, &engine.Request{Key: c.key, Op: engine.Forget})
+	_, err = a.act(ctx, "delete", &engine.Request{Key: c.key, Op: engine.Forget})
 	return c.of(err)
 }
 

@@ -21,6 +21,8 @@ type fakeApp struct {
 	list    onereply.List
 	line    onereply.Timeline
 	stats   onereply.Stats
+	audit   []onereply.AuditEntry
+	actor   onereply.Actor // of the last action
 	events  chan onereply.Event
 	hook    func(context.Context) // runs within Receive
 
@@ -52,6 +54,13 @@ func (f *fakeApp) record(name, bot, conversation string, argument any) {
 	defer f.mu.Unlock()
 	f.last = call{name, bot, conversation, argument}
 	f.n++
+}
+
+// acts remembers who acts.
+func (f *fakeApp) acts(ctx context.Context) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.actor, _ = onereply.ActorOf(ctx)
 }
 
 func (f *fakeApp) lastCall() call {
@@ -93,27 +102,32 @@ func (f *fakeApp) Typing(_ context.Context, bot, conversation string, d time.Dur
 	return f.err
 }
 
-func (f *fakeApp) Flush(_ context.Context, bot, conversation string) (onereply.State, error) {
+func (f *fakeApp) Flush(ctx context.Context, bot, conversation string) (onereply.State, error) {
+	f.acts(ctx)
 	f.record("flush", bot, conversation, nil)
 	return f.state, f.err
 }
 
-func (f *fakeApp) Pause(_ context.Context, bot, conversation, reason string) (onereply.State, error) {
+func (f *fakeApp) Pause(ctx context.Context, bot, conversation, reason string) (onereply.State, error) {
+	f.acts(ctx)
 	f.record("pause", bot, conversation, reason)
 	return f.state, f.err
 }
 
-func (f *fakeApp) Resume(_ context.Context, bot, conversation string, answerPending bool) (onereply.State, error) {
+func (f *fakeApp) Resume(ctx context.Context, bot, conversation string, answerPending bool) (onereply.State, error) {
+	f.acts(ctx)
 	f.record("resume", bot, conversation, answerPending)
 	return f.state, f.err
 }
 
-func (f *fakeApp) Answer(_ context.Context, bot, conversation, text string) (onereply.Receipt, error) {
+func (f *fakeApp) Answer(ctx context.Context, bot, conversation, text string) (onereply.Receipt, error) {
+	f.acts(ctx)
 	f.record("answer", bot, conversation, text)
 	return f.receipt, f.err
 }
 
-func (f *fakeApp) Requeue(_ context.Context, bot, conversation string) (onereply.State, error) {
+func (f *fakeApp) Requeue(ctx context.Context, bot, conversation string) (onereply.State, error) {
+	f.acts(ctx)
 	f.record("requeue", bot, conversation, nil)
 	return f.state, f.err
 }
@@ -153,9 +167,15 @@ func (f *fakeApp) Conversations(_ context.Context, q onereply.ListQuery) (onerep
 	return f.list, f.err
 }
 
-func (f *fakeApp) Forget(_ context.Context, bot, conversation string) error {
+func (f *fakeApp) Forget(ctx context.Context, bot, conversation string) error {
+	f.acts(ctx)
 	f.record("forget", bot, conversation, nil)
 	return f.err
+}
+
+func (f *fakeApp) Audit(_ context.Context, q onereply.AuditQuery) ([]onereply.AuditEntry, error) {
+	f.record("audit", q.Bot, q.Conversation, q.Limit)
+	return f.audit, f.err
 }
 
 // Subscribe is not reached: see newWatched.

@@ -33,6 +33,7 @@ type route struct {
 	handle  handler
 	access  access
 	stream  bool // goes on until the client leaves
+	audited bool // what it does is noted, with who did it
 
 	segments []string
 }

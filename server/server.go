@@ -32,6 +32,7 @@ type App interface {
 	State(ctx context.Context, bot, conversation string) (onereply.State, error)
 	Transcript(ctx context.Context, bot, conversation string, after int64, limit int) ([]onereply.Entry, error)
 	Timeline(ctx context.Context, bot, conversation string, q onereply.TimelineQuery) (onereply.Timeline, error)
+	Audit(ctx context.Context, q onereply.AuditQuery) ([]onereply.AuditEntry, error)
 	Conversations(ctx context.Context, q onereply.ListQuery) (onereply.List, error)
 	Forget(ctx context.Context, bot, conversation string) error
 	Subscribe(q onereply.Watch) *onereply.Subscription
@@ -141,7 +142,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // serve checks who asks and for what, and lets the route answer.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, found match) error {
-	if _, err := s.guard.check(r, found.route); err != nil {
+	who, err := s.guard.check(r, found.route)
+	if err != nil {
 		return err
 	}
 	if err := found.bind(r); err != nil {
@@ -153,7 +155,11 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, found match) erro
 	if found.route.stream {
 		return found.route.handle(w, r)
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), s.options.CallTimeout)
+	ctx := r.Context()
+	if found.route.audited {
+		ctx = onereply.WithActor(ctx, onereply.Actor{By: who.by, From: who.from})
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.options.CallTimeout)
 	defer cancel()
 	return found.route.handle(w, r.WithContext(ctx))
 }

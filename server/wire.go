@@ -84,6 +84,15 @@ func entryOf(e onereply.Entry) entry {
 	return out
 }
 
+type auditEntry struct {
+	onereply.AuditEntry
+	At instant `json:"at"`
+}
+
+func auditEntryOf(e onereply.AuditEntry) auditEntry {
+	return auditEntry{AuditEntry: e, At: instant(e.At)}
+}
+
 type event struct {
 	onereply.Event
 	At          instant  `json:"at"`

@@ -36,6 +36,7 @@ var stepLaws = []func(w *world, before turn.Record, event turn.Event, after turn
 	sendsAreInOrder,
 	nothingStaleIsSent,
 	againChangesNothing,
+	auditDecidesNothing,
 }
 
 // versionGrows: by one with each accepted input, and with nothing else.
@@ -279,6 +280,21 @@ func againChangesNothing(w *world, _ turn.Record, event turn.Event, after turn.R
 	}
 	if tookLease && !sameWork(e.Actions, repeated.Actions) {
 		return fmt.Errorf("applied again it asks for %+v, not for %+v", repeated.Actions, e.Actions)
+	}
+	return nil
+}
+
+// auditDecidesNothing: with an audit all else is the same, and it is carried
+// along.
+func auditDecidesNothing(w *world, before turn.Record, event turn.Event, after turn.Record, e turn.Effects) error {
+	noted := before.Audited(turn.AuditEntry{At: w.now, Action: "pause", By: "4f2a10"})
+	got, effects := turn.Step(noted, event, w.now, w.policy)
+	if !reflect.DeepEqual(got.Audit, noted.Audit) {
+		return fmt.Errorf("the audit became %+v", got.Audit)
+	}
+	got.Audit = before.Audit
+	if !same(got, after) || !reflect.DeepEqual(effects, e) {
+		return fmt.Errorf("with an audit it becomes %+v with %+v", got, effects)
 	}
 	return nil
 }

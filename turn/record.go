@@ -160,6 +160,8 @@ type Record struct {
 	// the trace.
 	Troubles []Trouble `json:"troubles,omitempty"`
 	Trace    Trace     `json:"trace,omitempty"`
+	// Audit is who did what to the conversation. Step never looks at it.
+	Audit []AuditEntry `json:"audit,omitempty"`
 }
 
 // Exists reports whether anything was ever received.

@@ -23,7 +23,7 @@ const (
 
 // one puts a request through the core, on top of those before it in the batch.
 func (n *Node) one(c *conversation, b *batch, r *Request) {
-	r.result = Result{MessageID: r.ID}
+	r.result = Result{MessageID: r.ID, At: n.now}
 	n.put(c, b, r)
 	r.result.Version = b.record.Version
 	if t := r.applied(); t != nil {
@@ -85,6 +85,11 @@ func (n *Node) step(c *conversation, b *batch, r *Request, event turn.Event) tur
 		return effects
 	}
 	b.record, b.changed = record, true
+	if r.Audit != nil {
+		entry := *r.Audit
+		entry.At = n.now
+		b.record = b.record.Audited(entry)
+	}
 	b.write.Settle = append(b.write.Settle, effects.Settles...)
 	b.write.Mark = append(b.write.Mark, effects.Marks...)
 	for _, notice := range effects.Notices {

@@ -147,6 +147,7 @@ type Request struct {
 	Answer      bool                // Resume
 	Token       int64               // Seal
 	Turn        int64               // Resend, MarkSent
+	Audit       *turn.AuditEntry    // noted where the request changes something; nil: not
 
 	event    turn.Event   // internal
 	reply    store.Body   // internal: the responder's reply

@@ -109,6 +109,7 @@ type Result struct {
 	Outcome   turn.Outcome
 	Reason    string
 	Duplicate bool
+	At        turn.Time // when it was applied
 	MessageID string
 	Version   int64        // after the request
 	Due       turn.Time    // when the next turn starts, as far as that is known: 0 while paused, or while one runs

@@ -35,6 +35,7 @@ func AppendRecord(to []byte, r *turn.Record) []byte {
 	o.optional("seq", r.Seq)
 	o.optional("after_seq", r.AfterSeq)
 	o.replies(r)
+	o.audit(r.Audit)
 	o.close()
 	return o.to
 }
@@ -122,6 +123,25 @@ func (o *object) troubles(all []turn.Trouble) {
 		o.number("parts", int64(t.Parts))
 		o.optional("done", int64(t.Done))
 		o.flag("again", t.Again)
+		o.close()
+	}
+	o.to = append(o.to, ']')
+}
+
+func (o *object) audit(all []turn.AuditEntry) {
+	if len(all) == 0 {
+		return
+	}
+	o.key("audit")
+	o.to = append(o.to, '[')
+	for i := range all {
+		o.separate(i)
+		o.open()
+		o.number("at", int64(all[i].At))
+		o.text("action", all[i].Action)
+		o.optionalText("by", all[i].By)
+		o.optionalText("from", all[i].From)
+		o.optionalText("reason", all[i].Reason)
 		o.close()
 	}
 	o.to = append(o.to, ']')

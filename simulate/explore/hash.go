@@ -119,6 +119,7 @@ func (e *encoder) fencedIndex(nonce string) int {
 	return i
 }
 
+// record writes what decides anything. An audit does not.
 func (e *encoder) record(r turn.Record) {
 	p := e.w.scope.Policy
 	e.text(string(r.Phase))
