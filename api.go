@@ -82,6 +82,7 @@ type State struct {
 	LastError      string     `json:"last_error"`
 	PauseReason    string     `json:"pause_reason,omitempty"`
 	LastActivityAt *time.Time `json:"last_activity_at,omitempty"` // in lists
+	LastInput      *LastInput `json:"last_input,omitempty"`       // in lists with a preview, where there is one
 }
 
 // Lease is who works on a conversation.
@@ -145,6 +146,16 @@ type ListQuery struct {
 	Phase  turn.Phase // "" means all
 	Cursor string
 	Limit  int // 1 to 1000; 0 means 100
+
+	// Search leaves out conversations whose name and whose last input's text both
+	// lack it, in any case; at most 512 bytes. One page looks through 500
+	// conversations, so it may have fewer than Limit, or none, and still go on.
+	Search  string
+	Preview bool // with each conversation's last input
+}
+
+func (q ListQuery) query() store.ListQuery {
+	return store.ListQuery{Bot: q.Bot, Phase: q.Phase, Cursor: q.Cursor}
 }
 
 // List is a page of conversations, newest activity first.

@@ -362,15 +362,12 @@ func (a *App) Conversations(ctx context.Context, q ListQuery) (List, error) {
 	if q.Limit < 0 || q.Limit > 1000 {
 		return List{}, c.fail(CodeInvalid, "limit", errors.New("it must be 1 to 1000"))
 	}
-	page, err := a.store.List(ctx, store.ListQuery{Bot: q.Bot, Phase: q.Phase, Cursor: q.Cursor, Limit: q.Limit})
+	if err := checkSearch(q.Search); err != nil {
+		return List{}, c.fail(CodeInvalid, "q", err)
+	}
+	found, next, err := a.list(ctx, q)
 	if errors.Is(err, store.ErrCursor) {
 		return List{}, c.fail(CodeInvalid, "cursor", err)
 	}
-	list := List{Conversations: []State{}, Next: page.Next}
-	for _, item := range page.Items {
-		s := stateOf(item.Key, item.Snapshot.Record)
-		s.LastActivityAt = timeOf(item.Active)
-		list.Conversations = append(list.Conversations, s)
-	}
-	return list, c.of(err)
+	return List{Conversations: append([]State{}, found...), Next: next}, c.of(err)
 }

@@ -15,5 +15,6 @@ const (
 	MaxTyping           = 10 * 60   // seconds that one typing signal may ask for
 	MaxTimelineSteps    = 128       // kept between two replies of one conversation, besides 8 KiB; the oldest go
 	MaxTimelineTurns    = 100       // of one timeline
+	MaxPreviewRunes     = 200       // characters of a last input that a list shows
 	MaxQueuedHumanReply = 100       // replies of people that wait to be sent in one conversation
 )

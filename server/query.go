@@ -58,13 +58,30 @@ func readList(r *http.Request) (onereply.ListQuery, error) {
 	default:
 		return onereply.ListQuery{}, errField("phase", "It must be idle, collecting, generating, sending, paused or failed.")
 	}
+	preview, err := flag(query, "preview")
+	if err != nil {
+		return onereply.ListQuery{}, err
+	}
 	limit, err := number(query, "limit", defaultPage, 1, maxPage)
 	return onereply.ListQuery{
-		Bot:    r.PathValue("bot"),
-		Phase:  phase,
-		Cursor: query.Get("cursor"),
-		Limit:  int(limit),
+		Bot:     r.PathValue("bot"),
+		Phase:   phase,
+		Cursor:  query.Get("cursor"),
+		Limit:   int(limit),
+		Search:  query.Get("q"),
+		Preview: preview,
 	}, err
+}
+
+// flag reads true or false; absent is false.
+func flag(query url.Values, name string) (bool, error) {
+	switch query.Get(name) {
+	case "", "false":
+		return false, nil
+	case "true":
+		return true, nil
+	}
+	return false, errField(name, "It must be true or false.")
 }
 
 func readQuery(r *http.Request) (url.Values, error) {

@@ -168,6 +168,18 @@ func TestListPages(t *testing.T) {
 	if got["next_cursor"] != "n2" || len(got["conversations"].([]any)) != 1 {
 		t.Errorf("answer = %v", got)
 	}
+	one := fullState(t)
+	one.LastInput = &onereply.LastInput{Text: "hi", At: at(t, "2026-01-02T03:04:05Z"), Sender: &onereply.Person{ID: "u1", Name: "Ann"}}
+	app.list = onereply.List{Conversations: []onereply.State{one}}
+	got = ask(t, s, "GET", "/v1/conversations?q=Gr%C3%B6%C3%9Fe&preview=true", "").json(t)
+	if asked := app.lastCall().argument; asked != (onereply.ListQuery{Search: "Größe", Preview: true, Limit: 100}) {
+		t.Errorf("asked %+v", asked)
+	}
+	row, err := json.Marshal(got["conversations"].([]any)[0].(map[string]any)["last_input"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantJSON(t, string(row), `{"text":"hi","at":"2026-01-02T03:04:05.000Z","sender":{"id":"u1","name":"Ann"}}`)
 	app.list = onereply.List{}
 	wantJSON(t, ask(t, s, "GET", "/v1/bots/support/conversations", "").body, `{"conversations":[],"next_cursor":null}`)
 }
@@ -192,6 +204,7 @@ func TestQueriesAreChecked(t *testing.T) {
 		{here + "/timeline?turn=%zz", kindMalformedQuery, ""},
 		{list + "?phase=asleep", kindInvalid, "phase"},
 		{list + "?limit=1001", kindInvalid, "limit"},
+		{list + "?preview=yes", kindInvalid, "preview"},
 		{list + "?a;b", kindMalformedQuery, ""},
 		{"/v1/events?bot=nobody", kindUnknownBot, "bot"},
 		{"/v1/events?conversation=%ff", kindInvalid, "conversation"},

@@ -42,6 +42,13 @@ type state struct {
 	FirstPendingAt *instant `json:"first_pending_at"`
 	Lease          *lease   `json:"lease"`
 	LastActivityAt *instant `json:"last_activity_at,omitempty"`
+	LastInput      *input   `json:"last_input,omitempty"`
+}
+
+// input is the last one of a conversation, in lists.
+type input struct {
+	onereply.LastInput
+	At instant `json:"at"`
 }
 
 type lease struct {
@@ -58,6 +65,9 @@ func stateOf(s onereply.State) state {
 	}
 	if s.Lease != nil {
 		out.Lease = &lease{Lease: *s.Lease, ExpiresAt: instant(s.Lease.ExpiresAt)}
+	}
+	if s.LastInput != nil {
+		out.LastInput = &input{LastInput: *s.LastInput, At: instant(s.LastInput.At)}
 	}
 	return out
 }
