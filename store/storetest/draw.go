@@ -17,7 +17,17 @@ type draft struct {
 	gaps   []int64 // from one new sequence to the next
 	change []change
 	after  int64 // how far from the last sequence settles begin; 0: with the first
+	answer answer
 }
+
+// answer is what becomes of the answer to a write.
+type answer int
+
+const (
+	arrives  answer = iota
+	isLost          // after the write was made
+	neverWas        // the write was lost itself
+)
 
 // change is a change of some entry that is there, or, where there is none or
 // nowhere is set, of one that is not.
@@ -35,18 +45,45 @@ func drawCommit(r *rand.Rand) call {
 	return func(p *pair) {
 		write := p.resolve(d)
 		p.note("Commit %s", describe(write))
+		if d.answer != arrives {
+			p.unanswered(write, d.answer)
+			return
+		}
 		want, wantErr := p.oracle.Commit(p.ctx, write) // first, in case the subject changes the write
 		got, err := p.subject.Commit(p.ctx, write)
 		p.both("Commit", err, wantErr)
 		equal(p, "Commit", got, want)
+		p.outcomes.add(want.Status.String())
 		p.outcome.history[len(p.outcome.history)-1] += " → " + show(want)
 		p.compare(write.Key)
 		p.compareTimers()
 	}
 }
 
+// unanswered makes a write of which the caller hears nothing. It knows by the
+// Op of the record whether it was applied, and that it was must be true.
+func (p *pair) unanswered(write store.Write, lost answer) {
+	p.outcome.history[len(p.outcome.history)-1] += " → no answer"
+	applied := false
+	if lost == isLost {
+		want, wantErr := p.oracle.Commit(p.ctx, write)
+		_, err := p.subject.Commit(p.ctx, write)
+		p.both("Commit", err, wantErr)
+		applied = want.Status == store.OK
+	}
+	found, err := p.subject.Load(p.ctx, write.Key)
+	p.both("Load", err, nil)
+	equal(p, "the record has the Op of the write", found.Op == write.Op, applied)
+	p.outcomes.add(unknown)
+	p.compare(write.Key)
+	p.compareTimers()
+}
+
 func drawDraft(r *rand.Rand) draft {
 	d := draft{expect: between(r, 0, 14), after: int64(between(r, 0, 4))}
+	if oneIn(r, 12) {
+		d.answer = pick(r, []answer{isLost, isLost, neverWas})
+	}
 	d.write = store.Write{Key: pick(r, drawnKeys), At: moment(r), Record: drawRecord(r)}
 	d.write.Timer, _ = d.write.Record.Wake()
 	for range between(r, 0, 2) {

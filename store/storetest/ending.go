@@ -94,7 +94,7 @@ var endingTests = []test{
 		if err != nil {
 			s.Fatalf("opened a second time: %v", err)
 		}
-		second := &subject{T: s.T, options: s.options, store: other}
+		second := &subject{T: s.T, options: s.options, store: other, outcomes: s.outcomes}
 		second.ops.Store(1 << 32) // Ops are unique among all nodes
 		second.duplicate(second.write(key, first, message(2, "a")), "a")
 		second.claim(start+10, 10, time.Minute, store.Timer{Key: key, At: start + 10})

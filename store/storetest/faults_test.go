@@ -99,6 +99,27 @@ var faults = []struct {
 		},
 	},
 	{
+		"a write that is sent again is applied again", "Unknown/a_first_write_that_was_applied_and_not_answered_is_known_by_its_op",
+		beforeCommit(func(f *faulty, w *store.Write) {
+			if there, err := f.Store.Load(context.Background(), w.Key); err == nil && there.Op == w.Op {
+				w.Expect, w.Append = there.Op, nil
+			}
+		}),
+	},
+	{
+		"a duplicate leaves its op", "Unknown/a_duplicate_that_was_not_answered_leaves_the_op_that_was_there",
+		func(f *faulty) {
+			f.commit = func(ctx context.Context, w store.Write) (store.Result, error) {
+				result, err := f.Store.Commit(ctx, w)
+				if result.Status == store.Duplicate {
+					w.Append = nil
+					_, err = f.Store.Commit(ctx, w)
+				}
+				return result, err
+			}
+		},
+	},
+	{
 		"duplicates in their own order", "IDs/duplicates_are_reported_in_the_order_of_the_write",
 		func(f *faulty) {
 			f.commit = func(ctx context.Context, w store.Write) (store.Result, error) {
@@ -467,6 +488,7 @@ func TestFaults(t *testing.T) {
 // unseen are the faults that random calls, one at a time, don't meet: they are
 // of things that Differential does not draw.
 var unseen = []string{
+	"a write that is sent again is applied again",
 	"the version is the revision", "a check before the write instead of with it", "a claim is two steps",
 	"a field of the record is lost", "a snapshot is shared", "a newer record looks empty",
 	"contexts are ignored", "a closed store goes on",

@@ -16,6 +16,8 @@ type pair struct {
 	oracle  store.Store
 	ops     uint64 // how many were given out
 	outcome outcome
+
+	outcomes *outcomes // of all runs
 }
 
 // play makes the calls, up to the first difference, and closes both stores.

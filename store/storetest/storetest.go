@@ -66,13 +66,15 @@ type test struct {
 }
 
 // Run checks every promise of package store, each as a subtest with a store of
-// its own.
+// its own. It fails where one of the outcomes of a write (ok, conflict,
+// duplicate, unknown) was never met.
 func Run(t *testing.T, options Options) {
 	groups := []struct {
 		name  string
 		tests []test
 	}{
 		{"Commit", commitTests},
+		{"Unknown", unknownTests},
 		{"IDs", idTests},
 		{"Values", valueTests},
 		{"Timers", timerTests},
@@ -89,11 +91,19 @@ func Run(t *testing.T, options Options) {
 		{"Guarantees", guaranteeTests},
 		{"Broadcasts", broadcastTests},
 	}
+	met, left := &outcomes{}, 0
 	for _, group := range groups {
+		left += len(group.tests)
 		t.Run(group.name, func(t *testing.T) {
 			for _, test := range group.tests {
-				t.Run(test.name, func(t *testing.T) { test.run(newSubject(t, options)) })
+				t.Run(test.name, func(t *testing.T) {
+					left--
+					test.run(newSubject(t, options, met))
+				})
 			}
 		})
+	}
+	if missed := met.missed(); left == 0 && len(missed) > 0 {
+		t.Errorf("outcomes of writes: %v; never met: %v", met, missed)
 	}
 }

@@ -15,13 +15,14 @@ import (
 // subject is the store under test, with the words in which the tests speak.
 type subject struct {
 	*testing.T
-	options Options
-	store   store.Store
-	ops     atomic.Uint64
+	options  Options
+	store    store.Store
+	ops      atomic.Uint64
+	outcomes *outcomes // of the whole suite
 }
 
-func newSubject(t *testing.T, options Options) *subject {
-	return &subject{T: t, options: options, store: options.Open(t)}
+func newSubject(t *testing.T, options Options, met *outcomes) *subject {
+	return &subject{T: t, options: options, store: options.Open(t), outcomes: met}
 }
 
 // start is the time of most writes: some moment in 2025.
@@ -96,6 +97,7 @@ func (s *subject) commit(write store.Write) store.Result {
 	if err != nil {
 		s.Fatalf("Commit %v: %v", write.Key, err)
 	}
+	s.outcomes.add(result.Status.String())
 	return result
 }
 
