@@ -77,7 +77,7 @@ func (c Contention) withDefaults() Contention {
 // fails in a way that the contract does not know.
 func Record(ctx context.Context, c Contention, stores ...store.Store) ([]Operation, error) {
 	c = c.withDefaults()
-	h := &history{began: time.Now()}
+	h := &history{began: time.Now(), ids: make(map[store.Key]int64)}
 	clients := make([]*client, c.Clients)
 	var running sync.WaitGroup
 	for i := range clients {
@@ -101,7 +101,9 @@ func Record(ctx context.Context, c Contention, stores ...store.Store) ([]Operati
 type history struct {
 	began time.Time
 	ops   atomic.Uint64
-	ids   atomic.Int64
+
+	mu  sync.Mutex
+	ids map[store.Key]int64 // how many were used in a conversation
 }
 
 func (h *history) now() int64 { return time.Since(h.began).Nanoseconds() }
@@ -178,10 +180,13 @@ func (c *client) write(key store.Key) store.Write {
 
 // id is a new one, or one that somebody may have used.
 func (c *client) id(key store.Key) string {
-	number := c.ids.Add(1)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	number := c.ids[key] + 1
 	if c.random.IntN(3) == 0 {
 		number = 1 + c.random.Int64N(number)
 	}
+	c.ids[key] = max(number, c.ids[key])
 	return key.Conversation + "-" + strconv.FormatInt(number, 10)
 }
 
