@@ -8,10 +8,14 @@
 // receiver. It must run inside a testing/synctest bubble, so that an hour of a
 // story takes milliseconds, and an instant is exact.
 //
+// The stores are those in this process, or PostgreSQL and Redis on real servers:
+// their calls run outside of the bubble, whose time waits for them.
+//
 // The files: scenario.go what a story is, features.go what can't be played
 // yet, settings.go its configuration; player.go and timeline.go how it is
 // played, people.go, seed.go and viewer.go who writes and who watches; world.go,
-// node.go, network.go, gate.go, faultstore.go, model.go and receiver.go the
+// node.go, network.go, gate.go, faultstore.go,
+// outside.go, model.go and receiver.go the
 // world that it is played in, rulebook.go and hooks.go what goes wrong there;
 // ledger.go what was seen, expect.go and rules.go what must hold.
 //

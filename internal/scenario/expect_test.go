@@ -195,7 +195,7 @@ func TestUnknown(t *testing.T) {
 	}
 	for _, event := range []Event{{Type: "eclipse"}, {Type: "message", Hook: "before_breakfast"}} {
 		s := Scenario{Config: Config{DebounceMS: 1000, MaxWaitMS: 5000, LeaseTTLMS: 15000, Workers: 1}, Events: []Event{event}}
-		outcome := play(t, s, Stage{Store: "memory", Nodes: 1})
+		outcome := play(t, s, Stage{Store: "memory", Nodes: 1}, nil)
 		if len(outcome.Problems) == 0 {
 			t.Errorf("%+v was played", event)
 		}

@@ -38,8 +38,17 @@ func (s Scenario) has(types ...string) bool {
 
 // Stage is what a story is played on.
 type Stage struct {
-	Store string // "sqlite" or "memory"
+	Store string // "memory", "sqlite", "postgres" or "redis"
 	Nodes int
+}
+
+// On are the stages of a store that several processes share: those of the
+// stories that want several workers.
+func (s Scenario) On(store string) []Stage {
+	if s.Config.Workers <= 1 {
+		return nil
+	}
+	return []Stage{{Store: store, Nodes: s.Config.Workers}}
 }
 
 // Stages are those that make sense: as many nodes as it wants over one store,

@@ -11,7 +11,6 @@ import (
 	"github.com/onereply/onereply"
 	"github.com/onereply/onereply/server"
 	"github.com/onereply/onereply/store"
-	"github.com/onereply/onereply/store/sqlite"
 )
 
 // node is one life of a worker: a process with its engine, its API and its
@@ -58,10 +57,10 @@ func (w *world) start(name string) {
 }
 
 func (w *world) openStore() (store.Store, error) {
-	if w.shared != nil {
+	if w.open == nil {
 		return w.shared, nil
 	}
-	return sqlite.Open(w.path, sqlite.Options{})
+	return w.open()
 }
 
 func (w *world) serve(n *node) {
@@ -88,7 +87,7 @@ func (w *world) crash(n *node) {
 	w.tracef("%s crashes", n.name)
 	n.gate.kill()
 	_ = w.network.host(n.name).Close()
-	if w.shared == nil {
+	if w.open != nil {
 		_ = n.store.Close()
 	}
 	w.background.Go(func() {
@@ -139,7 +138,7 @@ func (w *world) stop(n *node, grace time.Duration) {
 	if err := n.app.Close(); err != nil {
 		w.problem("close %s: %v", n.name, err)
 	}
-	if w.shared == nil {
+	if w.open != nil {
 		if err := n.store.Close(); err != nil {
 			w.problem("close the store of %s: %v", n.name, err)
 		}

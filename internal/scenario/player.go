@@ -17,9 +17,10 @@ type Outcome struct {
 	Note     string   // what readers of a table should know
 }
 
-// Play plays a story on a stage. path names a file for SQLite that does not
-// exist yet. It must be called in a testing/synctest bubble.
-func Play(s Scenario, stage Stage, path string) Outcome {
+// Play plays a story on a stage. open opens an empty store, and later what is in
+// it; with a nil one all nodes share a store in memory. It must be called in a
+// testing/synctest bubble.
+func Play(s Scenario, stage Stage, open Opener) Outcome {
 	settings, err := s.settings()
 	var refused config.Problems
 	if errors.As(err, &refused) {
@@ -30,7 +31,7 @@ func Play(s Scenario, stage Stage, path string) Outcome {
 	if err != nil {
 		return Outcome{Problems: []string{err.Error()}}
 	}
-	w := newWorld(s, stage, settings, path)
+	w := newWorld(s, stage, settings, open)
 	ledger := w.run()
 	problems := append(w.problems, s.Expect.check(ledger)...)
 	problems = append(problems, ledger.breaches()...)

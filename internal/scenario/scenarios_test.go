@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,7 +9,16 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
+
+	"github.com/onereply/onereply/internal/testservers"
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/store/postgres"
+	"github.com/onereply/onereply/store/redis"
+	"github.com/onereply/onereply/store/sqlite"
 )
+
+func TestMain(m *testing.M) { testservers.Main(m) }
 
 // stories are where the file of scenarios may lie, seen from this package: the
 // one that is kept up beside the repository, else the copy in it.
@@ -57,19 +67,106 @@ func load(t *testing.T) []Scenario {
 // TestScenarios plays every story on each stage that makes sense, and prints a
 // table.
 func TestScenarios(t *testing.T) {
-	var table []string
-	limit := scale(t)
+	table(t, scale(t), Scenario.Stages, func(t *testing.T, _ Scenario, stage Stage) Opener {
+		if stage.Store == "memory" {
+			return nil
+		}
+		return inFile(t)
+	})
+}
+
+func inFile(t *testing.T) Opener {
+	path := filepath.Join(t.TempDir(), "onereply.db")
+	return func() (store.Store, error) { return sqlite.Open(path, sqlite.Options{}) }
+}
+
+// fewConversations bounds the size of a story on a store that is somewhere else.
+const fewConversations = 100
+
+// TestScenariosOfSeveralWorkersOnPostgres plays those stories with as many nodes
+// on one database. Each node has its own connections.
+func TestScenariosOfSeveralWorkersOnPostgres(t *testing.T) {
+	t.Parallel()
+	outside, end := NewOutside()
+	defer end()
+	url := testservers.Postgres(t) + "&synchronous_commit=off" // nobody crashes it
+	open := func(ctx context.Context) (store.Store, error) {
+		return postgres.Open(ctx, url, postgres.Options{Connections: 4, NoHints: true})
+	}
+	table(t, fewConversations, on("postgres"), func(t *testing.T, _ Scenario, _ Stage) Opener {
+		empty(t, open) // which is much faster than a new database each time
+		return outside.Opener(open)
+	})
+}
+
+// empty deletes what the story before has left.
+func empty(t *testing.T, open func(context.Context) (store.Store, error)) {
+	t.Helper()
+	s, err := open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := s.List(t.Context(), store.ListQuery{Limit: 2 * fewConversations})
+	if err != nil || page.Next != "" {
+		t.Fatalf("list what is there: %v, more: %v", err, page.Next != "")
+	}
+	for _, item := range page.Items {
+		if err := s.Delete(t.Context(), item.Key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestScenariosOfSeveralWorkersOnRedis is the same on Redis.
+func TestScenariosOfSeveralWorkersOnRedis(t *testing.T) {
+	t.Parallel()
+	outside, end := NewOutside()
+	defer end()
+	url := testservers.Redis(t)
+	table(t, fewConversations, on("redis"), func(t *testing.T, s Scenario, _ Stage) Opener {
+		return outside.Opener(func(ctx context.Context) (store.Store, error) {
+			return redis.Open(ctx, url, redis.Options{Prefix: s.ID})
+		})
+	})
+}
+
+func on(store string) func(Scenario) []Stage {
+	return func(s Scenario) []Stage { return s.On(store) }
+}
+
+// fewest is how many stories are played on each store at the least, so that a
+// mistake in choosing them shows.
+const fewest = 50
+
+// table plays the stories on their stages, and prints how each ended.
+func table(t *testing.T, limit int, stages func(Scenario) []Stage, place func(*testing.T, Scenario, Stage) Opener) {
+	t.Helper()
+	var lines []string
+	played, began := 0, time.Now()
 	for _, s := range load(t) {
 		s, reached := s.Scaled(limit)
+		on := stages(s)
+		if len(on) == 0 {
+			continue
+		}
 		t.Run(s.ID, func(t *testing.T) {
-			table = append(table, row(t, s, reached))
+			lines = append(lines, row(t, s, reached, on, place))
 		})
+		if s.NotApplicable() == "" {
+			played++
+		}
 	}
-	t.Logf("\n%s", strings.Join(table, "\n"))
+	t.Logf("\n%s\n%d stories played in %v", strings.Join(lines, "\n"), played, time.Since(began).Round(time.Millisecond))
+	if played < fewest {
+		t.Errorf("only %d stories were played, want %d at the least", played, fewest)
+	}
 }
 
 // row plays a story and tells how it ended.
-func row(t *testing.T, s Scenario, reached int) string {
+func row(t *testing.T, s Scenario, reached int, stages []Stage, place func(*testing.T, Scenario, Stage) Opener) string {
 	t.Helper()
 	line := func(stages, result string) string {
 		return fmt.Sprintf("%-5s %-15s %-26s %s", s.ID, s.Class, stages, result)
@@ -79,9 +176,9 @@ func row(t *testing.T, s Scenario, reached int) string {
 	}
 	var played []string
 	result := "passed"
-	for _, stage := range s.Stages() {
+	for _, stage := range stages {
 		played = append(played, fmt.Sprintf("%s×%d", stage.Store, stage.Nodes))
-		outcome := play(t, s, stage)
+		outcome := play(t, s, stage, place(t, s, stage))
 		if outcome.Note != "" && result == "passed" {
 			result = "passed: " + outcome.Note
 		}
@@ -97,9 +194,8 @@ func row(t *testing.T, s Scenario, reached int) string {
 	return line(strings.Join(played, " "), result)
 }
 
-func play(t *testing.T, s Scenario, stage Stage) (outcome Outcome) {
+func play(t *testing.T, s Scenario, stage Stage, open Opener) (outcome Outcome) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "onereply.db")
-	synctest.Test(t, func(*testing.T) { outcome = Play(s, stage, path) })
+	synctest.Test(t, func(*testing.T) { outcome = Play(s, stage, open) })
 	return outcome
 }

@@ -18,9 +18,9 @@ type world struct {
 	scenario Scenario
 	stage    Stage
 	settings config.Config
-	path     string        // of the SQLite file
-	shared   *memory.Store // of all nodes; nil: each life opens the file
-	began    time.Time     // the story's instant 0
+	open     Opener      // for each life; nil: all share one store
+	shared   store.Store // of all nodes, or a way to what they share; nil: there is only one node's
+	began    time.Time   // the story's instant 0
 
 	network    *network
 	rules      *rulebook
@@ -44,15 +44,13 @@ type world struct {
 	over     bool
 }
 
-func newWorld(s Scenario, stage Stage, settings config.Config, path string) *world {
+func newWorld(s Scenario, stage Stage, settings config.Config, open Opener) *world {
 	w := &world{
-		scenario: s, stage: stage, settings: settings, path: path, began: time.Now().Add(s.prelude()),
+		scenario: s, stage: stage, settings: settings, open: open, began: time.Now().Add(s.prelude()),
 		network: newNetwork(), rules: newRulebook(s.Events), hooks: &hooks{},
 		poison: map[string]bool{}, nodes: map[string]*node{}, called: map[string]string{},
 	}
-	if stage.Store == "memory" {
-		w.shared = memory.New()
-	}
+	w.shared = w.look()
 	w.model = &model{world: w, tools: map[string]int{}}
 	w.receiver = &receiver{world: w}
 	if s.Config.AmbiguousSend == "" {
@@ -67,6 +65,23 @@ func newWorld(s Scenario, stage Stage, settings config.Config, path string) *wor
 	w.fake(modelHost, w.model.handler())
 	w.fake(receiverHost, w.receiver.handler())
 	return w
+}
+
+// look opens what the nodes share, to look into it while none is up. Where a
+// store takes one process there is nothing to open.
+func (w *world) look() store.Store {
+	switch {
+	case w.open == nil:
+		return memory.New()
+	case w.stage.Store == "sqlite":
+		return nil
+	}
+	shared, err := w.open()
+	if err != nil {
+		w.problem("open the store: %v", err)
+		return nil
+	}
+	return shared
 }
 
 // prelude is how much happens before the story's instant 0.
