@@ -1,8 +1,10 @@
 package e2e
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -51,7 +53,11 @@ func newPostgres(t testing.TB) engine {
 }
 
 func newRedis(t testing.TB) engine {
-	server := testservers.NewRedis(t, "--appendonly", "yes", "--appendfsync", "always")
+	return redisWith(t, "--appendonly", "yes", "--appendfsync", "always")
+}
+
+func redisWith(t testing.TB, settings ...string) engine {
+	server := testservers.NewRedis(t, settings...)
 	count := 0
 	empty := func() *url.URL {
 		count++
@@ -282,19 +288,22 @@ type delivery struct {
 	arrival
 	life   string
 	at     time.Time
-	status int // that it was answered with; 0: the connection was cut
+	holder string // of the lease as it arrived; "": the store was out of reach
+	status int    // that it was answered with; 0: the connection was cut
 	after  time.Duration
 }
 
-// witness stands before a receiver and notes which life sent what.
+// witness stands before a receiver and notes which life sent what, and who had
+// the right to.
 type witness struct {
 	*receiver
+	kept       store.Store
 	mu         sync.Mutex
 	deliveries []delivery
 }
 
-func newWitness(t testing.TB, r *receiver) (*witness, string) {
-	w := &witness{receiver: r}
+func newWitness(t testing.TB, r *receiver, kept store.Store) (*witness, string) {
+	w := &witness{receiver: r, kept: kept}
 	server := httptest.NewServer(w)
 	server.Config.ErrorLog = silent
 	t.Cleanup(func() {
@@ -307,6 +316,12 @@ func newWitness(t testing.TB, r *receiver) (*witness, string) {
 func (w *witness) ServeHTTP(to http.ResponseWriter, request *http.Request) {
 	d := delivery{life: request.Header.Get("X-Life"), at: time.Now()}
 	d.id = request.Header.Get("webhook-id")
+	body, err := io.ReadAll(request.Body)
+	if err != nil {
+		return // it never arrived
+	}
+	d.holder = w.holder(newArrival(request.Header, body))
+	request.Body = io.NopCloser(bytes.NewReader(body))
 	answer := &statusKeeper{ResponseWriter: to}
 	defer func() {
 		d.status, d.after = answer.status, time.Since(d.at)
@@ -315,6 +330,21 @@ func (w *witness) ServeHTTP(to http.ResponseWriter, request *http.Request) {
 		w.deliveries = append(w.deliveries, d)
 	}()
 	w.receiver.ServeHTTP(answer, request)
+}
+
+// holder is who has the lease of the conversation that a delivery is for, as the
+// store has it, over no network that is played with.
+func (w *witness) holder(a arrival) string {
+	ctx, cancel := context.WithTimeout(context.Background(), sendTimeout/4)
+	defer cancel()
+	found, err := w.kept.Load(ctx, store.Key{Bot: a.bot, Conversation: a.conversation})
+	if err != nil {
+		return ""
+	}
+	if found.Record.Lease.Holder == "" {
+		return "nobody"
+	}
+	return found.Record.Lease.Holder
 }
 
 // statusKeeper remembers the status of an answer.

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"io"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -16,6 +17,7 @@ type wire struct {
 	server   string
 	commit   []byte // what a commit has in it
 	serving  sync.WaitGroup
+	counter  *census // of what is asked; nil: nobody counts
 
 	mu      sync.Mutex
 	sockets map[net.Conn]bool
@@ -188,11 +190,28 @@ func (l *link) end() {
 	_ = l.server.Close()
 }
 
+// heard takes what the client says.
+func (l *link) heard() io.WriteCloser {
+	if l.counter == nil {
+		return deaf{}
+	}
+	return l.counter.listen()
+}
+
+// deaf hears nothing.
+type deaf struct{}
+
+func (deaf) Write(p []byte) (int, error) { return len(p), nil }
+func (deaf) Close() error                { return nil }
+
 func (l *link) requests() {
 	defer l.end()
+	heard := l.heard()
+	defer heard.Close()
 	buffer := make([]byte, 256<<10)
 	for {
 		n, err := l.client.Read(buffer)
+		_, _ = heard.Write(buffer[:n]) // who counts may have given up
 		if bytes.Contains(buffer[:n], l.commit) {
 			switch l.take() {
 			case itself:
