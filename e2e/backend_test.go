@@ -202,14 +202,15 @@ func (b *backend) schedule(c *conversation) {
 	}
 	c.phase = "collecting"
 	due := c.lastInput.Add(debounce)
+	reason := ""
 	if latest := c.windowStart.Add(maxWait); due.After(latest) {
-		due = latest
+		due, reason = latest, "max_wait"
 	}
 	if c.timer != nil {
 		c.timer.Stop()
 	}
 	c.timer = time.AfterFunc(time.Until(due), func() { b.start(c) })
-	c.emit("turn.scheduled", object{"turn": c.turn, "due_at": stamp(due)})
+	c.emit("turn.scheduled", object{"turn": c.turn, "due_at": stamp(due), "reason": reason})
 }
 
 func (b *backend) start(c *conversation) {

@@ -10,7 +10,7 @@ import (
 
 func TestEnterSendsAtOnceAndClearsTheField(t *testing.T) {
 	p := open(t)
-	if p.hidden("#chat-empty") || p.hidden("#timeline-empty") || p.hidden("#log-empty") {
+	if p.hidden("#chat-empty") || p.hidden(".timeline .empty") || p.hidden("#log-empty") {
 		t.Error("an empty conversation does not say what to do")
 	}
 	p.picture("empty")
@@ -33,7 +33,7 @@ func TestFiveFastMessagesGetOneReplyThatCoversThem(t *testing.T) {
 	p.until("the draft is shown", counts(".draft", 1)+" && "+one(".draft .text")+".textContent.length > 12")
 	p.picture("writing")
 	p.until("the reply is sent", counter("replies", 1)+" && "+counter("messages", 5))
-	p.until("the drawing shows it", counts("#drawing circle.dot", 5)+" && "+counts("#drawing circle.sent", 1))
+	p.until("the drawing shows it", counts(".track svg circle.dot", 5)+" && "+counts(".track svg circle.sent", 1))
 	if got := p.content(".reply .covers"); got != "answers 5 messages: 1, 2, 3, 4 and 5" {
 		t.Errorf("the reply says %q", got)
 	}
@@ -55,8 +55,8 @@ func TestCorrectionWhileItWritesDiscardsTheDraft(t *testing.T) {
 	p := open(t)
 	p.click("#correct")
 	p.until("the draft was discarded", counter("discards", 1))
-	p.until("the drawing strikes the attempt through", counts("#drawing line.strike", 1))
-	if !p.truth(says("#drawing", "saw 1, newest was 2")) {
+	p.until("the drawing strikes the attempt through", counts(".track svg line.strike", 1))
+	if !p.truth(says(".track svg", "saw 1, newest was 2")) {
 		t.Error("the drawing does not say what the discarded attempt saw")
 	}
 	p.until("one reply answers both", counter("replies", 1))
@@ -79,7 +79,7 @@ func TestRepeatIsShownAsRecognised(t *testing.T) {
 	p.click("#repeat")
 	p.until("the repeat is counted", counter("repeats", 1))
 	p.until("the message says so", says(".mine .repeats", "recognised"))
-	p.until("the drawing shows it", counts("#drawing circle.hollow", 1))
+	p.until("the drawing shows it", counts(".track svg circle.hollow", 1))
 	if got := p.count(".mine"); got != 1 {
 		t.Errorf("%d messages, want 1", got)
 	}
@@ -98,7 +98,7 @@ func TestEditAndDelete(t *testing.T) {
 	p.until("the edit is accepted", says(".mine .state", "edited as #4"))
 	p.run(all(".mine") + "[1].querySelector('.tools button:nth-child(3)').click()")
 	p.until("the deletion is accepted", says(".mine[data-state=deleted] .text", "was deleted"))
-	p.until("both are drawn", counts("#drawing circle.ring", 1)+" && "+counts("#drawing path.cross", 1))
+	p.until("both are drawn", counts(".track svg circle.ring", 1)+" && "+counts(".track svg path.cross", 1))
 	p.until("the reply covers what is left", counter("replies", 1))
 	if got := p.content(".reply .covers"); got != "answers 2 messages: 1 and 3" {
 		t.Errorf("the reply says %q", got)
@@ -114,7 +114,7 @@ func TestEndlessTypingShowsTheHardCap(t *testing.T) {
 	p := open(t)
 	p.click("#endless")
 	p.until("it can be stopped", one("#endless")+".getAttribute('aria-pressed') === 'true'")
-	p.until("the window reaches its hard cap", says("#log", "hard cap")+" && "+all("#drawing path.cap")+".length > 0")
+	p.until("the window reaches its hard cap", says("#log", "hard cap")+" && "+all(".track svg path.cap")+".length > 0")
 	p.picture("cap")
 	p.until("a reply comes nevertheless", "Number("+one("#count-replies")+".textContent) > 0")
 	p.picture("endless")

@@ -1,5 +1,6 @@
 // What the page knows of the conversation: the one place that events, receipts
-// and the transcript change. Chat, timeline and list only read it.
+// and the transcript change. Chat and list only read it; the drawing is made of
+// the steps that it keeps.
 //
 // Everything may arrive twice and in either order (an event before the receipt
 // of the call that caused it, a transcript that holds what an event told), so
@@ -7,7 +8,7 @@
 
 import { sentence, thrownAway } from './words.js';
 
-const kept = { sentences: 300, drawn: 240 };
+const kept = { sentences: 300, drawn: 240, steps: 900 };
 
 /** Statuses of replies after which nothing more happens to them. */
 const settled = new Set(['sent', 'undelivered', 'unknown', 'withdrawn', 'no_reply', 'partial']);
@@ -29,15 +30,13 @@ export class Conversation {
     this.phase = 'idle';
     this.count = { messages: 0, repeats: 0, discards: 0, replies: 0 };
 
-    // For the drawing; times are milliseconds of the server's clock.
-    this.inputs = []; // { key, at, kind, version }
-    this.windows = []; // { key, start, due, moves, end, capped }
-    this.attempts = []; // { key, token, number, through, start, first, end, result, reason, newest }
-    this.deliveries = []; // { key, id, committed, sent, covers, late, state }
+    this.steps = []; // for the drawing: events, and the repeats that receipts told of
+
+    // Times are milliseconds of the server's clock.
+    this.windows = []; // { due, end, capped }
+    this.attempts = []; // { token, number, through, first, end }
 
     this.skew = Infinity; // how far this clock is ahead of the server's
-    this.quiet = 0; // the longest debounce seen: tells where the hard cap cut one short
-    this.lastInput = 0;
   }
 
   /** The server's time now, as far as events tell. */
@@ -64,7 +63,7 @@ export class Conversation {
     if (receipt.duplicate) {
       message.repeats += 1;
       this.count.repeats += 1;
-      this.draw(this.inputs, { key: `repeat/${id}/${message.repeats}`, at: this.now(), kind: 'repeat', version: message.number });
+      this.step({ type: 'message.repeated', at: new Date(this.now()).toISOString(), message_id: id });
       this.say({ tone: 'quiet', text: `Message ${message.number} was delivered again: recognised as a repeat, nothing changed.` });
     }
     if (message.state === 'sending' || message.state === 'unsent') message.state = 'waiting';
@@ -123,7 +122,7 @@ export class Conversation {
     if (this.phase !== 'generating') {
       this.draft = null;
       for (const attempt of this.attempts) {
-        if (!attempt.end) Object.assign(attempt, { end: this.now(), result: 'unseen' });
+        if (!attempt.end) attempt.end = this.now();
       }
     }
     if (this.phase !== 'collecting') this.closeWindow(this.now());
@@ -135,6 +134,7 @@ export class Conversation {
     const at = Date.parse(event.at);
     this.skew = Math.min(this.skew, Date.now() - at);
     this.version = Math.max(this.version, event.version ?? 0);
+    this.step(event);
     const told = this[event.type]?.(event, at);
     if (told) this.tell(event, told);
     this.changed();
@@ -166,10 +166,7 @@ export class Conversation {
     message.text = event.text ?? '';
     message.state = kind === 'delete' ? 'deleted' : 'waiting';
     message.note = '';
-    this.lastInput = at;
-    this.draw(this.inputs, { key: `input/${event.version}`, at, kind, version: event.version });
     const running = this.running();
-    if (running) running.newest = event.version;
     if (!this.entries.some((entry) => entry.state === 'waiting')) this.nothingWaits(at);
     return { kind, number: message.number, running };
   }
@@ -182,10 +179,7 @@ export class Conversation {
   'turn.started'(event, at) {
     this.phase = 'generating';
     this.closeWindow(at);
-    const attempt = {
-      key: `attempt/${event.token}`, token: event.token, number: event.attempt, turn: event.turn,
-      through: event.through || event.version, start: at, newest: event.version,
-    };
+    const attempt = { token: event.token, number: event.attempt, through: event.through || event.version };
     this.draw(this.attempts, attempt);
     this.draft = { token: event.token, text: '' };
     return { attempt };
@@ -200,9 +194,9 @@ export class Conversation {
   }
 
   'reply.discarded'(event, at) {
-    const attempt = this.endAttempt(event, at, 'discarded');
+    const attempt = this.endAttempt(event, at);
     if (overtaken.has(event.reason)) this.count.discards += 1;
-    if (event.reply_id) this.withdraw(event, at);
+    if (event.reply_id) this.withdraw(event);
     this.phase = 'idle';
     const saw = event.through || attempt?.through;
     const why = thrownAway(event, saw);
@@ -213,20 +207,15 @@ export class Conversation {
   'reply.committed'(event, at) {
     const none = !event.parts && !event.text; // the bot chose not to reply
     this.phase = none ? 'idle' : 'sending';
-    this.endAttempt(event, at, 'committed');
-    const reply = this.reply(event, none ? 'no_reply' : 'sending');
-    const delivery = this.delivery(reply, event, at);
-    if (none) Object.assign(delivery, { sent: at, state: 'no reply' });
-    return { reply, none };
+    this.endAttempt(event, at);
+    return { reply: this.reply(event, none ? 'no_reply' : 'sending'), none };
   }
 
   'reply.sent'(event, at) {
-    this.endAttempt(event, at, 'committed');
+    this.endAttempt(event, at);
     const last = !event.parts || (event.part ?? 0) >= event.parts;
     const reply = this.reply(event, last ? 'sent' : 'sending');
-    const delivery = this.delivery(reply, event, at);
     if (last) {
-      Object.assign(delivery, { sent: at, state: 'sent', covers: reply.covers.length });
       this.phase = 'idle';
       this.cover(reply);
       this.recount();
@@ -234,15 +223,13 @@ export class Conversation {
     return { reply, last };
   }
 
-  'reply.failed'(event, at) {
-    const reply = this.reply(event, 'undelivered');
-    Object.assign(this.delivery(reply, event, at), { sent: at, state: 'undelivered' });
+  'reply.failed'(event) {
     this.phase = 'idle';
-    return { reply };
+    return { reply: this.reply(event, event.reason === 'unknown_outcome' ? 'unknown' : 'undelivered') };
   }
 
   'turn.failed'(event, at) {
-    this.endAttempt(event, at, 'failed');
+    this.endAttempt(event, at);
     this.phase = 'failed';
     this.put({ type: 'note', tone: 'bad', id: `failed/${event.turn}/${event.id}`, text: `This turn failed: ${event.reason || 'no reason was given'}. Your messages are kept; send another one to try again.` });
     return {};
@@ -289,29 +276,17 @@ export class Conversation {
     return this.attempts.findLast((attempt) => !attempt.end);
   }
 
-  endAttempt({ token, reason, version }, at, result) {
+  endAttempt({ token }, at) {
     const attempt = this.attempts.findLast((one) => one.token === token && !one.end);
-    if (attempt) Object.assign(attempt, { end: at, result, reason, newest: version || attempt.newest });
+    if (attempt) attempt.end = at;
     if (this.draft?.token === token) this.draft = null;
     return attempt;
   }
 
-  /** The sending of a reply, which is drawn from its commit on. */
-  delivery({ id, covers, late }, { token }, at) {
-    const open = this.deliveries.findLast((one) => one.id === id && !one.sent);
-    if (open) return open;
-    const made = { key: `delivery/${id}/${token}`, id, token, committed: at, covers: covers.length, late, state: 'sending' };
-    this.draw(this.deliveries, made);
-    return made;
-  }
-
   /** A reply that was certainly not delivered, and was overtaken. */
-  withdraw({ reply_id: id }, at) {
+  withdraw({ reply_id: id }) {
     const reply = this.known.get(id);
     if (reply) reply.state = 'withdrawn';
-    for (const delivery of this.deliveries) {
-      if (delivery.id === id && !delivery.sent) Object.assign(delivery, { sent: at, state: 'withdrawn' });
-    }
   }
 
   nothingWaits(at) {
@@ -329,19 +304,20 @@ export class Conversation {
   }
 
   /** Opens the window or moves its end. */
-  moveWindow({ due_at: dueAt, version }, at) {
-    const due = Date.parse(dueAt);
+  moveWindow({ due_at: dueAt, reason }, at) {
     let open = this.openWindow();
     if (!open) {
-      open = { key: `window/${version}/${at}`, start: at, moves: [] };
+      open = {};
       this.draw(this.windows, open);
     }
-    if (at - this.lastInput < 20) this.quiet = Math.max(this.quiet, due - at);
-    // The end counts from the last input, so a shorter rest means that the cap cut it.
-    open.capped = due - this.lastInput < this.quiet - 20;
-    open.due = due;
-    open.moves.push({ at, due });
-    return { left: Math.max(0, due - at), capped: open.capped };
+    open.due = Date.parse(dueAt);
+    open.capped = reason === 'max_wait';
+    return { left: Math.max(0, open.due - at), capped: open.capped };
+  }
+
+  step(step) {
+    this.steps.push(step);
+    if (this.steps.length > kept.steps) this.steps.shift();
   }
 
   draw(list, item) {

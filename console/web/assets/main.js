@@ -6,6 +6,7 @@ import { Composer } from './composer.js';
 import { Conversation } from './conversation.js';
 import { byId, onceAFrame, setText } from './dom.js';
 import { watch } from './events.js';
+import { join, read } from './lanes.js';
 import { Log } from './log.js';
 import { Timeline } from './timeline.js';
 import { seconds } from './words.js';
@@ -17,7 +18,7 @@ const chat = new Chat(
   { edit, remove, retry },
 );
 const log = new Log({ list: byId('log'), scroller: byId('log-scroll'), empty: byId('log-empty') });
-const timeline = new Timeline({ track: byId('track'), drawing: byId('drawing'), empty: byId('timeline-empty') });
+const timeline = new Timeline(byId('timeline'), { empty: 'Inputs, the window that grows with each of them, attempts and the reply appear here.' });
 const composer = new Composer(
   {
     form: byId('composer'), field: byId('text'),
@@ -35,7 +36,7 @@ const waiting = new Set(); // for the next turn to start
 const show = onceAFrame(() => {
   chat.render(conversation);
   log.render(conversation);
-  timeline.render(conversation);
+  timeline.render(read(join(conversation.steps, [])), () => conversation.now(), conversation.connected);
   showCounters();
   showPhase();
   composer.allowRepeat(Boolean(conversation.lastDelivered()));
