@@ -38,13 +38,20 @@ type page struct {
 func open(t *testing.T) *page {
 	t.Helper()
 	p := &page{t: t, base: strings.TrimSuffix(os.Getenv("ONEREPLY_E2E_URL"), "/")}
-	p.ctx = newTab(t, chromium(t))
 	if p.base == "" {
 		p.backend = newBackend(t)
 		p.base = p.backend.server.URL
 	}
-	p.watchProblems()
+	p.start()
 	p.navigate("/")
+	return p
+}
+
+// start opens the tab.
+func (p *page) start() {
+	t := p.t
+	p.ctx = newTab(t, chromium(t))
+	p.watchProblems()
 	t.Cleanup(func() {
 		if t.Failed() {
 			p.picture("failed-" + t.Name())
@@ -53,7 +60,6 @@ func open(t *testing.T) *page {
 			t.Errorf("the browser logged errors:\n%s", strings.Join(problems, "\n"))
 		}
 	})
-	return p
 }
 
 // chromium finds the browser.
@@ -168,7 +174,7 @@ func (p *page) until(what, condition string) {
 			return
 		}
 	}
-	p.t.Fatalf("not within %s: %s\n%s", patience, what, p.content("#log"))
+	p.t.Fatalf("not within %s: %s\n%s", patience, what, p.text("document.body.innerText"))
 }
 
 // send sends messages as a person does, one Enter each.
@@ -216,7 +222,7 @@ func (p *page) picture(name string) {
 	}
 	image, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
 	if err == nil {
-		err = os.WriteFile(filepath.Join(folder, name+".png"), image, 0o600)
+		err = os.WriteFile(filepath.Join(folder, strings.ReplaceAll(name, "/", "-")+".png"), image, 0o600)
 	}
 	if err != nil {
 		p.t.Logf("no picture: %v", err)

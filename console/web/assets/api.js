@@ -56,11 +56,55 @@ export class API {
     return found(call('GET', this.base));
   }
 
+  /** The last turns, or only one, as they went; null where nothing was ever received. */
+  timeline({ turn, turns = 20 } = {}) {
+    return found(call('GET', `${this.base}/timeline?${turn ? `turn=${turn}` : `turns=${turns}`}`));
+  }
+
+  /** Who did what. */
+  async audit(limit = 50) {
+    return (await found(call('GET', `${this.base}/audit?limit=${limit}`)))?.entries ?? [];
+  }
+
+  /** An action of a person: its path, and the body if it has one. */
+  act(path, body) {
+    return call('POST', `${this.base}/${path}`, body);
+  }
+
+  forget() {
+    return call('DELETE', this.base);
+  }
+
   /** Throws where the server, the bot or the permission is missing. */
   probe() {
     return call('GET', `${this.bot}?limit=1`);
   }
 }
+
+/** What is not about one conversation. */
+export const server = {
+  events: '/v1/events',
+  overview: () => call('GET', '/v1/overview'),
+  attention: ({ limit = 100, cursor }) => call('GET', `/v1/attention?${query({ limit, cursor })}`),
+  conversations: ({ bot, ...rest }) => call('GET', `/v1/${bot ? `bots/${encodeURIComponent(bot)}/` : ''}conversations?${query({ preview: true, ...rest })}`),
+
+  /** Whether a key is asked for, and whether one was given. */
+  async session() {
+    const session = await call('GET', '/console/session');
+    token = session.csrf ?? '';
+    return session;
+  },
+  login: (key) => call('POST', '/console/login', { key }),
+  logout: () => call('POST', '/console/logout'),
+
+  /** The demo's settings; null where this is no demo. */
+  settings: () => found(call('GET', '/demo/settings')),
+  set: (settings) => call('PUT', '/demo/settings', settings),
+};
+
+let token = ''; // shows that a call comes from this page, and not from another that rides on its session
+
+const query = (parameters) => new URLSearchParams(Object.entries(parameters).filter(([, value]) => value)).toString();
 
 async function found(answer) {
   try {
@@ -76,7 +120,7 @@ async function call(method, url, body) {
   try {
     response = await fetch(url, {
       method,
-      headers: body && { 'Content-Type': 'application/json' },
+      headers: { ...(body && { 'Content-Type': 'application/json' }), ...(token && { 'X-CSRF-Token': token }) },
       body: body && JSON.stringify(body),
       signal: AbortSignal.timeout(timeout),
     });

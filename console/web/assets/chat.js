@@ -15,9 +15,9 @@ const replyStates = {
 };
 
 export class Chat {
-  /** Actions: edit(id, text), remove(id), retry(id). */
-  constructor({ list, scroller, empty }, actions) {
-    Object.assign(this, { list, empty, actions });
+  /** Actions: edit(id, text), remove(id), retry(id). Without them it is only looked at, and says more: turns(number) is then the address of a turn. */
+  constructor({ list, scroller, empty }, actions, turns) {
+    Object.assign(this, { list, empty, actions, turns });
     this.toEnd = follow(scroller, 'y');
     this.views = new Map();
     this.draft = new Draft();
@@ -46,7 +46,7 @@ export class Chat {
 
   make(entry) {
     if (entry.type === 'message') return new MessageView(entry.id, this.actions);
-    if (entry.type === 'reply') return new ReplyView((ids, on) => this.highlight(ids, on));
+    if (entry.type === 'reply') return new ReplyView((ids, on) => this.highlight(ids, on), this.turns);
     return new NoteView();
   }
 
@@ -65,10 +65,12 @@ class MessageView {
     this.repeats = element('span', { class: 'repeats' });
     this.note = element('p', { class: 'note' });
     this.edit = button('Edit', {}, () => this.startEdit());
-    this.remove = button('Delete', {}, () => actions.remove(id));
-    this.retry = button('Send again', { class: 'retry' }, () => actions.retry(id));
-    this.meta = element('p', { class: 'meta' }, this.number, this.state, this.repeats);
+    this.remove = button('Delete', {}, () => actions?.remove(id));
+    this.retry = button('Send again', { class: 'retry' }, () => actions?.retry(id));
+    this.who = element('span', { class: 'who', dir: 'auto' });
+    this.meta = element('p', { class: 'meta' }, this.number, this.who, this.state, this.repeats);
     this.tools = element('div', { class: 'tools' }, this.retry, this.edit, this.remove);
+    this.tools.hidden = !actions;
     this.bubble = element('div', { class: 'bubble' }, this.text);
     this.node = element('li', { class: 'entry mine' }, this.bubble, element('div', { class: 'below' }, this.meta, this.tools), this.note);
   }
@@ -78,13 +80,15 @@ class MessageView {
     this.node.dataset.state = message.state;
     this.node.dataset.id = message.id;
     this.current = message.text;
-    setText(this.text, gone ? 'This message was deleted' : message.text);
+    setText(this.text, gone ? 'This message was deleted' : message.text + things(message.attachments));
+    if (!this.actions) setText(this.who, [message.sender?.name || message.sender?.id, timeOf(message.at)].filter(Boolean).join(' · '));
     setText(this.number, message.number ? `#${message.number}` : '');
     setText(this.state, stateWords(message));
     setText(this.repeats, message.repeats ? `delivered again ${message.repeats}×: recognised, ignored` : '');
     setText(this.note, message.note);
     this.note.hidden = !message.note;
     this.retry.hidden = message.state !== 'unsent';
+    if (!this.actions) return;
     this.edit.hidden = this.remove.hidden = gone || !message.version;
     const name = message.number ? `message ${message.number}` : 'the message';
     this.edit.setAttribute('aria-label', `Edit ${name}`);
@@ -130,6 +134,10 @@ class MessageView {
   }
 }
 
+const timeOf = (at) => (at ? new Date(at).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', second: '2-digit' }) : '');
+
+const things = (attachments) => (attachments ?? []).map(({ kind, pending }) => ` [${kind || 'attachment'}${pending ? ', being processed' : ''}]`).join('');
+
 function stateWords({ state, edits }) {
   const words = states[state] ?? state;
   if (state === 'deleted' || !edits.length) return words;
@@ -137,13 +145,15 @@ function stateWords({ state, edits }) {
 }
 
 class ReplyView {
-  constructor(highlight) {
+  constructor(highlight, turns) {
+    this.turns = turns;
+    this.turn = element('a', { class: 'turn' });
     this.text = element('p', { class: 'text', dir: 'auto' });
     this.covers = element('button', { type: 'button', class: 'covers', 'aria-pressed': 'false' });
     this.state = element('span', { class: 'state' });
     this.node = element('li', { class: 'entry reply' },
       element('div', { class: 'bubble' }, this.text),
-      element('div', { class: 'below' }, this.covers, element('p', { class: 'meta' }, this.state)));
+      element('div', { class: 'below' }, this.covers, element('p', { class: 'meta' }, this.state, this.turn)));
     this.ids = [];
     this.show = (on) => highlight(this.ids, on || this.pinned());
     this.node.addEventListener('pointerenter', () => this.show(true));
@@ -151,6 +161,12 @@ class ReplyView {
     this.covers.addEventListener('focus', () => this.show(true));
     this.covers.addEventListener('blur', () => this.show(false));
     this.covers.addEventListener('click', () => this.pin());
+  }
+
+  details({ turn, at, author }) {
+    this.turn.hidden = !turn;
+    if (turn) this.turn.setAttribute('href', this.turns(turn));
+    setText(this.turn, [`turn ${turn}`, authors[author], timeOf(at)].filter(Boolean).join(' · '));
   }
 
   pinned() {
@@ -168,9 +184,12 @@ class ReplyView {
     setText(this.text, reply.text);
     setText(this.covers, `answers ${plural(reply.covers.length, 'message')}: ${numbers(reply.covers, conversation)}`);
     this.covers.hidden = !reply.covers.length;
+    if (this.turns) this.details(reply);
     setText(this.state, (replyStates[reply.state] ?? reply.state) + (reply.late ? ' · newer input waits for the next reply' : ''));
   }
 }
+
+const authors = { human: 'by a person', fallback: 'fallback text' };
 
 class NoteView {
   constructor() {

@@ -1,20 +1,17 @@
 // What the page knows of the conversation: the one place that events, receipts
-// and the transcript change. Chat and list only read it; the drawing is made of
-// the steps that it keeps.
+// and the transcript change. The chat only reads it; drawing and list are made
+// of the steps that it keeps.
 //
 // Everything may arrive twice and in either order (an event before the receipt
 // of the call that caused it, a transcript that holds what an event told), so
 // each change is one that may safely happen again.
 
-import { sentence, thrownAway } from './words.js';
+import { because } from './words.js';
 
-const kept = { sentences: 300, drawn: 240, steps: 900 };
+const kept = 900; // steps
 
 /** Statuses of replies after which nothing more happens to them. */
 const settled = new Set(['sent', 'undelivered', 'unknown', 'withdrawn', 'no_reply', 'partial']);
-
-/** Events that move the window in the same write. */
-const movesWindow = new Set(['message.accepted', 'reply.discarded']);
 
 /** Reasons of discards that newer input or a person caused, not a fault. */
 const overtaken = new Set(['superseded', 'paused', 'deleted', 'closed_by_human']);
@@ -25,21 +22,14 @@ export class Conversation {
     this.entries = []; // messages, replies and notes, as the chat shows them
     this.known = new Map(); // the same by id
     this.draft = null; // the reply that is being written
-    this.sentences = [];
+    this.steps = []; // events, and the repeats that receipts told of
     this.version = 0;
     this.phase = 'idle';
     this.count = { messages: 0, repeats: 0, discards: 0, replies: 0 };
-
-    this.steps = []; // for the drawing: events, and the repeats that receipts told of
-
-    // Times are milliseconds of the server's clock.
-    this.windows = []; // { due, end, capped }
-    this.attempts = []; // { token, number, through, first, end }
-
     this.skew = Infinity; // how far this clock is ahead of the server's
   }
 
-  /** The server's time now, as far as events tell. */
+  /** The server's time now in milliseconds, as far as events tell. */
   now() {
     return Date.now() - (Number.isFinite(this.skew) ? this.skew : 0);
   }
@@ -63,8 +53,7 @@ export class Conversation {
     if (receipt.duplicate) {
       message.repeats += 1;
       this.count.repeats += 1;
-      this.step({ type: 'message.repeated', at: new Date(this.now()).toISOString(), message_id: id });
-      this.say({ tone: 'quiet', text: `Message ${message.number} was delivered again: recognised as a repeat, nothing changed.` });
+      this.keep({ type: 'message.repeated', at: new Date(this.now()).toISOString(), message_id: id });
     }
     if (message.state === 'sending' || message.state === 'unsent') message.state = 'waiting';
     message.note = receipt.outcome === 'ignored' ? refusal(receipt.reason) : '';
@@ -98,152 +87,106 @@ export class Conversation {
     this.changed();
   }
 
-  mergeMessage({ id, text, version, status }) {
+  mergeMessage({ id, text, version, status, sender, at, attachments }) {
     const message = this.known.get(id) ?? this.put({ type: 'message', id, number: version, edits: [], repeats: 0, note: '' });
     message.number ||= version;
     message.version = Math.max(message.version ?? 0, version);
-    message.text = text;
-    message.state = status === 'pending' ? 'waiting' : status;
+    Object.assign(message, { text, sender, at, attachments, state: status === 'pending' ? 'waiting' : status });
     this.version = Math.max(this.version, version);
   }
 
-  mergeReply({ id, text, covers, status, late_input: late, author }) {
+  mergeReply({ id, text, covers, status, late_input: late, author, turn, at }) {
     const reply = this.known.get(id) ?? this.put({ type: 'reply', id });
-    Object.assign(reply, { text, covers: covers ?? [], late, author, state: status === 'committed' ? 'sending' : status });
+    Object.assign(reply, { text, covers: covers ?? [], late, author, turn, at, state: status === 'committed' ? 'sending' : status });
     if (settled.has(reply.state)) this.cover(reply);
   }
 
-  /**
-   * Takes over the state after the stream was away: what it says is over did
-   * end, though nobody saw how. It is null where nothing was ever received.
-   */
+  /** Takes over the state after the stream was away; null where nothing was ever received. */
   settle(state) {
     this.phase = state?.phase ?? 'idle';
-    if (this.phase !== 'generating') {
-      this.draft = null;
-      for (const attempt of this.attempts) {
-        if (!attempt.end) attempt.end = this.now();
-      }
-    }
-    if (this.phase !== 'collecting') this.closeWindow(this.now());
+    if (this.phase !== 'generating') this.draft = null;
     this.changed();
   }
 
   /** Takes an event of the stream. */
   apply(event) {
-    const at = Date.parse(event.at);
-    this.skew = Math.min(this.skew, Date.now() - at);
+    this.skew = Math.min(this.skew, Date.now() - Date.parse(event.at));
     this.version = Math.max(this.version, event.version ?? 0);
-    this.step(event);
-    const told = this[event.type]?.(event, at);
-    if (told) this.tell(event, told);
+    this.keep(event);
+    this[event.type]?.(event);
     this.changed();
   }
 
-  /** Says it; the window that the same write moved belongs to what moved it. */
-  tell(event, told) {
-    const last = this.sentences.at(-1);
-    if (event.type === 'turn.scheduled' && last?.cause?.event.version === event.version) {
-      Object.assign(last, sentence(last.cause.event, { ...last.cause.told, ...told }, this), { cause: null });
-      return;
-    }
-    const cause = movesWindow.has(event.type) ? { event, told } : null;
-    this.say({ ...sentence(event, told, this), cause });
-  }
+  // One method for each type of event that changes more than the steps.
 
-  // One method for each type of event. Each returns what its sentence needs,
-  // or nothing where there is nothing to say.
-
-  'message.accepted'(event, at) {
+  'message.accepted'(event) {
     let message = this.known.get(event.message_id);
-    const kind = inputKind(message, event);
-    if (kind === 'known') return null;
-    message ??= this.put({ type: 'message', id: event.message_id, text: event.text, edits: [], repeats: 0, note: '' });
+    if (message && event.version <= message.version) return; // known already
+    const kind = { edited: 'edit', deleted: 'delete' }[event.reason] ?? 'message';
+    message ??= this.put({ type: 'message', id: event.message_id, edits: [], repeats: 0, at: event.at });
     message.number ||= event.version;
-    message.version = event.version;
     if (kind === 'message') this.count.messages += 1;
     else message.edits.push(event.version);
-    message.text = event.text ?? '';
-    message.state = kind === 'delete' ? 'deleted' : 'waiting';
-    message.note = '';
-    const running = this.running();
-    if (!this.entries.some((entry) => entry.state === 'waiting')) this.nothingWaits(at);
-    return { kind, number: message.number, running };
+    Object.assign(message, { version: event.version, text: event.text ?? '', state: kind === 'delete' ? 'deleted' : 'waiting', note: '' });
+    if (this.phase === 'collecting' && !this.entries.some((entry) => entry.state === 'waiting')) this.phase = 'idle';
   }
 
-  'turn.scheduled'(event, at) {
+  'turn.scheduled'() {
     if (this.phase !== 'paused') this.phase = 'collecting';
-    return { window: this.moveWindow(event, at) };
   }
 
-  'turn.started'(event, at) {
+  'turn.started'({ token }) {
     this.phase = 'generating';
-    this.closeWindow(at);
-    const attempt = { token: event.token, number: event.attempt, through: event.through || event.version };
-    this.draw(this.attempts, attempt);
-    this.draft = { token: event.token, text: '' };
-    return { attempt };
+    this.draft = { token, text: '' };
   }
 
-  'reply.delta'(event, at) {
-    const attempt = this.running();
-    if (this.draft) this.draft.text += event.text ?? '';
-    if (!attempt || attempt.first) return null;
-    attempt.first = at;
-    return { attempt };
+  'reply.delta'({ text = '' }) {
+    if (this.draft) this.draft.text += text;
   }
 
-  'reply.discarded'(event, at) {
-    const attempt = this.endAttempt(event, at);
-    if (overtaken.has(event.reason)) this.count.discards += 1;
-    if (event.reply_id) this.withdraw(event);
+  'reply.discarded'({ token, through, version, reason, reply_id: id }) {
+    this.endDraft(token);
+    if (overtaken.has(reason)) this.count.discards += 1;
+    if (id && this.known.has(id)) this.known.get(id).state = 'withdrawn';
     this.phase = 'idle';
-    const saw = event.through || attempt?.through;
-    const why = thrownAway(event, saw);
-    this.put({ type: 'note', id: `discard/${event.token}`, text: `A draft was thrown away: ${why}.` });
-    return { number: attempt?.number || event.attempt, why };
+    const why = reason && reason !== 'superseded' ? because(reason) : `it saw ${through}, the newest was ${version}`;
+    this.put({ type: 'note', id: `discard/${token}`, text: `A draft was thrown away: ${why}.` });
   }
 
-  'reply.committed'(event, at) {
+  'reply.committed'(event) {
     const none = !event.parts && !event.text; // the bot chose not to reply
     this.phase = none ? 'idle' : 'sending';
-    this.endAttempt(event, at);
-    return { reply: this.reply(event, none ? 'no_reply' : 'sending'), none };
+    this.endDraft(event.token);
+    this.reply(event, none ? 'no_reply' : 'sending');
   }
 
-  'reply.sent'(event, at) {
-    this.endAttempt(event, at);
+  'reply.sent'(event) {
+    this.endDraft(event.token);
     const last = !event.parts || (event.part ?? 0) >= event.parts;
     const reply = this.reply(event, last ? 'sent' : 'sending');
-    if (last) {
-      this.phase = 'idle';
-      this.cover(reply);
-      this.recount();
-    }
-    return { reply, last };
+    if (!last) return;
+    this.phase = 'idle';
+    this.cover(reply);
+    this.recount();
   }
 
   'reply.failed'(event) {
     this.phase = 'idle';
-    return { reply: this.reply(event, event.reason === 'unknown_outcome' ? 'unknown' : 'undelivered') };
+    this.reply(event, event.reason === 'unknown_outcome' ? 'unknown' : 'undelivered');
   }
 
-  'turn.failed'(event, at) {
-    this.endAttempt(event, at);
+  'turn.failed'({ token, turn, id, reason }) {
+    this.endDraft(token);
     this.phase = 'failed';
-    this.put({ type: 'note', tone: 'bad', id: `failed/${event.turn}/${event.id}`, text: `This turn failed: ${event.reason || 'no reason was given'}. Your messages are kept; send another one to try again.` });
-    return {};
+    this.put({ type: 'note', tone: 'bad', id: `failed/${turn}/${id}`, text: `This turn failed: ${reason || 'no reason was given'}. What waits is kept; the next message tries again.` });
   }
 
-  'conversation.paused'(event, at) {
+  'conversation.paused'() {
     this.phase = 'paused';
-    this.closeWindow(at);
-    return {};
   }
 
   'conversation.resumed'() {
     this.phase = 'idle';
-    return {};
   }
 
   // The parts that those are made of.
@@ -256,8 +199,8 @@ export class Conversation {
     return this.known.get(entry.id);
   }
 
-  reply({ reply_id: id, text, covers, late_input: late }, state) {
-    const reply = this.put({ type: 'reply', id, text: '', covers: [] });
+  reply({ reply_id: id, text, covers, late_input: late, turn, at, reason }, state) {
+    const reply = this.put({ type: 'reply', id, text: '', covers: [], turn, at, author: reason });
     if (text) reply.text = text;
     if (covers?.length) reply.covers = covers;
     reply.late ||= late;
@@ -272,62 +215,13 @@ export class Conversation {
     }
   }
 
-  running() {
-    return this.attempts.findLast((attempt) => !attempt.end);
-  }
-
-  endAttempt({ token }, at) {
-    const attempt = this.attempts.findLast((one) => one.token === token && !one.end);
-    if (attempt) attempt.end = at;
+  endDraft(token) {
     if (this.draft?.token === token) this.draft = null;
-    return attempt;
   }
 
-  /** A reply that was certainly not delivered, and was overtaken. */
-  withdraw({ reply_id: id }) {
-    const reply = this.known.get(id);
-    if (reply) reply.state = 'withdrawn';
-  }
-
-  nothingWaits(at) {
-    this.closeWindow(at);
-    if (!this.running()) this.phase = 'idle';
-  }
-
-  openWindow() {
-    return this.windows.findLast((window) => !window.end);
-  }
-
-  closeWindow(at) {
-    const open = this.openWindow();
-    if (open) open.end = at;
-  }
-
-  /** Opens the window or moves its end. */
-  moveWindow({ due_at: dueAt, reason }, at) {
-    let open = this.openWindow();
-    if (!open) {
-      open = {};
-      this.draw(this.windows, open);
-    }
-    open.due = Date.parse(dueAt);
-    open.capped = reason === 'max_wait';
-    return { left: Math.max(0, open.due - at), capped: open.capped };
-  }
-
-  step(step) {
+  keep(step) {
     this.steps.push(step);
-    if (this.steps.length > kept.steps) this.steps.shift();
-  }
-
-  draw(list, item) {
-    list.push(item);
-    if (list.length > kept.drawn) list.shift();
-  }
-
-  say(said) {
-    this.sentences.push({ key: (this.sentences.at(-1)?.key ?? 0) + 1, at: this.now(), ...said });
-    if (this.sentences.length > kept.sentences) this.sentences.shift();
+    if (this.steps.length > kept) this.steps.shift();
   }
 
   recount() {
@@ -335,12 +229,6 @@ export class Conversation {
     this.count.messages = of('message').filter((message) => message.version > 0).length;
     this.count.replies = of('reply').filter((reply) => reply.state === 'sent').length;
   }
-}
-
-/** Tells a new message from an edit, a deletion, or what is known already. */
-function inputKind(message, { version, reason }) {
-  if (message && version <= message.version) return 'known';
-  return { edited: 'edit', deleted: 'delete' }[reason] ?? 'message';
 }
 
 function refusal(reason) {

@@ -46,6 +46,42 @@ export function follow(scroller, axis) {
   };
 }
 
+/** Puts children into a node, keeping those that are there already, with their focus. */
+export function fill(node, children) {
+  children.forEach((child, index) => {
+    if (node.children[index] !== child) node.insertBefore(child, node.children[index] ?? null);
+  });
+  while (node.children.length > children.length) node.lastElementChild.remove();
+}
+
+/** A time as an element that says it to people and to programs. */
+export function clock(at, words) {
+  return element('time', { datetime: new Date(at).toISOString(), title: new Date(at).toLocaleString() }, words);
+}
+
+/** Calls what at once, and then at most once in the pause, however often it is asked for. */
+export function throttled(what, pause) {
+  let timer = null;
+  let again = false;
+  const run = async () => {
+    timer = setTimeout(() => {
+      timer = null;
+      if (again) run();
+    }, pause);
+    again = false;
+    await what();
+  };
+  const ask = () => {
+    if (timer) again = true;
+    else run();
+  };
+  ask.stop = () => {
+    clearTimeout(timer);
+    again = false;
+  };
+  return ask;
+}
+
 /** Calls draw once in the next frame, however often it is asked for. */
 export function onceAFrame(draw) {
   let asked = false;

@@ -1,17 +1,18 @@
-// The event stream of one conversation, and whether it is connected. The
+// The event stream of one conversation or of all, and whether it is connected. The
 // browser reconnects by itself after a broken connection; after an answer that
 // it takes as final (a 503, say) this does, with growing pauses.
 
 const types = [
   'message.accepted', 'turn.scheduled', 'turn.started', 'reply.delta', 'reply.discarded',
   'reply.committed', 'reply.sent', 'reply.failed', 'turn.failed',
-  'conversation.paused', 'conversation.resumed',
+  'conversation.paused', 'conversation.resumed', 'message.repeated', 'attempt.failed', 'part.sent', 'part.failed', 'part.unknown',
+  'lease.lost', 'turn.requeued', 'reply.resent', 'reply.marked',
 ];
 const longestPause = 8_000;
 const remembered = 1_000;
 
 /**
- * Watches a conversation. It calls
+ * Watches. It calls
  *   connected()       each time the stream opens
  *   disconnected()    each time it breaks; it is being opened again
  *   event(event)      for each event, once

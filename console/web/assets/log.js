@@ -1,6 +1,6 @@
 // The events in words, one line each, oldest first.
 
-import { element, follow, setText } from './dom.js';
+import { element, follow } from './dom.js';
 
 const clock = new Intl.DateTimeFormat('en', { hour: '2-digit', minute: '2-digit', second: '2-digit', fractionalSecondDigits: 1, hour12: false });
 
@@ -8,23 +8,21 @@ export class Log {
   constructor({ list, scroller, empty }) {
     Object.assign(this, { list, empty });
     this.toEnd = follow(scroller, 'y');
-    this.clear();
+    this.shown = null;
   }
 
   clear() {
-    this.shown = 0;
     this.list.replaceChildren();
+    this.shown = null;
   }
 
-  render({ sentences }) {
-    this.empty.hidden = sentences.length > 0;
-    for (const said of sentences) {
-      if (said.key > this.shown) this.list.append(line(said));
-      this.shown = Math.max(this.shown, said.key);
-    }
-    while (this.list.children.length > sentences.length) this.list.firstElementChild.remove();
-    // The latest one may have got its second half.
-    if (sentences.length) setText(this.list.lastElementChild.lastElementChild, sentences.at(-1).text);
+  /** Rows are those of a story: the sentence of each step. Old ones fall off its front. */
+  render(rows) {
+    this.empty.hidden = rows.length > 0;
+    const from = rows.findIndex((row) => row.step === this.shown) + 1;
+    for (const row of rows.slice(from)) this.list.append(line(row));
+    this.shown = rows.at(-1)?.step ?? null;
+    while (this.list.children.length > rows.length) this.list.firstElementChild.remove();
     this.toEnd();
   }
 }

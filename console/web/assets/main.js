@@ -1,6 +1,7 @@
 // Finds the conversation and wires the parts together.
 
 import { API, newId } from './api.js';
+import { Beside, Sliders } from './beside.js';
 import { Chat } from './chat.js';
 import { Composer } from './composer.js';
 import { Conversation } from './conversation.js';
@@ -26,17 +27,22 @@ const composer = new Composer(
   },
   { send, repeat, started },
 );
+const sliders = new Sliders(byId('sliders'), (text) => trouble(text));
+const beside = new Beside({ panel: byId('origin'), button: byId('compare'), list: byId('origin-messages'), scroller: byId('origin-scroll'), table: byId('compared') }, sliders);
 
 let api;
 let conversation;
+let story = read([]);
 let stopWatching = () => {};
 let queue = Promise.resolve();
 const waiting = new Set(); // for the next turn to start
 
 const show = onceAFrame(() => {
   chat.render(conversation);
-  log.render(conversation);
-  timeline.render(read(join(conversation.steps, [])), () => conversation.now(), conversation.connected);
+  story = read(join(conversation.steps, []));
+  log.render(story.rows);
+  timeline.render(story, () => conversation.now(), conversation.connected);
+  beside.render(conversation);
   showCounters();
   showPhase();
   composer.allowRepeat(Boolean(conversation.lastDelivered()));
@@ -63,6 +69,7 @@ function open() {
   composer.stop();
   chat.clear();
   log.clear();
+  beside.clear();
   api = new API(bot, name);
   conversation = new Conversation(show);
   setText(byId('bot'), `bot ${bot}`);
@@ -144,6 +151,7 @@ async function explainLoss(api, mine) {
 
 function send(id, text) {
   conversation.sending(id, text);
+  beside.receive(id, text);
   chat.render(conversation, true);
   deliver(id, text);
 }
@@ -202,7 +210,7 @@ function showCounters() {
 
 function showPhase() {
   const { phase } = conversation;
-  const open = conversation.openWindow();
+  const open = story.openWindow();
   const left = open ? open.due - conversation.now() : 0;
   const words = { generating: 'writing', sending: 'sending the reply' }[phase] ?? phase;
   byId('phase').dataset.phase = phase;
