@@ -105,7 +105,7 @@ func (s *outsideStore) Commit(ctx context.Context, write store.Write) (result st
 }
 
 func (s *outsideStore) Claim(ctx context.Context, now turn.Time, limit int, hold time.Duration) (claimed []store.Timer, err error) {
-	s.during(ctx, func(ctx context.Context) { claimed, err = s.store.Claim(ctx, now, limit, hold) })
+	s.during(ctx, func(ctx context.Context) { claimed, err = s.store.Claim(ctx, now, limit, hold, bots...) })
 	return claimed, err
 }
 
