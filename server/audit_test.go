@@ -41,6 +41,7 @@ func TestActionsAreNoted(t *testing.T) {
 	b := login(t, keyed, "beta")
 	for _, action := range [][3]string{
 		{"POST", "/flush"}, {"POST", "/pause"}, {"POST", "/resume"}, {"POST", "/requeue"}, {"POST", "/replies", `{"text":"x"}`}, {"DELETE", ""},
+		{"POST", "/turns/1/resend"}, {"POST", "/turns/1/mark-sent"},
 	} {
 		for who, asking := range map[string]struct {
 			s      *Server
@@ -64,7 +65,7 @@ func TestActionsAreNoted(t *testing.T) {
 			noted++
 		}
 	}
-	if noted != 6 {
-		t.Errorf("%d routes are noted, of which this test knows 6", noted)
+	if noted != 8 {
+		t.Errorf("%d routes are noted, of which this test knows 8", noted)
 	}
 }

@@ -132,12 +132,14 @@ func (f *fakeApp) Requeue(ctx context.Context, bot, conversation string) (onerep
 	return f.state, f.err
 }
 
-func (f *fakeApp) Resend(_ context.Context, bot, conversation string, turn int64) (onereply.State, error) {
+func (f *fakeApp) Resend(ctx context.Context, bot, conversation string, turn int64) (onereply.State, error) {
+	f.acts(ctx)
 	f.record("resend", bot, conversation, turn)
 	return f.state, f.err
 }
 
-func (f *fakeApp) MarkSent(_ context.Context, bot, conversation string, turn int64) (onereply.State, error) {
+func (f *fakeApp) MarkSent(ctx context.Context, bot, conversation string, turn int64) (onereply.State, error) {
+	f.acts(ctx)
 	f.record("mark sent", bot, conversation, turn)
 	return f.state, f.err
 }

@@ -104,7 +104,7 @@ func (s *outsideStore) Commit(ctx context.Context, write store.Write) (result st
 	return result, err
 }
 
-func (s *outsideStore) Claim(ctx context.Context, now turn.Time, limit int, hold time.Duration) (claimed []store.Timer, err error) {
+func (s *outsideStore) Claim(ctx context.Context, now turn.Time, limit int, hold time.Duration, bots ...string) (claimed []store.Timer, err error) {
 	s.during(ctx, func(ctx context.Context) { claimed, err = s.store.Claim(ctx, now, limit, hold, bots...) })
 	return claimed, err
 }
