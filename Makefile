@@ -1,6 +1,6 @@
 # make test    all checks and tests; installs what they need where it may
 # make build   the binary, in bin/
-# make prove   the longer proofs
+# make prove   the proof: both explored scopes, and 100,000 simulated runs
 # make kills   one process, killed 2,000 times
 # make faults  three nodes on PostgreSQL and Redis under faults, 30 minutes each
 # make fuzz    every fuzz target for a while (FUZZTIME=30s)
@@ -36,9 +36,7 @@ browser:
 	@scripts/browser
 
 prove:
-	ONEREPLY_EXPLORE=small go test -count=1 -run TestScopes -v -timeout 30m ./simulate/explore
-	ONEREPLY_RUNS=100000 go test -count=1 -run Promise -v -timeout 60m ./simulate
-	ONEREPLY_EXPLORE=large go test -count=1 -run TestScopes -v -timeout 60m ./simulate/explore
+	@scripts/prove long
 
 kills:
 	cd e2e && go test -count=1 -timeout 60m -run TestKill . -kills=2000

@@ -118,6 +118,9 @@ func (l *ledger) judgeLost(t *talk, number int64) {
 // judgeBegin is P2 for the start of an attempt: not while a human has the
 // conversation, and not before the window has ended.
 func (l *ledger) judgeBegin(t *talk, write store.Write, before turn.Record) {
+	if write.Record.Runs == 1 {
+		l.sums.Turns++
+	}
 	if write.Record.OnHold && !write.Record.Sealed {
 		l.fail("P2 pause", "an attempt began while a human has the conversation")
 	}

@@ -18,8 +18,8 @@ type ledger struct {
 
 // sums are what a run adds to the report.
 type sums struct {
-	Inputs, Replies, Discards, ModelCalls int
-	Waits                                 []int // milliseconds from the first message of a reply to its sight
+	Inputs, Turns, Replies, Discards, Crashes, ModelCalls int
+	Waits                                                 []int // milliseconds from the first message of a reply to its sight
 }
 
 // talk is one conversation, from its first message or its last deletion on.

@@ -102,6 +102,7 @@ func (n *node) moreOfModel(o engine.Start, d *dice, took time.Duration) {
 	if n.strikes(modelKills, n.index, d, 90) {
 		n.after(d.span(0, took), func() {
 			if n.life == life && n.up() && !n.frozen {
+				n.ledger.sums.Crashes++
 				n.die(d.span(100*time.Millisecond, 3*time.Second))
 			}
 		})

@@ -182,6 +182,7 @@ func (n *node) crash(down time.Duration) {
 		return
 	}
 	n.count(crash)
+	n.ledger.sums.Crashes++
 	n.die(down)
 }
 

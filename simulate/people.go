@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/onereply/onereply/internal/engine"
@@ -20,17 +21,22 @@ type ask struct {
 	token int64  // seal
 }
 
+// words are those of the texts that are not empty.
+func words(first What, more ...string) string {
+	return strings.Join(strings.Fields(string(first)+" "+strings.Join(more, " ")), " ")
+}
+
 // ask carries out what somebody asks for: at the node that the plan names, or
 // at the next one that runs.
 func (w *world) ask(e Event) {
 	n := w.upFrom(e.Node)
 	if n == nil {
-		w.say("people", "%s %s: nobody is there", e.What, e.Message)
+		w.say("people", "%s: nobody is there", words(e.What, e.Message))
 		return
 	}
 	a := &ask{Event: e, key: w.key(e.Talk), node: n}
 	r := a.request()
-	w.say("people", "%s %s%s to %s", e.What, e.Message, a.text, n.name)
+	w.say("people", "%s to %s", words(e.What, e.Message, a.text), n.name)
 	if e.What == resume {
 		w.ledger.talk(a.key).resumes++
 	}
@@ -115,9 +121,9 @@ func (n *node) answered(a *ask, result engine.Result) {
 		}
 	}
 	if result.Err != nil {
-		n.say(n.name, "answers %s %s: %v", a.What, a.Message, result.Err)
+		n.say(n.name, "answers %s: %v", words(a.What, a.Message), result.Err)
 	} else {
-		n.say(n.name, "answers %s %s: %s %s", a.What, a.Message, result.Outcome, result.Reason)
+		n.say(n.name, "answers %s: %s", words(a.What, a.Message), words(What(result.Outcome), result.Reason))
 	}
 	n.ledger.acknowledged(a, result)
 }

@@ -9,8 +9,13 @@ import (
 func (r Report) String() string {
 	var b strings.Builder
 	t := r.Totals
-	fmt.Fprintf(&b, "%d runs from seed %d\n", r.Runs, r.Seed)
-	fmt.Fprintf(&b, "  %d messages, %d replies, %d discards, %d model calls\n", t.Inputs, t.Replies, t.Discards, t.ModelCalls)
+	runs := "runs"
+	if r.Runs == 1 {
+		runs = "run"
+	}
+	fmt.Fprintf(&b, "%d %s from seed %d\n", r.Runs, runs, r.Seed)
+	fmt.Fprintf(&b, "  %d messages, %d turns, %d replies, %d discards, %d crashes, %d model calls\n",
+		t.Inputs, t.Turns, t.Replies, t.Discards, t.Crashes, t.ModelCalls)
 	fmt.Fprintf(&b, "  first message to its reply, virtual time: p50 %.1fs, p95 %.1fs, p99 %.1fs, longest %.1fs\n",
 		seconds(r.Waits.P50), seconds(r.Waits.P95), seconds(r.Waits.P99), seconds(r.Waits.Max))
 	b.WriteString("  what broke, and how often:\n")

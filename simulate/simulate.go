@@ -24,6 +24,7 @@ type Options struct {
 	Faults   []string    // kinds that may happen, of [FaultNames]; nil: all; empty: none
 	Step     engine.Step // nil: turn.Step; the proof puts faults in here
 	Progress io.Writer   // nil: none. What is written to it depends on the machine
+	Lines    bool        // progress is a line now and then, for what is no terminal, and not a bar that moves
 	Trace    io.Writer   // nil: none. The transcript of every run
 	variant  variant
 }
@@ -64,8 +65,10 @@ type Report struct {
 // Totals of all runs.
 type Totals struct {
 	Inputs     int `json:"messages"`
+	Turns      int `json:"turns"`
 	Replies    int `json:"replies"` // of the model, that a person saw
 	Discards   int `json:"discards"`
+	Crashes    int `json:"crashes"` // of processes
 	ModelCalls int `json:"model_calls"`
 }
 
@@ -123,6 +126,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 				fmt.Fprintf(o.Trace, "%s%s\n", w.Plan, w.trace)
 			}
 			if w.broken != nil {
+				meter.end()
 				r.Failure = o.reduce(w)
 				all.fill(&r)
 				return r, nil
@@ -178,6 +182,8 @@ func newTally() *tally { return &tally{faults: map[What]int{}, waits: map[int]in
 func (t *tally) add(w *world) {
 	s := w.ledger.sums
 	t.totals.Inputs += s.Inputs
+	t.totals.Turns += s.Turns
+	t.totals.Crashes += s.Crashes
 	t.totals.Replies += s.Replies
 	t.totals.Discards += s.Discards
 	t.totals.ModelCalls += s.ModelCalls
@@ -218,29 +224,48 @@ func percentiles(counts map[int]int) Waits {
 	return Waits{P50: at(50), P95: at(95), P99: at(99), Max: at(100)}
 }
 
+// How often progress is shown, as a bar and as lines.
+const (
+	barEvery  = 200 * time.Millisecond
+	lineEvery = 15 * time.Second
+)
+
 // meter is the progress bar.
 type meter struct {
 	out   io.Writer
+	lines bool
 	runs  int
 	began time.Time
 	shown time.Time
 }
 
-func newMeter(o Options) *meter { return &meter{out: o.Progress, runs: o.Runs, began: time.Now()} }
+func newMeter(o Options) *meter {
+	return &meter{out: o.Progress, lines: o.Lines, runs: o.Runs, began: time.Now(), shown: time.Now()}
+}
 
 func (m *meter) show(done int) {
-	if m.out == nil || time.Since(m.shown) < 200*time.Millisecond && done < m.runs {
+	every := barEvery
+	if m.lines {
+		every = lineEvery
+	}
+	if m.out == nil || time.Since(m.shown) < every && done < m.runs {
 		return
 	}
 	m.shown = time.Now()
+	rate := float64(done) / max(time.Since(m.began).Seconds(), 1e-9)
+	text := fmt.Sprintf("%d of %d runs, %.0f a second", done, m.runs, rate)
+	if m.lines {
+		fmt.Fprintln(m.out, text)
+		return
+	}
 	const width = 30
 	filled := width * done / m.runs
-	rate := float64(done) / max(time.Since(m.began).Seconds(), 1e-9)
-	fmt.Fprintf(m.out, "\r[%s%s] %d of %d runs, %.0f a second ", strings.Repeat("=", filled), strings.Repeat(" ", width-filled), done, m.runs, rate)
+	fmt.Fprintf(m.out, "\r[%s%s] %s ", strings.Repeat("=", filled), strings.Repeat(" ", width-filled), text)
 }
 
+// end leaves the line of the bar.
 func (m *meter) end() {
-	if m.out != nil {
+	if m.out != nil && !m.lines {
 		fmt.Fprintln(m.out)
 	}
 }

@@ -24,6 +24,9 @@ type simulateCommand struct {
 }
 
 func (c *simulateCommand) run(ctx context.Context, p *program) error {
+	if c.Runs < 0 {
+		return fmt.Errorf("the number of runs must be 1 or more, or 0 for the default; it is %d", c.Runs)
+	}
 	if c.SVG != "" {
 		if err := c.draw(); err != nil || c.Protocol == "" {
 			return err
@@ -48,7 +51,7 @@ func (c *simulateCommand) runsOr(fallback int) int {
 func (c *simulateCommand) simulate(ctx context.Context, p *program) error {
 	o := simulate.Options{Seed: c.Seed, Runs: c.runsOr(1000), Nodes: c.Nodes, Faults: c.faults()}
 	if !c.Quiet && !c.JSON {
-		o.Progress = p.stderr
+		o.Progress, o.Lines = p.stderr, !isTerminal(p.stderr)
 	}
 	if c.Trace {
 		o.Trace = p.stdout
@@ -76,7 +79,11 @@ func (c *simulateCommand) faults() []string {
 	case "none":
 		return []string{}
 	}
-	return strings.Split(c.Faults, ",")
+	names := strings.Split(c.Faults, ",")
+	for i := range names {
+		names[i] = strings.TrimSpace(names[i])
+	}
+	return names
 }
 
 func (c *simulateCommand) compare(ctx context.Context, p *program) error {

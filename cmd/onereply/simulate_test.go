@@ -15,7 +15,17 @@ func TestSimulate(t *testing.T) {
 		t.Error("the same seed gave two reports")
 	}
 	do(t, nil, "", "simulate", "--runs", "2", "--faults", "none", "--trace", "--quiet").expect(t, success, "starts", "")
+	do(t, nil, "", "simulate", "--runs", "2", "--faults", "crash, freeze", "--quiet").expect(t, success, "2 runs from seed 1", "")
+	do(t, nil, "", "simulate", "--runs=-5").expect(t, failure, "", "runs must be 1 or more")
 	do(t, nil, "", "simulate", "--faults", "gremlins", "--quiet").expect(t, failure, "", "there is no fault \"gremlins\"")
+}
+
+// Where nobody sees a bar move, progress is lines, and few of them.
+func TestSimulateProgressInALog(t *testing.T) {
+	r := do(t, nil, "", "simulate", "--runs", "100")
+	if strings.Contains(r.stderr, "\r") || strings.Count(r.stderr, "\n") != 1 || !strings.Contains(r.stderr, "100 of 100 runs") {
+		t.Errorf("progress in a log is %q, want one line", r.stderr)
+	}
 }
 
 func TestSimulateAsJSON(t *testing.T) {
