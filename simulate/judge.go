@@ -37,6 +37,7 @@ func (l *ledger) follow(n *node, t *talk, write store.Write, before turn.Record)
 	if after.Lease.Nonce != "" {
 		t.leases[after.Lease.Nonce] = true
 	}
+	l.followRemedy(t, write, before)
 	switch {
 	case before.OnHold && !after.OnHold && t.resumes == 0:
 		l.fail("P2 pause", "the pause ended, and nobody asked for it")
@@ -52,6 +53,23 @@ func (l *ledger) follow(n *node, t *talk, write store.Write, before turn.Record)
 	t.wrote[n] = l.now
 	if after.Phase == turn.Collecting && !after.OnHold {
 		l.aim(write.Key, atDue, after.Due)
+	}
+}
+
+// followRemedy is P7 for operators: a reply is sent again, or marked as sent, if
+// one of them asked for it, and what was sent before does not count any more.
+func (l *ledger) followRemedy(t *talk, write store.Write, before turn.Record) {
+	after := write.Record
+	for _, mark := range write.Mark {
+		if mark.Reason == turn.ByOperator && !t.remedied {
+			l.fail("P7 once", "reply %d is %s by an operator, and nobody asked for it", mark.Seq, mark.Status)
+		}
+	}
+	if after.Reply == nil || after.Reply.Kind != turn.ReplyAgain || before.Reply != nil && before.Reply.Seq == after.Reply.Seq {
+		return
+	}
+	if r := t.replies[after.Reply.Seq]; r != nil {
+		r.again, r.sends = true, map[int]*sending{}
 	}
 }
 

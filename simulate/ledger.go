@@ -39,6 +39,7 @@ type talk struct {
 	paused   turn.Time        // it is on hold since then, 0: it is not
 	wrote    map[*node]turn.Time
 	begun    int64 // greatest turn of which a part was handed to the channel
+	remedied bool  // an operator asked for a reply to be sent again, or marked as sent
 	operated bool  // somebody but a typist does something to it, at some time
 }
 
@@ -66,6 +67,7 @@ type reply struct {
 	seen  []sight
 	sends map[int]*sending // by part: the last one
 	shown map[int]bool     // parts that the person saw
+	again bool             // an operator had it sent again: the person may see parts twice
 }
 
 func newLedger(w *world) *ledger {

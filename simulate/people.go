@@ -37,8 +37,11 @@ func (w *world) ask(e Event) {
 	a := &ask{Event: e, key: w.key(e.Talk), node: n}
 	r := a.request()
 	w.say("people", "%s to %s", words(e.What, e.Message, a.text), n.name)
-	if e.What == resume {
+	switch e.What {
+	case resume:
 		w.ledger.talk(a.key).resumes++
+	case resend, markSent:
+		w.ledger.talk(a.key).remedied = true
 	}
 	n.submit(a, r)
 }
@@ -90,10 +93,24 @@ func (a *ask) request() *engine.Request {
 		r.Body = store.Body{Text: a.text}
 	case requeue:
 		a.op = engine.Requeue
+	case resend:
+		a.op, r.Turn = engine.Resend, a.node.troubled(a.key)
+	case markSent:
+		a.op, r.Turn = engine.MarkSent, a.node.troubled(a.key)
 	case forget:
 		a.op = engine.Forget
 	}
 	return r
+}
+
+// troubled is the turn that an operator finds in the list of troubles, or the
+// last one where there is none.
+func (n *node) troubled(key store.Key) int64 {
+	r := n.snapshot(key).Record
+	if len(r.Troubles) > 0 {
+		return r.Troubles[0].Turn
+	}
+	return r.Turn
 }
 
 func attachments(pending bool) []store.Attachment {

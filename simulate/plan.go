@@ -46,6 +46,8 @@ const (
 	resume    What = "resume"
 	humanSays What = "human reply"
 	requeue   What = "requeue"
+	resend    What = "resend"
+	markSent  What = "mark sent"
 	forget    What = "forget"
 )
 
@@ -68,6 +70,7 @@ func newPlan(seed uint64, o Options) *Plan {
 	for talk := range p.talks {
 		p.write(talk)
 		p.operate(talk)
+		p.remedy(talk)
 	}
 	p.breakThings(o.allowed())
 	slices.SortStableFunc(p.Events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })

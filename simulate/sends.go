@@ -50,7 +50,8 @@ func (l *ledger) judgeSendLease(n *node, o engine.Send, e store.Entry, t *talk) 
 	if r.Lease.Nonce != o.Lease.Nonce || l.now > r.Lease.Expires {
 		l.fail("P5 fenced send", "%s began to send under lease %d, and that was over or taken (now: lease %d of %q)", n.name, o.Lease.Token, r.Lease.Token, r.Lease.Holder)
 	}
-	if e.Author != turn.ReplyHuman && t.paused != 0 && t.paused < t.wrote[n] {
+	operated := e.Author == turn.ReplyHuman || o.Reply.Kind == turn.ReplyAgain
+	if !operated && t.paused != 0 && t.paused < t.wrote[n] {
 		l.fail("P7 pause", "%s began to send although it knew that a human has the conversation", n.name)
 	}
 }
@@ -63,7 +64,7 @@ func (l *ledger) judgeSendOrder(o engine.Send, t *talk, r *reply) {
 			l.fail("P7 order", "part %d of reply %s was sent before part %d", o.Reply.Done+1, r.entry.ID, part+1)
 		}
 	}
-	if o.Reply.Turn < t.begun {
+	if o.Reply.Turn < t.begun && o.Reply.Kind != turn.ReplyAgain {
 		l.fail("P7 order", "reply %d was sent after reply %d", o.Reply.Turn, t.begun)
 	}
 	t.begun = max(t.begun, o.Reply.Turn)
@@ -98,6 +99,10 @@ func (s *sending) arrive(n *node, life int) {
 	}
 	if l.recognises && s.talk.spoken[s.mark()] {
 		l.say("channel", "recognises %s", s.mark())
+		return
+	}
+	if s.talk.spoken[s.mark()] && s.reply.again {
+		l.say("person", "sees once more: %s", s.text)
 		return
 	}
 	if s.talk.spoken[s.mark()] {

@@ -118,6 +118,18 @@ func (t *typist) repeats() {
 	}
 }
 
+// remedy draws what operators do about replies whose outcome is unknown. It has
+// dice of its own.
+func (p *Plan) remedy(talk int) {
+	d := roll(p.Seed, "remedy", int64(talk))
+	if !d.chance(30) {
+		return
+	}
+	for range d.between(1, 2) {
+		p.add(Event{At: d.span(p.traffic/3, p.traffic), What: one(d, resend, resend, markSent), Node: d.below(p.nodes), Talk: talk})
+	}
+}
+
 // operate draws what operators and second thoughts do to a conversation.
 func (p *Plan) operate(talk int) {
 	d := roll(p.Seed, "operator", int64(talk))
