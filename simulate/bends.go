@@ -150,6 +150,13 @@ func pauseIgnored(r *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) tur
 	return e
 }
 
+func messageMarksAsSent(_, is *turn.Record, e turn.Event, effects *turn.Effects, _ turn.Time) {
+	if _, ok := e.(turn.Message); ok && effects.Changed && len(is.Troubles) > 0 {
+		effects.Marks = append(effects.Marks, turn.Mark{Seq: is.Troubles[0].Seq, Status: turn.ReplySent, Reason: turn.ByOperator})
+		is.Troubles = is.Troubles[1:]
+	}
+}
+
 func sealForgotten(r *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
 	if _, ok := e.(turn.Generated); ok {
 		r.Sealed = false

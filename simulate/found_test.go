@@ -53,3 +53,14 @@ func TestTimersWhileAWriteIsSlow(t *testing.T) {
 		{ID: 3, At: 2500 * time.Millisecond, What: storeSlow, For: 3 * time.Second},
 	})
 }
+
+// A reply that an operator had sent again, under a pause, was taken up and given
+// back without end: the node took it for one that the pause holds.
+func TestSentAgainUnderAPause(t *testing.T) {
+	foundBefore(t, []Event{
+		{ID: 1, At: 0, What: sendSlow, For: 10 * time.Second},
+		{ID: 2, At: time.Second, What: humanSays},
+		{ID: 3, At: 9 * time.Second, What: pause},
+		{ID: 4, At: 10 * time.Second, What: resend},
+	})
+}

@@ -102,6 +102,7 @@ func coreFaults() []variant {
 		{name: "an attempt that brings its worker down is not counted", check: "P3 attempts", needs: []What{modelKills}, step: before(lostNotCounted)},
 		{name: "a wake-up starts an attempt under a pause", check: "P2 pause", step: pauseStartsAttempts},
 		{name: "the next part of a reply goes out under a pause", check: "P7 pause", needs: []What{sendSlow}, step: before(pauseEndsWithPart), flaws: flaws{partUnderPause: true}},
+		{name: "a message marks a reply of unknown fate as sent", check: "P7 once", needs: []What{sendUnsureNo}, step: behind(messageMarksAsSent)},
 		{name: "what a person writes overtakes a reply that is tried again", check: "P7 order", needs: []What{sendFails}, step: behind(humanGoesFirst)},
 		{name: "what became of a reply is not written down", check: "P7 fate", step: behind(endUnmarked)},
 		{name: "a discard backs off like a failure", check: "P3 waiting", calm: true, step: behind(discardBacksOff)},

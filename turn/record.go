@@ -80,6 +80,10 @@ const (
 	ReplyAgain    = "again"    // one that ended in trouble, sent again by an operator; it is sent also under a pause, and answers nothing anew
 )
 
+// DespitePause reports whether the reply goes out under a pause too: only what
+// a human wrote, or had sent again, does.
+func (r Reply) DespitePause() bool { return r.Kind == ReplyHuman || r.Kind == ReplyAgain }
+
 // clone copies what a Record shares with its copies.
 func (r Record) clone() Record {
 	if r.Reply != nil {
@@ -197,11 +201,8 @@ func (r Record) Wake() (Time, bool) {
 	return 0, false
 }
 
-// maySend reports whether the current reply goes out despite a pause: only
-// what a human wrote, or had sent again, does.
-func (r Record) maySend() bool {
-	return !r.OnHold || r.Reply.Kind == ReplyHuman || r.Reply.Kind == ReplyAgain
-}
+// maySend reports whether the current reply goes out.
+func (r Record) maySend() bool { return !r.OnHold || r.Reply.DespitePause() }
 
 // stale reports whether inputs were accepted that the attempt has not seen.
 func (r Record) stale() bool { return r.Version != r.Through }

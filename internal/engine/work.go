@@ -257,7 +257,7 @@ func (n *Node) startSend(c *conversation, a turn.Send) {
 	lease := c.snap.Record.Lease
 	n.working++
 	c.send = &send{lease: lease, renewAt: n.renewal(c, lease)}
-	paused := c.snap.Record.OnHold && a.Reply.Kind != turn.ReplyHuman
+	paused := c.snap.Record.OnHold && !a.Reply.DespitePause()
 	if n.leaving || paused || n.now >= n.deadline(c, lease) {
 		c.send.ended = true
 		n.own(c, &Request{event: turn.HandBack{Nonce: lease.Nonce}, ends: true})
