@@ -147,6 +147,8 @@ type ListQuery struct {
 	Cursor string
 	Limit  int // 1 to 1000; 0 means 100
 
+	Attention bool // those that need somebody only: failed, or with a reply in trouble
+
 	// Search leaves out conversations whose name and whose last input's text both
 	// lack it, in any case; at most 512 bytes. One page looks through 500
 	// conversations, so it may have fewer than Limit, or none, and still go on.
@@ -155,7 +157,7 @@ type ListQuery struct {
 }
 
 func (q ListQuery) query() store.ListQuery {
-	return store.ListQuery{Bot: q.Bot, Phase: q.Phase, Cursor: q.Cursor}
+	return store.ListQuery{Bot: q.Bot, Phase: q.Phase, Cursor: q.Cursor, Attention: q.Attention}
 }
 
 // List is a page of conversations, newest activity first.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -24,8 +25,8 @@ type actorKey struct{}
 
 // WithActor returns a context whose actions are noted as this actor's: in the
 // log, in the audit of the conversation, and in that of the node. Actions are
-// [App.Pause], [App.Resume], [App.Flush], [App.Requeue], [App.Answer] and
-// [App.Forget]; without an actor they are not noted.
+// [App.Pause], [App.Resume], [App.Flush], [App.Requeue], [App.Resend],
+// [App.MarkSent], [App.Answer] and [App.Forget]; without an actor they are not noted.
 func WithActor(ctx context.Context, actor Actor) context.Context {
 	return context.WithValue(ctx, actorKey{}, actor)
 }
@@ -39,7 +40,7 @@ func ActorOf(ctx context.Context) (Actor, bool) {
 // AuditEntry is one action.
 type AuditEntry struct {
 	At           time.Time `json:"at"`
-	Action       string    `json:"action"` // "pause", "resume", "flush", "requeue", "reply", "delete"
+	Action       string    `json:"action"` // "pause", "resume", "flush", "requeue", "resend", "mark_sent", "reply", "delete"
 	Bot          string    `json:"bot"`
 	Conversation string    `json:"conversation"`
 	By           string    `json:"by"`
@@ -70,6 +71,9 @@ func (a *App) act(ctx context.Context, action string, r *engine.Request) (engine
 		return a.request(ctx, r)
 	}
 	entry := turn.AuditEntry{Action: action, By: actor.By, From: actor.From, Reason: r.Reason}
+	if r.Turn != 0 {
+		entry.Reason = fmt.Sprintf("turn %d", r.Turn)
+	}
 	r.Audit = &entry
 	result, err := a.request(ctx, r)
 	done := entry // the engine may still read the other one
@@ -77,8 +81,8 @@ func (a *App) act(ctx context.Context, action string, r *engine.Request) (engine
 		done.At = a.clock.now()
 	}
 	a.logOf(r.Key).LogAttrs(ctx, slog.LevelInfo, "action", slog.String("action", action),
-		slog.String("by", actor.By), slog.String("from", actor.From), slog.String("reason", r.Reason), slog.Any("err", err))
-	if err == nil {
+		slog.String("by", actor.By), slog.String("from", actor.From), slog.String("reason", entry.Reason), slog.Any("err", err))
+	if err == nil && result.Reason != turn.NoTrouble {
 		a.actions.note(r.Key, done)
 	}
 	return result, err

@@ -14,17 +14,19 @@ var _ App = (*onereply.App)(nil)
 
 // fakeApp remembers the last call and answers with what the test has put in.
 type fakeApp struct {
-	err     error
-	receipt onereply.Receipt
-	state   onereply.State
-	entries []onereply.Entry
-	list    onereply.List
-	line    onereply.Timeline
-	stats   onereply.Stats
-	audit   []onereply.AuditEntry
-	actor   onereply.Actor // of the last action
-	events  chan onereply.Event
-	hook    func(context.Context) // runs within Receive
+	err       error
+	receipt   onereply.Receipt
+	state     onereply.State
+	entries   []onereply.Entry
+	list      onereply.List
+	line      onereply.Timeline
+	stats     onereply.Stats
+	audit     []onereply.AuditEntry
+	overview  onereply.Overview
+	attention onereply.Attention
+	actor     onereply.Actor // of the last action
+	events    chan onereply.Event
+	hook      func(context.Context) // runs within Receive
 
 	watching atomic.Int64 // subscriptions that were not stopped
 
@@ -162,6 +164,16 @@ func (f *fakeApp) State(_ context.Context, bot, conversation string) (onereply.S
 func (f *fakeApp) Transcript(_ context.Context, bot, conversation string, after int64, limit int) ([]onereply.Entry, error) {
 	f.record("transcript", bot, conversation, page{after, limit})
 	return f.entries, f.err
+}
+
+func (f *fakeApp) Overview(context.Context) (onereply.Overview, error) {
+	f.record("overview", "", "", nil)
+	return f.overview, f.err
+}
+
+func (f *fakeApp) Attention(_ context.Context, q onereply.AttentionQuery) (onereply.Attention, error) {
+	f.record("attention", q.Bot, "", q)
+	return f.attention, f.err
 }
 
 func (f *fakeApp) Conversations(_ context.Context, q onereply.ListQuery) (onereply.List, error) {

@@ -27,6 +27,8 @@ func (s *Server) routes() []*route {
 		{method: "GET", pattern: one + "/transcript", handle: s.getTranscript},
 		{method: "GET", pattern: one + "/timeline", handle: s.getTimeline},
 		{method: "GET", pattern: one + "/audit", handle: s.getAudit},
+		{method: "GET", pattern: "/v1/overview", handle: s.getOverview},
+		{method: "GET", pattern: "/v1/attention", handle: s.getAttention},
 		{method: "GET", pattern: "/v1/audit", handle: s.getAudit},
 		{method: "GET", pattern: list, handle: s.getConversations},
 		{method: "GET", pattern: "/v1/conversations", handle: s.getConversations},

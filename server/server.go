@@ -33,6 +33,8 @@ type App interface {
 	Transcript(ctx context.Context, bot, conversation string, after int64, limit int) ([]onereply.Entry, error)
 	Timeline(ctx context.Context, bot, conversation string, q onereply.TimelineQuery) (onereply.Timeline, error)
 	Audit(ctx context.Context, q onereply.AuditQuery) ([]onereply.AuditEntry, error)
+	Overview(ctx context.Context) (onereply.Overview, error)
+	Attention(ctx context.Context, q onereply.AttentionQuery) (onereply.Attention, error)
 	Conversations(ctx context.Context, q onereply.ListQuery) (onereply.List, error)
 	Forget(ctx context.Context, bot, conversation string) error
 	Subscribe(q onereply.Watch) *onereply.Subscription

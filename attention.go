@@ -1,0 +1,202 @@
+package onereply
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+// AttentionKind is why a conversation needs somebody.
+type AttentionKind string
+
+// The kinds.
+const (
+	AttentionFailed      AttentionKind = "failed_turn"  // the turn was given up; requeue tries it again
+	AttentionUnknown     AttentionKind = "unknown_send" // nobody knows whether the reply arrived
+	AttentionUndelivered AttentionKind = "undelivered"  // the reply certainly did not arrive
+	AttentionPartial     AttentionKind = "partial"      // a part of the reply arrived
+	AttentionOverdue     AttentionKind = "overdue"      // it waits for a node, longer than it should
+)
+
+// AttentionItem is one thing that a person should look at.
+type AttentionItem struct {
+	Kind         AttentionKind `json:"kind"`
+	Bot          string        `json:"bot"`
+	Conversation string        `json:"conversation"`
+	Turn         int64         `json:"turn"`
+	Seq          int64         `json:"seq,omitempty"` // of the reply, where it is about one
+	At           time.Time     `json:"at"`            // when it came to be so: the last write of a failed turn; of what is overdue, when it was due
+	Since        time.Time     `json:"since"`         // since when somebody waits
+	Reason       string        `json:"reason"`
+	Actions      []string      `json:"actions"` // what helps: "requeue", "resend", "mark_sent", "flush"
+}
+
+// AttentionQuery selects what needs attention.
+type AttentionQuery struct {
+	Bot    string // "" means all
+	Cursor string
+	Limit  int // conversations; 1 to 1000; 0 means 100
+}
+
+// Attention is a page of what needs attention: first what is overdue, then the
+// rest, newest activity first. A conversation may be in it with several items.
+type Attention struct {
+	Items []AttentionItem `json:"items"`
+	Next  string          `json:"next"` // "" at the end
+}
+
+const (
+	overdueLeases = 2                // a wake-up that is later than so many leases is overdue
+	overdueScan   = 500              // timers that are looked at for it
+	overdueAhead  = 10 * time.Second // a node that claims a timer moves it, by less than this
+	otherLease    = 30 * time.Second // of bots that this node does not have
+	listMark      = "-"              // begins the cursors behind what is overdue
+)
+
+// Attention lists what needs somebody: failed turns, replies of which it is not
+// certain that they arrived, and conversations whose wake-up has passed by more
+// than two leases of their bot although some node should have acted on it.
+func (a *App) Attention(ctx context.Context, q AttentionQuery) (Attention, error) {
+	c := call{op: "attention", key: store.Key{Bot: q.Bot}}
+	if _, ok := a.bots[q.Bot]; !ok && q.Bot != "" {
+		return Attention{}, c.fail(CodeNotFound, "bot", errors.New("no such bot is configured"))
+	}
+	if q.Limit < 0 || q.Limit > 1000 {
+		return Attention{}, c.fail(CodeInvalid, "limit", errors.New("it must be 1 to 1000"))
+	}
+	place, listed := strings.CutPrefix(q.Cursor, listMark)
+	if q.Cursor != "" && !listed {
+		return Attention{}, c.fail(CodeInvalid, "cursor", store.ErrCursor)
+	}
+	out, err := a.attention(ctx, q, place, !listed)
+	if errors.Is(err, store.ErrCursor) {
+		return Attention{}, c.fail(CodeInvalid, "cursor", err)
+	}
+	return out, c.of(err)
+}
+
+func (a *App) attention(ctx context.Context, q AttentionQuery, place string, first bool) (Attention, error) {
+	limit := cmp.Or(q.Limit, 100)
+	out := Attention{Items: []AttentionItem{}}
+	if first {
+		overdue, err := a.overdue(ctx, q.Bot, limit)
+		if err != nil {
+			return Attention{}, err
+		}
+		out.Items = append(out.Items, overdue...)
+		if limit -= len(overdue); limit == 0 {
+			out.Next = listMark
+			return out, nil
+		}
+	}
+	page, err := a.store.List(ctx, store.ListQuery{Bot: q.Bot, Attention: true, Cursor: place, Limit: limit})
+	if err != nil {
+		return Attention{}, err
+	}
+	for _, item := range page.Items {
+		out.Items = append(out.Items, attentionOf(item)...)
+	}
+	if page.Next != "" {
+		out.Next = listMark + page.Next
+	}
+	return out, nil
+}
+
+// attentionOf is why a listed conversation needs somebody.
+func attentionOf(item store.Item) []AttentionItem {
+	var items []AttentionItem
+	r := item.Snapshot.Record
+	if r.Phase == turn.Failed {
+		items = append(items, AttentionItem{
+			Kind: AttentionFailed, Bot: item.Key.Bot, Conversation: item.Key.Conversation, Turn: r.Turn,
+			At: item.Active.Go(), Since: cmp.Or(firstPending(r), item.Active).Go(), Reason: r.LastError, Actions: []string{"requeue"},
+		})
+	}
+	for _, t := range r.Troubles {
+		items = append(items, troubleOf(item.Key, t))
+	}
+	return items
+}
+
+func troubleOf(key store.Key, t turn.Trouble) AttentionItem {
+	out := AttentionItem{
+		Kind: AttentionPartial, Bot: key.Bot, Conversation: key.Conversation, Turn: t.Turn, Seq: t.Seq, At: t.At.Go(), Since: t.At.Go(),
+		Actions: []string{"resend", "mark_sent"},
+	}
+	switch t.Status {
+	case turn.ReplyUnknown:
+		out.Kind = AttentionUnknown
+	case turn.ReplyFailed:
+		out.Kind = AttentionUndelivered
+	}
+	if t.Parts > 1 {
+		out.Reason = fmt.Sprintf("%d of %d parts arrived", t.Done, t.Parts)
+	}
+	if t.Again {
+		out.Reason, out.Actions = "it is about to be sent again", []string{"mark_sent"}
+	}
+	return out
+}
+
+// overdue finds conversations that a node should have acted on long ago. A
+// timer that is claimed again and again moves with each claim, so that when
+// the record wanted to be looked at tells, not the timer.
+func (a *App) overdue(ctx context.Context, bot string, limit int) ([]AttentionItem, error) {
+	now := a.clock.now()
+	timers, err := a.store.Due(ctx, now.Add(overdueAhead), overdueScan)
+	if err != nil {
+		return nil, err
+	}
+	var items []AttentionItem
+	for _, timer := range timers {
+		if len(items) == limit {
+			break
+		}
+		if bot != "" && timer.Key.Bot != bot {
+			continue
+		}
+		snapshot, err := a.store.Load(ctx, timer.Key)
+		if err != nil {
+			return nil, err
+		}
+		if item, late := a.late(now, timer.Key, snapshot.Record); late {
+			items = append(items, item)
+		}
+	}
+	return items, nil
+}
+
+func (a *App) late(now turn.Time, key store.Key, r turn.Record) (AttentionItem, bool) {
+	lease := otherLease
+	bot, configured := a.bots[key.Bot]
+	if configured {
+		lease = bot.Lease
+	}
+	due, waits := r.Wake()
+	if !waits || now.Sub(due) <= overdueLeases*lease {
+		return AttentionItem{}, false
+	}
+	out := AttentionItem{
+		Kind: AttentionOverdue, Bot: key.Bot, Conversation: key.Conversation, Turn: r.Turn,
+		At: due.Go(), Since: cmp.Or(firstPending(r), due).Go(), Actions: []string{},
+	}
+	switch {
+	case r.Lease.Nonce != "":
+		out.Reason = fmt.Sprintf("the lease of %s has expired, and no node took over", r.Lease.Holder)
+	case r.Reply != nil:
+		out.Turn, out.Seq, out.Since = r.Reply.Turn, r.Reply.Seq, cmp.Or(r.Reply.Since, due).Go()
+		out.Reason, out.Actions = "no node sends the reply", []string{"flush"}
+	default:
+		out.Reason, out.Actions = "no node begins the turn", []string{"flush"}
+	}
+	if !configured {
+		out.Reason, out.Actions = out.Reason+"; this node has no such bot", []string{}
+	}
+	return out, true
+}

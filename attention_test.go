@@ -1,0 +1,276 @@
+package onereply_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/onereply/onereply"
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/store/memory"
+	"github.com/onereply/onereply/turn"
+)
+
+// needs lists what needs attention, one line an item.
+func needs(t *testing.T, app *onereply.App, q onereply.AttentionQuery) (lines []string, next string) {
+	t.Helper()
+	got, err := app.Attention(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range got.Items {
+		if i.At.IsZero() || i.Since.IsZero() || i.Since.After(i.At) || i.Bot != "bot" {
+			t.Errorf("item = %+v", i)
+		}
+		lines = append(lines, fmt.Sprintf("%s %s/%d %q %v", i.Kind, i.Conversation, i.Turn, i.Reason, i.Actions))
+	}
+	return lines, got.Next
+}
+
+func wantNeeds(t *testing.T, app *onereply.App, want ...string) {
+	t.Helper()
+	if got, next := needs(t, app, onereply.AttentionQuery{}); !slices.Equal(got, want) || next != "" {
+		t.Errorf("it needs attention:\n%s\nwant\n%s\nnext %q", strings.Join(got, "\n"), strings.Join(want, "\n"), next)
+	}
+}
+
+// Each kind of trouble is listed with what helps, and is gone once it was
+// helped.
+func TestAttention(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		broken := onereply.ResponderFunc(func(context.Context, *onereply.Turn) (onereply.Reply, error) {
+			return onereply.Reply{}, &onereply.Fault{Kind: onereply.BadRequest, Err: errors.New("no such model")}
+		})
+		w := newWorld(t, settings{bot: onereply.Bot{Debounce: onereply.None, Responder: broken}})
+		defer w.close()
+		wantNeeds(t, w.nodes[0])
+		w.say(0, "m")
+		rest(time.Minute)
+		wantNeeds(t, w.nodes[0], `failed_turn c/1 "bad_request: no such model" [requeue]`)
+	})
+	unknown := giving(errors.New("connection lost"))
+	for name, test := range map[string]struct {
+		wrong []func(context.Context) error
+		want  string
+	}{
+		"unknown": {[]func(context.Context) error{unknown}, `unknown_send c/1 "0 of 2 parts arrived" [resend mark_sent]`},
+		"partial": {[]func(context.Context) error{delivered, giving(onereply.Refused(errors.New("too long")))}, `partial c/1 "1 of 2 parts arrived" [resend mark_sent]`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := &receiver{wrong: test.wrong}
+				w := newWorld(t, settings{bot: onereply.Bot{Debounce: onereply.None, Sender: r, Responder: parts("one", "two"), UnknownSend: onereply.Hold}})
+				defer w.close()
+				w.say(0, "m")
+				rest(time.Minute)
+				wantNeeds(t, w.nodes[0], test.want)
+				if _, err := w.nodes[0].MarkSent(t.Context(), "bot", "c", 1); err != nil {
+					t.Fatal(err)
+				}
+				wantNeeds(t, w.nodes[0])
+			})
+		})
+	}
+	t.Run("undelivered", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := &receiver{wrong: []func(context.Context) error{giving(onereply.Refused(errors.New("no such chat")))}}
+			w := newWorld(t, settings{bot: onereply.Bot{Sender: r}})
+			defer w.close()
+			if _, err := w.nodes[0].Answer(t.Context(), "bot", "c", "hello"); err != nil {
+				t.Fatal(err)
+			}
+			rest(time.Minute)
+			wantNeeds(t, w.nodes[0], `undelivered c/1 "" [resend mark_sent]`)
+		})
+	})
+}
+
+// What no node acts on is overdue two leases after it was due, no sooner, also
+// where its timer is claimed all the time.
+func TestAttentionToWhatIsOverdue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, settings{bot: onereply.Bot{Debounce: time.Second, Lease: 10 * time.Second}})
+		defer w.close()
+		app := w.nodes[0]
+		if err := app.Drain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w.say(0, "m")
+		w.until(21 * time.Second)
+		wantNeeds(t, app)
+		for range 5 {
+			time.Sleep(time.Second)
+			claimed, err := w.store.Claim(t.Context(), turn.At(time.Now()), 10, 5*time.Second)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = claimed // it may be held already
+			wantNeeds(t, app, `overdue c/1 "no node begins the turn" [flush]`)
+		}
+	})
+}
+
+// A reply that is about to be sent again can still be marked, and that is all.
+func TestAttentionToWhatIsSentAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := func(ctx context.Context) error { <-ctx.Done(); return onereply.NotDelivered(ctx.Err()) }
+		r := &receiver{wrong: []func(context.Context) error{giving(errors.New("connection lost")), slow}}
+		w := newWorld(t, settings{bot: onereply.Bot{Debounce: onereply.None, Sender: r, UnknownSend: onereply.Hold}})
+		defer w.close()
+		w.say(0, "m")
+		rest(time.Minute)
+		wantNeeds(t, w.nodes[0], `unknown_send c/1 "" [resend mark_sent]`)
+		w.say(0, "n") // its send hangs for a while, and the other one waits behind it
+		rest(time.Second)
+		if _, err := w.nodes[0].Resend(t.Context(), "bot", "c", 1); err != nil {
+			t.Fatal(err)
+		}
+		wantNeeds(t, w.nodes[0], `unknown_send c/1 "it is about to be sent again" [mark_sent]`)
+		rest(time.Hour)
+		wantNeeds(t, w.nodes[0])
+	})
+}
+
+// Every phase can be overdue, and what this node can't help is told so.
+func TestAttentionToEachPhaseThatIsOverdue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kept := memory.New()
+		due := turn.At(time.Now())
+		base := turn.Record{Schema: turn.Schema, Version: 1, Pending: 1, Turn: 3, Seq: 1, WaitingSince: due - 1000}
+		held, sending, away := base, base, base
+		held.Phase, held.Lease = turn.Generating, turn.Lease{Holder: "node9", Nonce: "n", Token: 1, Expires: due}
+		sending.Phase, sending.Reply = turn.Sending, &turn.Reply{Turn: 2, Seq: 1, Parts: 1, Since: due - 500, RetryAt: due}
+		away.Phase, away.Due = turn.Collecting, due
+		for key, r := range map[store.Key]turn.Record{
+			{Bot: "bot", Conversation: "held"}: held, {Bot: "bot", Conversation: "sending"}: sending, {Bot: "gone", Conversation: "away"}: away,
+		} {
+			wake, _ := r.Wake()
+			if result, err := kept.Commit(t.Context(), store.Write{Key: key, Op: store.Op{15: 1}, Record: r, Timer: wake, At: due}); err != nil || result.Status != store.OK {
+				t.Fatal(result, err)
+			}
+		}
+		time.Sleep(61 * time.Second) // more than two leases
+		asleep := &idle{Store: kept}
+		app, err := onereply.Open(t.Context(), asleep, onereply.Options{}, onereply.Bot{Name: "bot", Responder: parts("x")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer app.Close()
+		got, err := app.Attention(t.Context(), onereply.AttentionQuery{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var lines []string
+		for _, i := range got.Items {
+			lines = append(lines, fmt.Sprintf("%s/%s %d/%d %v %v %s %v", i.Bot, i.Conversation, i.Turn, i.Seq, due.Sub(turn.At(i.At)), due.Sub(turn.At(i.Since)), i.Reason, i.Actions))
+		}
+		slices.Sort(lines)
+		want := []string{
+			"bot/held 3/0 0s 1s the lease of node9 has expired, and no node took over []",
+			"bot/sending 2/1 0s 500ms no node sends the reply [flush]",
+			"gone/away 3/0 0s 1s no node begins the turn; this node has no such bot []",
+		}
+		if !slices.Equal(lines, want) {
+			t.Errorf("overdue:\n%s\nwant\n%s", strings.Join(lines, "\n"), strings.Join(want, "\n"))
+		}
+		if one, err := app.Attention(t.Context(), onereply.AttentionQuery{Bot: "bot"}); err != nil || len(one.Items) != 2 {
+			t.Errorf("of one bot: %+v, %v", one, err)
+		}
+	})
+}
+
+// idle is a store whose timers nobody can claim.
+type idle struct{ store.Store }
+
+func (*idle) Claim(context.Context, turn.Time, int, time.Duration, ...string) ([]store.Timer, error) {
+	return nil, nil
+}
+
+func (i *idle) Guarantees() store.Guarantees { return store.Guarantees{Name: "idle"} }
+
+// The list reads what it shows, however many conversations need nobody.
+func TestAttentionReadsLittle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kept := &reading{Store: filled(t, memory.New(), 2000)}
+		w := newWorld(t, settings{store: kept})
+		defer w.close()
+		kept.records.Store(0)
+		wantNeeds(t, w.nodes[0])
+		if got := kept.records.Load(); got != 0 {
+			t.Errorf("%d records were listed", got)
+		}
+		if list, err := w.nodes[0].Conversations(t.Context(), onereply.ListQuery{Attention: true}); err != nil || len(list.Conversations) != 0 {
+			t.Errorf("a list of them: %d, %v", len(list.Conversations), err)
+		}
+	})
+}
+
+// Pages are bounded, give each conversation once, and begin with what is
+// overdue.
+func TestAttentionByPages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kept := memory.New()
+		for i := range 25 {
+			failed := turn.Record{Schema: turn.Schema, Phase: turn.Failed, Version: 1, Pending: 1, Turn: 1, Seq: 1, WaitingSince: 1, LastError: "x"}
+			late := turn.Record{Schema: turn.Schema, Phase: turn.Collecting, Version: 1, Pending: 1, Turn: 1, Seq: 1, WaitingSince: 1, Due: 1}
+			for name, r := range map[string]turn.Record{"failed": failed, "late": late} {
+				wake, _ := r.Wake()
+				write := store.Write{Key: store.Key{Bot: "bot", Conversation: fmt.Sprintf("%s-%d", name, i)}, Op: store.Op{15: 1}, Record: r, Timer: wake, At: 1}
+				if result, err := kept.Commit(t.Context(), write); err != nil || result.Status != store.OK {
+					t.Fatal(result, err)
+				}
+			}
+		}
+		app, err := onereply.Open(t.Context(), &idle{Store: kept}, onereply.Options{}, onereply.Bot{Name: "bot", Responder: parts("x")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer app.Close()
+		for _, limit := range []int{0, 10, 24, 25, 26} {
+			var all []string
+			for q := (onereply.AttentionQuery{Limit: limit}); ; {
+				lines, next := needs(t, app, q)
+				if limit > 0 && len(lines) > limit {
+					t.Fatalf("%d items on a page of %d", len(lines), limit)
+				}
+				all = append(all, lines...)
+				if q.Cursor = next; next == "" {
+					break
+				}
+			}
+			overdue := min(25, cmp.Or(limit, 25))
+			if len(all) != 25+overdue || !strings.HasPrefix(all[0], "overdue") || !strings.HasPrefix(all[overdue], "failed_turn") {
+				t.Errorf("limit %d: %d items", limit, len(all))
+			}
+			slices.Sort(all)
+			if len(slices.Compact(all)) != 25+overdue {
+				t.Errorf("limit %d: one is there twice", limit)
+			}
+		}
+	})
+}
+
+func TestAttentionIsChecked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, settings{})
+		defer w.close()
+		for field, q := range map[string]onereply.AttentionQuery{
+			"bot": {Bot: "other"}, "limit": {Limit: 1001}, "cursor": {Cursor: "x"},
+		} {
+			var got *onereply.Error
+			if _, err := w.nodes[0].Attention(t.Context(), q); !errors.As(err, &got) || got.Field != field {
+				t.Errorf("%+v: %v", q, err)
+			}
+		}
+		var got *onereply.Error
+		if _, err := w.nodes[0].Attention(t.Context(), onereply.AttentionQuery{Cursor: "-not one"}); !errors.As(err, &got) || got.Field != "cursor" {
+			t.Errorf("a cursor that is none: %v", err)
+		}
+	})
+}
