@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -121,6 +120,12 @@ func TestAuditOfWhatIsNotWritten(t *testing.T) {
 		if got := audited(t, one, onereply.AuditQuery{Bot: "bot", Conversation: "c"}); got != "delete by a1 of c" {
 			t.Errorf("of the deleted one: %s", got)
 		}
+		if _, err := one.Resend(by(t, "a1"), "bot", "c", 1); err == nil {
+			t.Error("what was not sent is sent again")
+		}
+		if got, want := audited(t, one, onereply.AuditQuery{}), "delete by a1 of c\nflush by a1 of other"; got != want {
+			t.Errorf("after what was refused it tells\n%s\nwant\n%s", got, want)
+		}
 		if got := audited(t, two, onereply.AuditQuery{}); got != "" {
 			t.Errorf("another node tells %s", got)
 		}
@@ -145,8 +150,12 @@ func TestAuditIsBounded(t *testing.T) {
 		if err != nil || len(entries) != 1000 {
 			t.Fatalf("%d entries, %v", len(entries), err)
 		}
-		if slices.ContainsFunc(entries, func(e onereply.AuditEntry) bool { return e.Conversation == "99" }) {
-			t.Error("the oldest is still there")
+		var gone *onereply.Error
+		if _, err := app.Audit(t.Context(), onereply.AuditQuery{Bot: "bot", Conversation: "99"}); !errors.As(err, &gone) || gone.Code != onereply.CodeNotFound {
+			t.Errorf("the oldest is still there: %v", err)
+		}
+		if last := audited(t, app, onereply.AuditQuery{Bot: "bot", Conversation: "100"}); last != "flush by a1 of 100" {
+			t.Errorf("of the oldest that is kept: %s", last)
 		}
 		if entries, err = app.Audit(t.Context(), onereply.AuditQuery{}); err != nil || len(entries) != 100 {
 			t.Errorf("%d entries by default, %v", len(entries), err)

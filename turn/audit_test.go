@@ -18,6 +18,14 @@ func TestAuditIsBounded(t *testing.T) {
 			t.Fatalf("the record before was changed: %+v", before.Audit)
 		}
 	}
+	one, other := r.Audited(turn.AuditEntry{At: 1}), r.Audited(turn.AuditEntry{At: 2})
+	if a, b := one.Audit[turn.AuditKept-1].At, other.Audit[turn.AuditKept-1].At; a != 1 || b != 2 {
+		t.Errorf("two records that follow one share their audit: %v, %v", a, b)
+	}
+	one, other = one.Audited(turn.AuditEntry{At: 3}), one.Audited(turn.AuditEntry{At: 4})
+	if a, b := one.Audit[turn.AuditKept-1].At, other.Audit[turn.AuditKept-1].At; a != 3 || b != 4 {
+		t.Errorf("two records that follow one share their audit: %v, %v", a, b)
+	}
 	if len(r.Audit) != turn.AuditKept || r.Audit[0].At != turn.AuditKept+1 || r.Audit[turn.AuditKept-1].At != 2*turn.AuditKept {
 		t.Errorf("%d entries are kept, from %v on", len(r.Audit), r.Audit[0].At)
 	}
