@@ -30,11 +30,14 @@ func TestDeafModelUnderALeaseThatEnds(t *testing.T) {
 	})
 }
 
-func foundBefore(t *testing.T, events []Event) {
+func foundBefore(t *testing.T, events []Event, change ...func(*settings)) {
 	t.Helper()
 	for seed := range uint64(200) {
 		plan := &Plan{Seed: seed, Events: events, end: 30 * time.Second, settings: plainSettings()}
 		plan.nodes, plan.talks, plan.policy.Lease, plan.sendTimeout = 2, 2, 2*time.Second, time.Second
+		for _, f := range change {
+			f(&plan.settings)
+		}
 		var trace bytes.Buffer
 		w := newWorld(plan, variant{}, &trace)
 		w.play()
@@ -62,5 +65,5 @@ func TestSentAgainUnderAPause(t *testing.T) {
 		{ID: 2, At: time.Second, What: humanSays},
 		{ID: 3, At: 9 * time.Second, What: pause},
 		{ID: 4, At: 10 * time.Second, What: resend},
-	})
+	}, func(s *settings) { s.policy.ResendUnknown = false })
 }
