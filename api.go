@@ -19,6 +19,7 @@ const (
 	CodeConflict    Code = "conflict"    // the state does not allow it (a seal that comes too late, a trouble that is none)
 	CodeUnavailable Code = "unavailable" // the store is out of reach, or the node is closing: try again later
 	CodeUnknown     Code = "unknown"     // nobody knows whether a human's reply was stored: look at the transcript before you send it again
+	CodeNewer       Code = "newer"       // a newer version of the program wrote what is stored: this node leaves it alone until it is upgraded
 	CodeTooMany     Code = "too_many"    // a limit of this conversation is reached: try again later
 )
 
@@ -147,7 +148,9 @@ type ListQuery struct {
 	Cursor string
 	Limit  int // 1 to 1000; 0 means 100
 
-	Attention bool // those that need somebody only: failed, or with a reply in trouble
+	// Attention selects those that need somebody: failed, or with a reply in trouble. A page may have fewer than
+	// Limit although the list goes on.
+	Attention bool
 
 	// Search leaves out conversations whose name and whose last input's text both
 	// lack it, in any case; at most 512 bytes. One page looks through 500

@@ -41,6 +41,8 @@ func (c call) of(err error) error {
 		return c.fail(CodeNotFound, "", err)
 	case errors.Is(err, engine.ErrMaybe):
 		return c.fail(CodeUnknown, "", err)
+	case errors.Is(err, store.ErrNewerSchema):
+		return c.fail(CodeNewer, "", err)
 	case errors.Is(err, engine.ErrTooMany):
 		return c.fail(CodeTooMany, "", err)
 	}

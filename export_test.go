@@ -7,6 +7,9 @@ import (
 	"github.com/onereply/onereply/store"
 )
 
+// StoreOf is the store that a node was opened on.
+func StoreOf(a *App) store.Store { return a.store }
+
 // OpenBroken opens a node with another core, so that tests can show that they
 // would notice.
 func OpenBroken(ctx context.Context, s store.Store, o Options, step engine.Step, bots ...Bot) (*App, error) {

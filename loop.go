@@ -168,7 +168,10 @@ func (a *App) load(o engine.Load) {
 	ctx, cancel := a.storeContext()
 	defer cancel()
 	result := a.read(ctx, o)
-	if result.Err != nil {
+	switch {
+	case errors.Is(result.Err, store.ErrNewerSchema):
+		a.health.log(a.logOf(o.Key), "a newer version of the program wrote this conversation; it is left alone: upgrade this node", "err", result.Err)
+	case result.Err != nil:
 		a.health.log(a.logOf(o.Key), "a read failed", "err", result.Err)
 	}
 	a.do(func(now turn.Time) { a.node.Loaded(now, result) })

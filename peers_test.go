@@ -20,17 +20,19 @@ import (
 
 // bus carries broadcasts between the nodes of a test.
 type bus struct {
-	mu    sync.Mutex
-	ears  map[*onBus]func([]byte)
-	said  int // broadcasts
-	told  int // events in them
-	stuck chan struct{}
+	mu      sync.Mutex
+	ears    map[*onBus]func([]byte)
+	said    int // broadcasts
+	told    int // events in them
+	longest int
+	stuck   chan struct{}
 }
 
 // onBus is one node's place on a bus, and the store that all nodes share.
 type onBus struct {
 	store.Store
-	bus *bus
+	bus  *bus
+	mute bool
 }
 
 func (b *bus) join(s store.Store) store.Store { return &onBus{Store: s, bus: b} }
@@ -58,7 +60,11 @@ func (s *onBus) Broadcast(ctx context.Context, payload []byte) error {
 	if err := json.Unmarshal(payload, &events); err != nil {
 		return err
 	}
+	if s.mute {
+		return nil
+	}
 	b.said++
+	b.longest = max(b.longest, len(payload))
 	b.told += len(events.Events)
 	for other, f := range b.ears {
 		if other != s {

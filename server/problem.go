@@ -40,6 +40,7 @@ const (
 	kindInternal         kind = "internal"
 	kindUnavailable      kind = "unavailable"
 	kindOutcomeUnknown   kind = "outcome-unknown"
+	kindNewerVersion     kind = "newer-version"
 )
 
 // statusClientGone stands in logs and metrics for a client that left before
@@ -93,6 +94,8 @@ func (k kind) describe() (status int, title string) {
 		return http.StatusServiceUnavailable, "Not available for now"
 	case kindOutcomeUnknown:
 		return http.StatusServiceUnavailable, "Nobody knows whether it was stored"
+	case kindNewerVersion:
+		return http.StatusServiceUnavailable, "This node is older than what is stored"
 	}
 	return http.StatusInternalServerError, "Something went wrong in the server"
 }
@@ -164,6 +167,9 @@ func problemOfApp(refused *onereply.Error, err error) *problem {
 		p.kind = kindTooMany
 	case onereply.CodeUnavailable:
 		return unavailable(err)
+	case onereply.CodeNewer:
+		p.kind = kindNewerVersion
+		p.detail = "A newer version of onereply wrote this conversation. A node that was upgraded can serve it; this one changes nothing of it."
 	case onereply.CodeUnknown: // no Retry-After: a repeat would be a second reply
 		p.kind, p.detail = kindOutcomeUnknown, "Look at the transcript before you send it again."
 	default:
@@ -214,7 +220,7 @@ func (p *problem) setHeader(h http.Header) {
 		h.Set("WWW-Authenticate", `Bearer realm="onereply"`)
 	case kindMethodNotAllowed:
 		h.Set("Allow", p.allow)
-	case kindUnavailable, kindTooMany:
+	case kindUnavailable, kindTooMany, kindNewerVersion:
 		h.Set("Retry-After", strconv.Itoa(max(retryAfter, p.retryAfter)))
 	case kindBodyTimeout, kindBodyTooLarge:
 		h.Set("Connection", "close") // what is left of the body is of no use
