@@ -18,6 +18,10 @@ import (
 // for more.
 const claimRounds = 3
 
+// maxPart is how many timers are read of a shard at once to find those that are
+// wanted behind others.
+const maxPart = 10_000
+
 // leftMark stands before the name of what claim.lua left to a newer program. No
 // name begins with it.
 const leftMark = "!"
@@ -39,10 +43,10 @@ func (s *Store) Due(ctx context.Context, until turn.Time, limit int) ([]store.Ti
 // due asks all shards for timers that are wanted, and merges.
 func (s *Store) due(ctx context.Context, until turn.Time, limit int, wanted func(store.Key) bool) ([]store.Timer, error) {
 	var due []store.Timer
-	skipped := 0
-	for roots := s.shards.roots(); limit > 0 && len(roots) > 0; skipped += limit {
+	skipped, count := 0, limit
+	for roots := s.shards.roots(); limit > 0 && len(roots) > 0; skipped, count = skipped+count, min(4*count, max(limit, maxPart)) {
 		var full []string
-		for i, result := range s.dueIn(ctx, roots, until, limit, skipped) {
+		for i, result := range s.dueIn(ctx, roots, until, count, skipped) {
 			scores, err := result.AsZScores()
 			if err != nil {
 				return nil, err
@@ -51,7 +55,7 @@ func (s *Store) due(ctx context.Context, until turn.Time, limit int, wanted func
 			if err != nil {
 				return nil, err
 			}
-			if len(scores) == limit && len(found) < limit { // there may be more behind what is not wanted
+			if len(scores) == count && len(found) < limit { // there may be more behind what is not wanted
 				full = append(full, roots[i])
 			}
 			due = append(due, found...)
@@ -65,11 +69,11 @@ func (s *Store) due(ctx context.Context, until turn.Time, limit int, wanted func
 }
 
 // dueIn reads a part of what is due in some shards.
-func (s *Store) dueIn(ctx context.Context, roots []string, until turn.Time, limit, skipped int) []rueidis.RedisResult {
+func (s *Store) dueIn(ctx context.Context, roots []string, until turn.Time, count, skipped int) []rueidis.RedisResult {
 	var commands []rueidis.Completed
 	for _, root := range roots {
 		commands = append(commands, s.client.B().Zrange().Key(root+":timers").Min("-inf").Max(decimal(int64(until))).
-			Byscore().Limit(int64(skipped), int64(limit)).Withscores().Build())
+			Byscore().Limit(int64(skipped), int64(count)).Withscores().Build())
 	}
 	return send(ctx, s.client, commands)
 }
