@@ -104,7 +104,7 @@ func (p *peers) speak() {
 	}
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewellTime)
 	defer cancel()
-	p.say(last, bulletin{Watches: new([]topic), Reports: []report{p.lastReport()}})
+	p.say(last, bulletin{Watches: &[]topic{}, Reports: []report{p.lastReport()}})
 }
 
 // watches is what to say of what this node watches, nil where the others need not

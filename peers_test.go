@@ -195,6 +195,11 @@ func TestEventsOfOtherNodes(t *testing.T) {
 				t.Errorf("%s is of node %q", e.Type, e.Node)
 			}
 		}
+		third := apps[2].Subscribe(onereply.Watch{After: "everything"})
+		defer third.Close()
+		if unrelated := read(third); len(unrelated) != 0 {
+			t.Errorf("a node keeps what nobody there watches: %v", unrelated)
+		}
 		if _, told := b.count(); told > 15 {
 			t.Errorf("%d events were sent for %d", told, len(events))
 		}
@@ -261,6 +266,8 @@ func TestNoEventsAreSentThatNobodyWatches(t *testing.T) {
 				b.stuck = nil
 				b.mu.Unlock()
 				_, before := b.count()
+				elsewhere := apps[0].Subscribe(onereply.Watch{}) // it makes the others watch nothing
+				defer elsewhere.Close()
 				say(t, apps[0], "c", "m2")
 				rest(3 * time.Second)
 				if _, told := b.count(); told != before {
@@ -349,6 +356,43 @@ func TestStrangeBroadcasts(t *testing.T) {
 		}
 		if _, err := apps[0].Overview(t.Context()); err != nil {
 			t.Errorf("Overview: %v", err)
+		}
+	})
+}
+
+// Of what happens, only what somebody watches is sent.
+func TestOnlyWhatIsWatchedIsSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, apps := onABus(t, 2, onereply.Bot{})
+		defer closeAll(apps)
+		s := apps[1].Subscribe(onereply.Watch{Bot: "bot", Conversation: "watched"})
+		defer s.Close()
+		rest(time.Second)
+		say(t, apps[0], "other", "m")
+		rest(10 * time.Second)
+		if _, told := b.count(); told != 0 {
+			t.Errorf("%d events of another conversation were sent", told)
+		}
+		say(t, apps[0], "watched", "m")
+		rest(10 * time.Second)
+		if _, told := b.count(); told < 6 {
+			t.Errorf("%d events were sent of what is watched", told)
+		}
+	})
+}
+
+// A node whose last reader left says so, when the time in which that one may come
+// back is over: the others do not wait until it is no longer renewed.
+func TestANodeSaysThatItWatchesNothingAnyMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, apps := onABus(t, 2, onereply.Bot{})
+		defer closeAll(apps)
+		apps[1].Subscribe(onereply.Watch{}).Close()
+		rest(36 * time.Second)
+		say(t, apps[0], "c", "m")
+		rest(3 * time.Second)
+		if _, told := b.count(); told != 0 {
+			t.Errorf("%d events were sent", told)
 		}
 	})
 }

@@ -53,7 +53,7 @@ func (ts topics) leave(t topic) {
 
 // current forgets what nobody watches any more, and lists the rest.
 func (ts topics) current() []topic {
-	var all []topic
+	all := []topic{} // not null, as JSON
 	bytes, now := 0, time.Now()
 	for t, w := range ts {
 		if w.by == 0 && !now.Before(w.until) {

@@ -363,6 +363,9 @@ const MaxBroadcast = 1 << 20
 // ErrTooLarge: the payload has more than [MaxBroadcast] bytes.
 var ErrTooLarge = fmt.Errorf("a broadcast has at most %d bytes", MaxBroadcast)
 
+// ErrNoBroadcasts: this store has been told to send none.
+var ErrNoBroadcasts = errors.New("broadcasts are turned off")
+
 // ErrCrowded: too much waits to be sent, so this was dropped.
 var ErrCrowded = errors.New("too much waits to be sent to other nodes: dropped")
 

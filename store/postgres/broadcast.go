@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -21,7 +22,7 @@ const (
 	maxUnfinished    = 16           // broadcasts that are put together at once
 )
 
-var errHintsOff = errors.New("hints are turned off, and broadcasts with them")
+var errHintsOff = fmt.Errorf("hints are turned off: %w", store.ErrNoBroadcasts)
 
 // Broadcast implements [store.Broadcaster]. It only takes note: what gathers within
 // 50 ms is sent together, and lost if the server is out of reach.

@@ -106,6 +106,9 @@ func (s *subject) broadcaster(of store.Store) store.Broadcaster {
 	if !ok || s.options.Second == nil {
 		s.Skip("it has no broadcasts between nodes")
 	}
+	if err := b.Broadcast(s.Context(), []byte("ready ?")); errors.Is(err, store.ErrNoBroadcasts) {
+		s.Skip(err)
+	}
 	return b
 }
 
