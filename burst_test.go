@@ -34,7 +34,7 @@ func shareABurst(t *testing.T, model time.Duration) {
 	for i := range nodes {
 		name := fmt.Sprintf("node%d", i+1)
 		responder := onereply.ResponderFunc(func(context.Context, *onereply.Turn) (onereply.Reply, error) {
-			time.Sleep(model)
+			<-time.After(model)
 			mu.Lock()
 			defer mu.Unlock()
 			did[name]++
@@ -56,7 +56,7 @@ func shareABurst(t *testing.T, model time.Duration) {
 		}
 	}
 	due := time.Now().Add(1500 * time.Millisecond)
-	time.Sleep(burst*model/places + time.Minute)
+	rest(burst*model/places + time.Minute)
 	t.Logf("%v, after %v; at best %v", did, last.Sub(due), burst*model/(nodes*places))
 	for name, n := range did {
 		if n > burst/2 {

@@ -122,7 +122,7 @@ func streaming(words int) onereply.Responder {
 	return onereply.ResponderFunc(func(_ context.Context, t *onereply.Turn) (onereply.Reply, error) {
 		var text strings.Builder
 		for i := range words {
-			time.Sleep(10 * time.Millisecond)
+			<-time.After(10 * time.Millisecond)
 			word := fmt.Sprintf("%d ", i)
 			t.Delta(word)
 			text.WriteString(word)
@@ -239,8 +239,8 @@ func TestAReaderOfAnotherNodesEventsComesBack(t *testing.T) {
 // has left, or its node died.
 func TestNoEventsAreSentThatNobodyWatches(t *testing.T) {
 	for name, leave := range map[string]func(*onereply.Subscription, *bus, *onereply.App){
-		"the reader leaves": func(s *onereply.Subscription, _ *bus, _ *onereply.App) { s.Close() },
-		"the node closes":   func(_ *onereply.Subscription, _ *bus, app *onereply.App) { app.Close() },
+		"the reader leaves":   func(s *onereply.Subscription, _ *bus, _ *onereply.App) { s.Close() },
+		"the node closes":     func(_ *onereply.Subscription, _ *bus, app *onereply.App) { app.Close() },
 		"the node is cut off": func(_ *onereply.Subscription, b *bus, app *onereply.App) { b.silence(app) },
 	} {
 		t.Run(name, func(t *testing.T) {
