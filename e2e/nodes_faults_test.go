@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/onereply/onereply/store"
 )
 
 // playFaults is how long each store is played with.
@@ -81,6 +83,33 @@ func (c *chaos) until(end time.Time) {
 	}
 	for _, thawed := range c.frozen {
 		<-thawed
+	}
+}
+
+// watches asks the store again and again over a network that nobody plays with,
+// until ctx ends. Where an answer takes so long that a lease is in danger, that
+// is trouble for all nodes which the test did not make. The returned function
+// waits, and tells how long that was.
+func (c *cluster) watches(ctx context.Context, kept store.Store) func() time.Duration {
+	var slow time.Duration
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for ctx.Err() == nil {
+			asked, answered := time.Now(), c.during("")
+			patient, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+			_, _ = kept.Now(patient) // it may be down: the test knows
+			cancel()
+			if took := time.Since(asked); took > clusterLease/8 {
+				slow += took
+				answered()
+			}
+			wait(ctx, 50*time.Millisecond)
+		}
+	}()
+	return func() time.Duration {
+		<-ended
+		return slow
 	}
 }
 
@@ -191,7 +220,8 @@ func TestSeveralNodes(t *testing.T) {
 		w := newWorld(t)
 		w.model.latency = oftenLong(w.model.latency, w.random(4))
 		kept, err := e.open(t.Context(), e.url.String())
-		witness, receiver := newWitness(t, w.receiver, opened(t, kept, err))
+		kept = opened(t, kept, err)
+		witness, receiver := newWitness(t, w.receiver, kept)
 		c := newCluster(t, e, clusterSize, clusterConfig(w.model.server.URL, receiver))
 		balancer := c.balancer(t)
 		w.url.Store(balancer)
@@ -202,11 +232,13 @@ func TestSeveralNodes(t *testing.T) {
 			writing.Go(func() { p.types(ctx) })
 		}
 		history := record(ctx, w.caller, balancer, "auto", w.seed)
+		starved := c.watches(ctx, kept)
 		chaos := &chaos{cluster: c, random: w.random(3), frozen: map[*member]<-chan struct{}{}, hits: map[string]int{}}
 		chaos.until(time.Now().Add(*playFaults))
-		stop()
 		w.model.calm.Store(true)
 		w.receiver.calm.Store(true)
+		stop()
+		t.Logf("for %v the store itself or this machine was too slow for a lease of %v", starved().Round(time.Millisecond), clusterLease)
 		writing.Wait()
 		last := c.members[0].node
 		w.rest(t, last)
