@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -158,6 +159,65 @@ func TestStoppedNodeIsFenced(t *testing.T) {
 		<-thawed
 		c.works(holder, "c", "[m1]")
 	})
+}
+
+// TestStoppedSenderIsFenced: a node that stood still for three leases while the
+// receiver held the first part of its reply sends no second one when it goes on:
+// another has sent them all.
+func TestStoppedSenderIsFenced(t *testing.T) {
+	const lease = 2 * time.Second
+	onEachEngine(t, func(t *testing.T, e engine) {
+		c := newTeam(t, e, 0, lease)
+		c.model.calm.Store(true)
+		first := true
+		c.receiver.habit = func() (habit, time.Duration) {
+			defer func() { first = false }()
+			if first {
+				return takes, lease / 4
+			}
+			return takesAll()
+		}
+		kept, err := e.open(t.Context(), e.url.String())
+		witness, url := newWitness(t, c.receiver, opened(t, kept, err))
+		yaml := strings.Replace(teamConfig(c.model.server.URL, url, lease), "secret:", `timeout: 1s, parts: separate, limit: 60, headers: {X-Life: "${LIFE}"}, secret:`, 1)
+		for range 2 {
+			c.start(c.join(yaml))
+		}
+		c.caller.mustSay(t, c.members[0].url, "support", "c", "m1", "[m1] hello")
+		eventually(t, "the receiver holds a part", func() bool { return c.receiver.count() == 1 })
+		sender, at := c.of(c.call("c", 1).life)
+		other := c.members[(at+1)%2]
+		thawed := c.freezes(sender, 3*lease)
+		c.caller.rests(t, other.url, "support", "c")
+		seen := c.receiver.count()
+		<-thawed
+		if count := witness.from(sender.life); count != 1 {
+			t.Errorf("the node that was stopped has sent %d parts", count)
+		}
+		c.says(sender, "c", "m2", false)
+		c.caller.rests(t, sender.url, "support", "c")
+		parts := c.receiver.of("support", "c")[1:seen]
+		if len(parts) < 2 || len(parts) != parts[0].of {
+			t.Errorf("the other node sent %d parts", len(parts))
+		}
+		for _, a := range c.receiver.of("support", "c")[seen:] {
+			if a.turn == parts[0].turn {
+				t.Errorf("part %d of %d came after the reply was sent", a.part, a.of)
+			}
+		}
+	})
+}
+
+// from is how many deliveries of a life were answered.
+func (w *witness) from(life string) (count int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, d := range w.deliveries {
+		if d.life == life {
+			count++
+		}
+	}
+	return count
 }
 
 // works lets a node that is back accept one more message, and checks that the
