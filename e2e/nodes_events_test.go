@@ -18,7 +18,7 @@ type watching struct {
 }
 
 type watchedEvent struct {
-	kind, id                      string
+	kind                          string
 	Node, Conversation, Text      string
 	Turn, Token, Version, Through int64
 	ReplyID                       string `json:"reply_id"`
