@@ -78,7 +78,7 @@ var forbidden = map[string]*regexp.Regexp{
 	"has an inline handler":   regexp.MustCompile(`(?i)<[^>]+\son[a-z]+=`),
 	"has an inline style":     regexp.MustCompile(`(?i)<style|<[^>]+\sstyle=|setAttribute\('style'`),
 	"has an inline script":    regexp.MustCompile(`(?i)<script(?:\s+type="module")?>`),
-	"loads from another site": regexp.MustCompile(`(?i)(?:src|href)="(?:https?:)?//|url\(|import\('`),
+	"loads from another site": regexp.MustCompile(`(?i)(?:src|href)="(?:https?:)?//|\burl\(|import\('`),
 }
 
 func TestFilesKeepToThePolicy(t *testing.T) {
@@ -93,9 +93,8 @@ func TestFilesKeepToThePolicy(t *testing.T) {
 
 func TestFilesFindEachOther(t *testing.T) {
 	all := read(files, "web")
-	reference := regexp.MustCompile(`(?:from '|(?:src|href)=")([^'"#]+)['"]`)
 	for name, f := range all {
-		for _, found := range reference.FindAllSubmatch(f.content, -1) {
+		for _, found := range references.FindAllSubmatch(f.content, -1) {
 			target := path.Join(path.Dir(name), string(found[1]))
 			if _, ok := all[target]; !ok {
 				t.Errorf("%s refers to %s, which is not there", name, target)
@@ -104,20 +103,64 @@ func TestFilesFindEachOther(t *testing.T) {
 	}
 }
 
-// A page that is small loads at once and can be read in one sitting.
-func TestFilesStaySmall(t *testing.T) {
-	const most, mostPacked = 80_000, 30_000
-	var packed bytes.Buffer
-	size := 0
-	for _, f := range read(files, "web") {
-		size += len(f.content)
-		w := gzip.NewWriter(&packed)
-		_, _ = w.Write(f.content)
-		_ = w.Close()
+// Pages that are small load at once, also over a slow line to a server in
+// trouble, and can be read in one sitting. What counts is all that a page loads.
+func TestPagesStaySmall(t *testing.T) {
+	const most, mostPacked = 150_000, 60_000
+	all := read(files, "web")
+	for _, page := range []string{"/", Prefix} {
+		var packed bytes.Buffer
+		size := 0
+		for name := range loads(all, page) {
+			size += len(all[name].content)
+			w := gzip.NewWriter(&packed)
+			_, _ = w.Write(all[name].content)
+			_ = w.Close()
+		}
+		t.Logf("%s: %d bytes, %d packed", page, size, packed.Len())
+		if size > most || packed.Len() > mostPacked {
+			t.Errorf("%s: %d bytes (%d packed), at most %d (%d) are wanted", page, size, packed.Len(), most, mostPacked)
+		}
+		if size < most/5 {
+			t.Errorf("%s: %d bytes are not all that it loads", page, size)
+		}
 	}
-	t.Logf("%d bytes, %d packed", size, packed.Len())
-	if size > most || packed.Len() > mostPacked {
-		t.Errorf("%d bytes (%d packed), at most %d (%d) are wanted", size, packed.Len(), most, mostPacked)
+}
+
+var references = regexp.MustCompile(`(?:from '|(?:src|href)=")([^'"#]+\.[a-z]+)['"]`)
+
+// loads are the files that a page needs, itself included.
+func loads(all site, page string) map[string]bool {
+	needed := map[string]bool{}
+	for open := []string{page}; len(open) > 0; {
+		name := open[0]
+		open = open[1:]
+		if needed[name] {
+			continue
+		}
+		needed[name] = true
+		folder := path.Dir(name)
+		if strings.HasSuffix(name, "/") {
+			folder = name
+		}
+		for _, found := range references.FindAllSubmatch(all[name].content, -1) {
+			open = append(open, path.Join(folder, string(found[1])))
+		}
+	}
+	return needed
+}
+
+// A file that no page loads is there for nothing.
+func TestEveryFileIsLoaded(t *testing.T) {
+	all := read(files, "web")
+	needed := loads(all, "/")
+	for name := range loads(all, Prefix) {
+		needed[name] = true
+	}
+	for name := range all {
+		if !needed[name] {
+			t.Errorf("no page loads %s", name)
+		}
 	}
 }
 

@@ -4,124 +4,124 @@ import { button, element, setText } from './dom.js';
 
 /** A word for a POSIX shell. */
 export function quote(word) {
-  return /^[\w.,:@%+=/-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+	return /^[\w.,:@%+=/-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
 /** The command line of an action; names that begin with a dash come after "--". */
 export function command(name, bot, conversation, { flags = [], text } = {}) {
-  const where = location.origin === 'http://127.0.0.1:8080' ? [] : [`--server=${location.origin}`];
-  const words = [bot, conversation, ...(text === undefined ? [] : [text])];
-  const dash = words.some((word) => word.startsWith('-')) ? ['--'] : [];
-  return ['onereply', name, ...[...where, ...flags, ...dash, ...words].map(quote)].join(' ');
+	const where = location.origin === 'http://127.0.0.1:8080' ? [] : [`--server=${location.origin}`];
+	const words = [bot, conversation, ...(text === undefined ? [] : [text])];
+	const dash = words.some((word) => word.startsWith('-')) ? ['--'] : [];
+	return ['onereply', name, ...[...where, ...flags, ...dash, ...words].map(quote)].join(' ');
 }
 
 /** A button that copies what text() gives, and says so. */
 export function copier(text, what, say) {
-  const node = button('Copy', { class: 'copy', 'aria-label': `Copy ${what}` }, async () => {
-    try {
-      await navigator.clipboard.writeText(text());
-      node.textContent = 'Copied';
-    } catch {
-      node.textContent = 'Select it and copy';
-    }
-    say(node.textContent === 'Copied' ? `Copied ${what}` : 'This browser does not let pages copy. Select the text and copy it.');
-    setTimeout(() => { node.textContent = 'Copy'; }, 2000);
-  });
-  return node;
+	const node = button('Copy', { class: 'copy', 'aria-label': `Copy ${what}` }, async () => {
+		try {
+			await navigator.clipboard.writeText(text());
+			node.textContent = 'Copied';
+		} catch {
+			node.textContent = 'Select it and copy';
+		}
+		say(node.textContent === 'Copied' ? `Copied ${what}` : 'This browser does not let pages copy. Select the text and copy it.');
+		setTimeout(() => { node.textContent = 'Copy'; }, 2000);
+	});
+	return node;
 }
 
 /** Each action with what it does; allowed says in which states it makes sense. */
 const actions = [
-  { name: 'flush', label: 'Flush now', about: 'Ends the quiet time: the bot answers at once.', path: 'flush', done: 'The quiet time is over.', allowed: ({ pending, phase }) => pending > 0 && phase !== 'paused' },
-  { name: 'pause', label: 'Pause', about: 'You take over: messages are kept, nothing is answered.', path: 'pause', done: 'Paused. Messages are kept.', field: 'Reason', allowed: ({ phase }) => phase !== 'paused', body: (value) => ({ reason: value }), flags: (value) => (value ? [`--reason=${value}`] : []) },
-  { name: 'resume', label: 'Resume', about: 'The bot speaks again, and answers what waits.', path: 'resume', done: 'Resumed. What waits is answered.', allowed: ({ phase }) => phase === 'paused', body: () => ({ answer_pending: true }) },
-  { name: 'resume', label: 'Resume and close', about: 'The bot speaks again; what waits is closed without a reply.', path: 'resume', done: 'Resumed. What waited is closed.', allowed: ({ phase }) => phase === 'paused', body: () => ({ answer_pending: false }), flags: () => ['--close'] },
-  { name: 'requeue', label: 'Requeue', about: 'Tries a failed turn again, with all that waits.', path: 'requeue', done: 'The turn is tried again.', allowed: ({ phase }) => phase === 'failed' },
-  { name: 'reply', label: 'Reply', about: 'Your own reply: it is delivered, and closes what waits.', path: 'replies', done: 'Your reply is on its way.', field: 'Your reply', text: true, allowed: () => true, body: (value) => ({ text: value }) },
-  { name: 'delete', label: 'Delete', about: 'Removes all that is stored of the conversation.', done: 'Deleted.', danger: true, allowed: () => true, flags: () => ['--yes'] },
+	{ name: 'flush', label: 'Flush now', about: 'Ends the quiet time: the bot answers at once.', path: 'flush', done: 'The quiet time is over.', allowed: ({ pending, phase }) => pending > 0 && phase !== 'paused' },
+	{ name: 'pause', label: 'Pause', about: 'You take over: messages are kept, nothing is answered.', path: 'pause', done: 'Paused. Messages are kept.', field: 'Reason', allowed: ({ phase }) => phase !== 'paused', body: (value) => ({ reason: value }), flags: (value) => (value ? [`--reason=${value}`] : []) },
+	{ name: 'resume', label: 'Resume', about: 'The bot speaks again, and answers what waits.', path: 'resume', done: 'Resumed. What waits is answered.', allowed: ({ phase }) => phase === 'paused', body: () => ({ answer_pending: true }) },
+	{ name: 'resume', label: 'Resume and close', about: 'The bot speaks again; what waits is closed without a reply.', path: 'resume', done: 'Resumed. What waited is closed.', allowed: ({ phase }) => phase === 'paused', body: () => ({ answer_pending: false }), flags: () => ['--close'] },
+	{ name: 'requeue', label: 'Requeue', about: 'Tries a failed turn again, with all that waits.', path: 'requeue', done: 'The turn is tried again.', allowed: ({ phase }) => phase === 'failed' },
+	{ name: 'reply', label: 'Reply', about: 'Your own reply: it is delivered, and closes what waits.', path: 'replies', done: 'Your reply is on its way.', field: 'Your reply', text: true, allowed: () => true, body: (value) => ({ text: value }) },
+	{ name: 'delete', label: 'Delete', about: 'Removes all that is stored of the conversation.', done: 'Deleted.', danger: true, allowed: () => true, flags: () => ['--yes'] },
 ];
 
 export class Actions {
-  /** Done is called after an action, with its name. */
-  constructor(root, { api, bot, conversation, frame, done }) {
-    Object.assign(this, { api, bot, conversation, frame, done });
-    this.rows = actions.map((action) => this.row(action));
-    this.troubles = element('div', {});
-    root.replaceChildren(...this.rows.map(({ node }) => node), this.troubles);
-  }
+	/** Done is called after an action, with its name. */
+	constructor(root, { api, bot, conversation, frame, done }) {
+		Object.assign(this, { api, bot, conversation, frame, done });
+		this.rows = actions.map((action) => this.row(action));
+		this.troubles = element('div', {});
+		root.replaceChildren(...this.rows.map(({ node }) => node), this.troubles);
+	}
 
-  row(action) {
-    const id = `action-${action.label.toLowerCase().replaceAll(' ', '-')}`;
-    const field = action.field && element(action.text ? 'textarea' : 'input', { id: `${id}-field`, dir: 'auto', rows: action.text ? 2 : null, maxlength: action.text ? null : 500, autocomplete: 'off' });
-    const line = element('code', {});
-    const show = () => setText(line, command(action.name, this.bot, this.conversation, {
-      flags: action.flags?.(field?.value ?? '') ?? [], text: action.text ? field.value || '…' : undefined,
-    }));
-    field?.addEventListener('input', show);
-    const press = button(action.label, { id, class: action.danger ? 'danger' : null }, () => this.press(action, field, press));
-    show();
-    const node = element('div', { class: 'action' },
-      element('div', { class: 'what' }, press, element('p', {}, action.about)),
-      ...(field ? [element('label', { class: 'hidden', for: field.id }, action.field), field] : []),
-      element('div', { class: 'line' }, line, copier(() => line.textContent, `the command for ${action.label}`, this.frame.say)));
-    if (field) field.placeholder = action.field;
-    return { action, node, press };
-  }
+	row(action) {
+		const id = `action-${action.label.toLowerCase().replaceAll(' ', '-')}`;
+		const field = action.field && element(action.text ? 'textarea' : 'input', { id: `${id}-field`, dir: 'auto', rows: action.text ? 2 : null, maxlength: action.text ? null : 500, autocomplete: 'off' });
+		const line = element('code', {});
+		const show = () => setText(line, command(action.name, this.bot, this.conversation, {
+			flags: action.flags?.(field?.value ?? '') ?? [], text: action.text ? field.value || '…' : undefined,
+		}));
+		field?.addEventListener('input', show);
+		const press = button(action.label, { id, class: action.danger ? 'danger' : null }, () => this.press(action, field, press));
+		show();
+		const node = element('div', { class: 'action' },
+			element('div', { class: 'what' }, press, element('p', {}, action.about)),
+			...(field ? [element('label', { class: 'hidden', for: field.id }, action.field), field] : []),
+			element('div', { class: 'line' }, line, copier(() => line.textContent, `the command for ${action.label}`, this.frame.say)));
+		if (field) field.placeholder = action.field;
+		return { action, node, press };
+	}
 
-  /** Shows which actions make sense, and the replies that need a decision. */
-  render(state, entries) {
-    for (const { action, node, press } of this.rows) {
-      const allowed = Boolean(state) && action.allowed(state);
-      node.hidden = action.name === 'resume' && !allowed || action.name === 'pause' && !allowed;
-      press.disabled = !allowed || press.dataset.busy === 'yes';
-    }
-    const open = entries.filter(({ type, state: status, turn }) => type === 'reply' && turn && ['unknown', 'undelivered', 'partial'].includes(status));
-    const key = open.map(({ turn, state: status }) => turn + status).join();
-    if (key === this.shown) return;
-    this.shown = key;
-    this.troubles.replaceChildren(...open.map((entry) => this.trouble(entry)));
-  }
+	/** Shows which actions make sense, and the replies that need a decision. */
+	render(state, entries) {
+		for (const { action, node, press } of this.rows) {
+			const allowed = Boolean(state) && action.allowed(state);
+			node.hidden = action.name === 'resume' && !allowed || action.name === 'pause' && !allowed;
+			press.disabled = !allowed || press.dataset.busy === 'yes';
+		}
+		const open = entries.filter(({ type, state: status, turn }) => type === 'reply' && turn && ['unknown', 'undelivered', 'partial'].includes(status));
+		const key = open.map(({ turn, state: status }) => turn + status).join();
+		if (key === this.shown) return;
+		this.shown = key;
+		this.troubles.replaceChildren(...open.map((entry) => this.trouble(entry)));
+	}
 
-  trouble({ turn, state }) {
-    const what = { unknown: 'nobody knows whether it arrived', undelivered: 'it was not delivered', partial: 'only part of it was delivered' }[state];
-    return element('div', { class: 'action trouble-row' }, element('div', { class: 'what' }, element('p', {}, `The reply of turn ${turn}: ${what}.`)),
-      element('div', { class: 'row' }, ...remedies(this.api, turn, this.frame, this.done)));
-  }
+	trouble({ turn, state }) {
+		const what = { unknown: 'nobody knows whether it arrived', undelivered: 'it was not delivered', partial: 'only part of it was delivered' }[state];
+		return element('div', { class: 'action trouble-row' }, element('div', { class: 'what' }, element('p', {}, `The reply of turn ${turn}: ${what}.`)),
+			element('div', { class: 'row' }, ...remedies(this.api, turn, this.frame, this.done)));
+	}
 
-  async press(action, field, press) {
-    const value = field?.value.trim() ?? '';
-    if (action.text && !value) return field.focus();
-    if (action.danger && !await this.frame.confirm({ title: 'Delete this conversation?', text: `Everything that is stored of “${this.conversation}” goes: messages, replies, its timeline. Nothing brings it back.`, yes: 'Delete it' })) return;
-    await attempt(press, this.frame, action.done, () => (action.path ? this.api.act(action.path, action.body?.(value)) : this.api.forget()), () => {
-      if (field) field.value = '';
-      field?.dispatchEvent(new Event('input'));
-      this.done(action.name);
-    });
-  }
+	async press(action, field, press) {
+		const value = field?.value.trim() ?? '';
+		if (action.text && !value) return field.focus();
+		if (action.danger && !await this.frame.confirm({ title: 'Delete this conversation?', text: `Everything that is stored of “${this.conversation}” goes: messages, replies, its timeline. Nothing brings it back.`, yes: 'Delete it' })) return;
+		await attempt(press, this.frame, action.done, () => (action.path ? this.api.act(action.path, action.body?.(value)) : this.api.forget()), () => {
+			if (field) field.value = '';
+			field?.dispatchEvent(new Event('input'));
+			this.done(action.name);
+		});
+	}
 }
 
 /** The buttons with which a person decides about a reply that did not end well. */
 export function remedies(api, turn, frame, done, names = ['resend', 'mark_sent']) {
-  const known = { resend: ['Send again', 'resend', 'The reply is sent again, under the same id.'], mark_sent: ['Mark as sent', 'mark-sent', 'Marked as sent.'] };
-  return names.filter((name) => known[name]).map((name) => {
-    const [label, path, said] = known[name];
-    const press = button(label, { 'data-action': name }, () => attempt(press, frame, said, () => api.act(`turns/${turn}/${path}`), () => done(name)));
-    return press;
-  });
+	const known = { resend: ['Send again', 'resend', 'The reply is sent again, under the same id.'], mark_sent: ['Mark as sent', 'mark-sent', 'Marked as sent.'] };
+	return names.filter((name) => known[name]).map((name) => {
+		const [label, path, said] = known[name];
+		const press = button(label, { 'data-action': name }, () => attempt(press, frame, said, () => api.act(`turns/${turn}/${path}`), () => done(name)));
+		return press;
+	});
 }
 
 /** Carries an action out, once however often it is clicked, and says how it went. */
 export async function attempt(press, frame, said, call, done) {
-  press.dataset.busy = 'yes';
-  press.disabled = true;
-  try {
-    await call();
-    frame.trouble(null);
-    frame.say(said);
-    done();
-  } catch (problem) {
-    frame.trouble(problem);
-  }
-  delete press.dataset.busy;
-  press.disabled = false;
+	press.dataset.busy = 'yes';
+	press.disabled = true;
+	try {
+		await call();
+		frame.trouble(null);
+		frame.say(said);
+		done();
+	} catch (problem) {
+		frame.trouble(problem);
+	}
+	delete press.dataset.busy;
+	press.disabled = false;
 }

@@ -5,101 +5,101 @@ const timeout = 15_000;
 
 /** Why a call did not work. Again says whether repeating it can help. */
 export class Trouble extends Error {
-  constructor(status, message, again) {
-    super(message);
-    this.status = status;
-    this.again = again;
-  }
+	constructor(status, message, again) {
+		super(message);
+		this.status = status;
+		this.again = again;
+	}
 }
 
 /** A new id of random letters and digits. */
 export function newId(prefix, length = 10) {
-  const letters = 'abcdefghijkmnpqrstuvwxyz23456789';
-  const random = crypto.getRandomValues(new Uint8Array(length));
-  return prefix + Array.from(random, (byte) => letters[byte % letters.length]).join('');
+	const letters = 'abcdefghijkmnpqrstuvwxyz23456789';
+	const random = crypto.getRandomValues(new Uint8Array(length));
+	return prefix + Array.from(random, (byte) => letters[byte % letters.length]).join('');
 }
 
 /** The API as seen by one conversation of one bot. */
 export class API {
-  constructor(bot, conversation) {
-    this.bot = `/v1/bots/${encodeURIComponent(bot)}/conversations`;
-    this.base = `${this.bot}/${encodeURIComponent(conversation)}`;
-    this.events = `${this.base}/events`;
-  }
+	constructor(bot, conversation) {
+		this.bot = `/v1/bots/${encodeURIComponent(bot)}/conversations`;
+		this.base = `${this.bot}/${encodeURIComponent(conversation)}`;
+		this.events = `${this.base}/events`;
+	}
 
-  /** Sends a message; the same id again is recognised as a repeat. */
-  send({ id, text, sentAt }) {
-    return call('POST', `${this.base}/messages`, { id, text, sent_at: sentAt });
-  }
+	/** Sends a message; the same id again is recognised as a repeat. */
+	send({ id, text, sentAt }) {
+		return call('POST', `${this.base}/messages`, { id, text, sent_at: sentAt });
+	}
 
-  edit(id, text) {
-    return call('PATCH', `${this.base}/messages/${encodeURIComponent(id)}`, { text });
-  }
+	edit(id, text) {
+		return call('PATCH', `${this.base}/messages/${encodeURIComponent(id)}`, { text });
+	}
 
-  remove(id) {
-    return call('DELETE', `${this.base}/messages/${encodeURIComponent(id)}`);
-  }
+	remove(id) {
+		return call('DELETE', `${this.base}/messages/${encodeURIComponent(id)}`);
+	}
 
-  /** The whole transcript; empty where nothing was ever received. */
-  async transcript() {
-    const all = [];
-    for (;;) {
-      const after = all.at(-1)?.seq ?? 0;
-      const page = await found(call('GET', `${this.base}/transcript?after=${after}&limit=200`));
-      all.push(...(page?.entries ?? []));
-      if (!page?.next || !page.entries?.length) return all;
-    }
-  }
+	/** The whole transcript; empty where nothing was ever received. */
+	async transcript() {
+		const all = [];
+		for (;;) {
+			const after = all.at(-1)?.seq ?? 0;
+			const page = await found(call('GET', `${this.base}/transcript?after=${after}&limit=200`));
+			all.push(...(page?.entries ?? []));
+			if (!page?.next || !page.entries?.length) return all;
+		}
+	}
 
-  /** The conversation's state, null where nothing was ever received. */
-  state() {
-    return found(call('GET', this.base));
-  }
+	/** The conversation's state, null where nothing was ever received. */
+	state() {
+		return found(call('GET', this.base));
+	}
 
-  /** The last turns, or only one, as they went; null where nothing was ever received. */
-  timeline({ turn, turns = 20 } = {}) {
-    return found(call('GET', `${this.base}/timeline?${turn ? `turn=${turn}` : `turns=${turns}`}`));
-  }
+	/** The last turns, or only one, as they went; null where nothing was ever received. */
+	timeline({ turn, turns = 20 } = {}) {
+		return found(call('GET', `${this.base}/timeline?${turn ? `turn=${turn}` : `turns=${turns}`}`));
+	}
 
-  /** Who did what. */
-  async audit(limit = 50) {
-    return (await found(call('GET', `${this.base}/audit?limit=${limit}`)))?.entries ?? [];
-  }
+	/** Who did what. */
+	async audit(limit = 50) {
+		return (await found(call('GET', `${this.base}/audit?limit=${limit}`)))?.entries ?? [];
+	}
 
-  /** An action of a person: its path, and the body if it has one. */
-  act(path, body) {
-    return call('POST', `${this.base}/${path}`, body);
-  }
+	/** An action of a person: its path, and the body if it has one. */
+	act(path, body) {
+		return call('POST', `${this.base}/${path}`, body);
+	}
 
-  forget() {
-    return call('DELETE', this.base);
-  }
+	forget() {
+		return call('DELETE', this.base);
+	}
 
-  /** Throws where the server, the bot or the permission is missing. */
-  probe() {
-    return call('GET', `${this.bot}?limit=1`);
-  }
+	/** Throws where the server, the bot or the permission is missing. */
+	probe() {
+		return call('GET', `${this.bot}?limit=1`);
+	}
 }
 
 /** What is not about one conversation. */
 export const server = {
-  events: '/v1/events',
-  overview: () => call('GET', '/v1/overview'),
-  attention: ({ limit = 100, cursor }) => call('GET', `/v1/attention?${query({ limit, cursor })}`),
-  conversations: ({ bot, ...rest }) => call('GET', `/v1/${bot ? `bots/${encodeURIComponent(bot)}/` : ''}conversations?${query({ preview: true, ...rest })}`),
+	events: '/v1/events',
+	overview: () => call('GET', '/v1/overview'),
+	attention: ({ limit = 100, cursor }) => call('GET', `/v1/attention?${query({ limit, cursor })}`),
+	conversations: ({ bot, ...rest }) => call('GET', `/v1/${bot ? `bots/${encodeURIComponent(bot)}/` : ''}conversations?${query({ preview: true, ...rest })}`),
 
-  /** Whether a key is asked for, and whether one was given. */
-  async session() {
-    const session = await call('GET', '/console/session');
-    token = session.csrf ?? '';
-    return session;
-  },
-  login: (key) => call('POST', '/console/login', { key }),
-  logout: () => call('POST', '/console/logout'),
+	/** Whether a key is asked for, and whether one was given. */
+	async session() {
+		const session = await call('GET', '/console/session');
+		token = session.csrf ?? '';
+		return session;
+	},
+	login: (key) => call('POST', '/console/login', { key }),
+	logout: () => call('POST', '/console/logout'),
 
-  /** The demo's settings; null where this is no demo. */
-  settings: () => found(call('GET', '/demo/settings')),
-  set: (settings) => call('PUT', '/demo/settings', settings),
+	/** The demo's settings; null where this is no demo. */
+	settings: () => found(call('GET', '/demo/settings')),
+	set: (settings) => call('PUT', '/demo/settings', settings),
 };
 
 let token = ''; // shows that a call comes from this page, and not from another that rides on its session
@@ -107,34 +107,34 @@ let token = ''; // shows that a call comes from this page, and not from another 
 const query = (parameters) => new URLSearchParams(Object.entries(parameters).filter(([, value]) => value)).toString();
 
 async function found(answer) {
-  try {
-    return await answer;
-  } catch (trouble) {
-    if (trouble.status === 404) return null;
-    throw trouble;
-  }
+	try {
+		return await answer;
+	} catch (trouble) {
+		if (trouble.status === 404) return null;
+		throw trouble;
+	}
 }
 
 async function call(method, url, body) {
-  let response;
-  try {
-    response = await fetch(url, {
-      method,
-      headers: { ...(body && { 'Content-Type': 'application/json' }), ...(token && { 'X-CSRF-Token': token }) },
-      body: body && JSON.stringify(body),
-      signal: AbortSignal.timeout(timeout),
-    });
-  } catch {
-    throw new Trouble(0, 'The server did not answer.', true);
-  }
-  if (!response.ok) throw await explain(response);
-  return response.status === 204 ? null : response.json();
+	let response;
+	try {
+		response = await fetch(url, {
+			method,
+			headers: { ...(body && { 'Content-Type': 'application/json' }), ...(token && { 'X-CSRF-Token': token }) },
+			body: body && JSON.stringify(body),
+			signal: AbortSignal.timeout(timeout),
+		});
+	} catch {
+		throw new Trouble(0, 'The server did not answer.', true);
+	}
+	if (!response.ok) throw await explain(response);
+	return response.status === 204 ? null : response.json();
 }
 
 /** Makes a Trouble of a problem document (RFC 9457). */
 async function explain(response) {
-  const problem = await response.json().catch(() => ({}));
-  const said = problem.detail || problem.title || `The server answered ${response.status}.`;
-  const again = response.status === 429 || response.status >= 500;
-  return new Trouble(response.status, said, again);
+	const problem = await response.json().catch(() => ({}));
+	const said = problem.detail || problem.title || `The server answered ${response.status}.`;
+	const again = response.status === 429 || response.status >= 500;
+	return new Trouble(response.status, said, again);
 }

@@ -6,87 +6,87 @@ import { button, clock, element, fill, setText, throttled } from './dom.js';
 import { because, lasting } from './words.js';
 
 const kinds = {
-  failed_turn: ['Turn failed', 'There is no reply. What waits is kept.'],
-  unknown_send: ['Unknown send', 'Nobody knows whether the reply arrived. Look at the other side, then send it again or mark it as sent.'],
-  undelivered: ['Not delivered', 'The other side refused the reply for good.'],
-  partial: ['Delivered in part', 'Some parts arrived, the rest was given up.'],
-  lease_lost: ['Lease lost', 'A worker went away while it had this conversation; another goes on.'],
-  overdue: ['Overdue', 'It waits longer than it should. Is a node running that serves this bot?'],
+	failed_turn: ['Turn failed', 'There is no reply. What waits is kept.'],
+	unknown_send: ['Unknown send', 'Nobody knows whether the reply arrived. Look at the other side, then send it again or mark it as sent.'],
+	undelivered: ['Not delivered', 'The other side refused the reply for good.'],
+	partial: ['Delivered in part', 'Some parts arrived, the rest was given up.'],
+	lease_lost: ['Lease lost', 'A worker went away while it had this conversation; another goes on.'],
+	overdue: ['Overdue', 'It waits longer than it should. Is a node running that serves this bot?'],
 };
 const resting = 15_000; // between looks: what is overdue becomes so without an event
 const concerns = new Set(['turn.failed', 'reply.failed', 'reply.sent', 'reply.marked', 'reply.resent', 'turn.requeued', 'turn.started', 'part.unknown', 'lease.lost', 'conversation.paused', 'conversation.resumed', 'message.accepted']);
 
 export function attention(root, frame) {
-  frame.title('Attention');
-  const list = element('ol', { class: 'items', id: 'items' });
-  const empty = element('div', { class: 'empty', id: 'empty' }, element('p', {}, 'Loading…'));
-  const more = button('Show more', { hidden: true }, () => next());
-  root.append(element('h1', {}, 'Attention'), element('section', { class: 'panel', 'aria-label': 'What needs a person' }, empty, list, more));
-  const views = new Map();
-  let pages = 1;
+	frame.title('Attention');
+	const list = element('ol', { class: 'items', id: 'items' });
+	const empty = element('div', { class: 'empty', id: 'empty' }, element('p', {}, 'Loading…'));
+	const more = button('Show more', { hidden: true }, () => next());
+	root.append(element('h1', {}, 'Attention'), element('section', { class: 'panel', 'aria-label': 'What needs a person' }, empty, list, more));
+	const views = new Map();
+	let pages = 1;
 
-  const look = async () => {
-    const items = [];
-    let cursor = '';
-    for (let page = 0; page < pages; page += 1) {
-      const answer = await server.attention({ limit: 50, cursor });
-      items.push(...answer.items);
-      cursor = answer.next_cursor;
-      if (!cursor) break;
-    }
-    more.hidden = !cursor;
-    show(items);
-  };
-  const again = throttled(() => look().catch(frame.trouble), 1500);
-  const next = () => {
-    pages += 1;
-    again();
-  };
+	const look = async () => {
+		const items = [];
+		let cursor = '';
+		for (let page = 0; page < pages; page += 1) {
+			const answer = await server.attention({ limit: 50, cursor });
+			items.push(...answer.items);
+			cursor = answer.next_cursor;
+			if (!cursor) break;
+		}
+		more.hidden = !cursor;
+		show(items);
+	};
+	const again = throttled(() => look().catch(frame.trouble), 1500);
+	const next = () => {
+		pages += 1;
+		again();
+	};
 
-  function show(items) {
-    const keys = items.map(({ kind, bot, conversation, turn }) => JSON.stringify([kind, bot, conversation, turn]));
-    keys.forEach((key, index) => views.has(key) ? views.get(key).render(items[index]) : views.set(key, new Item(items[index], frame, again)));
-    for (const key of views.keys()) if (!keys.includes(key)) views.delete(key);
-    fill(list, keys.map((key) => views.get(key).node));
-    empty.hidden = items.length > 0;
-    if (!items.length) empty.replaceChildren(element('p', {}, element('strong', {}, 'Nothing needs you.')), element('p', {}, 'Failed turns, replies of which nobody knows whether they arrived, and conversations that wait too long appear here.'));
-  }
+	function show(items) {
+		const keys = items.map(({ kind, bot, conversation, turn }) => JSON.stringify([kind, bot, conversation, turn]));
+		keys.forEach((key, index) => views.has(key) ? views.get(key).render(items[index]) : views.set(key, new Item(items[index], frame, again)));
+		for (const key of views.keys()) if (!keys.includes(key)) views.delete(key);
+		fill(list, keys.map((key) => views.get(key).node));
+		empty.hidden = items.length > 0;
+		if (!items.length) empty.replaceChildren(element('p', {}, element('strong', {}, 'Nothing needs you.')), element('p', {}, 'Failed turns, replies of which nobody knows whether they arrived, and conversations that wait too long appear here.'));
+	}
 
-  const stop = frame.watch(server.events, { caughtUp: look, event: ({ type }) => concerns.has(type) && again() });
-  const timer = setInterval(() => document.hidden || again(), resting);
-  return () => {
-    stop();
-    again.stop();
-    clearInterval(timer);
-  };
+	const stop = frame.watch(server.events, { caughtUp: look, event: ({ type }) => concerns.has(type) && again() });
+	const timer = setInterval(() => document.hidden || again(), resting);
+	return () => {
+		stop();
+		again.stop();
+		clearInterval(timer);
+	};
 }
 
 class Item {
-  constructor(item, frame, changed) {
-    const { kind, bot, conversation, turn, actions = [] } = item;
-    const api = new API(bot, conversation);
-    const [title, about] = kinds[kind] ?? [kind, ''];
-    const simple = { requeue: ['Requeue', 'The turn is tried again.'], flush: ['Flush now', 'The quiet time is over.'] };
-    const presses = actions.filter((name) => simple[name]).map((name) => {
-      const press = button(simple[name][0], { 'data-action': name }, () => attempt(press, frame, simple[name][1], () => api.act(name), changed));
-      return press;
-    });
-    this.since = element('span', { class: 'since' });
-    this.reason = element('p', { class: 'reason', dir: 'auto' });
-    const address = `#/c/${encodeURIComponent(bot)}/${encodeURIComponent(conversation)}${turn ? `?turn=${turn}` : ''}`;
-    this.node = element('li', { 'data-kind': kind, class: 'item' },
-      element('div', {}, element('p', {}, element('strong', { class: 'kind' }, title), ' ', element('a', { href: address, dir: 'auto' }, conversation), element('small', {}, turn ? `${bot} · turn ${turn}` : bot), this.since),
-        element('p', { class: 'hint' }, about), this.reason),
-      element('div', { class: 'row' }, ...presses, ...remedies(api, turn, frame, changed, actions)));
-    this.render(item);
-  }
+	constructor(item, frame, changed) {
+		const { kind, bot, conversation, turn, actions = [] } = item;
+		const api = new API(bot, conversation);
+		const [title, about] = kinds[kind] ?? [kind, ''];
+		const simple = { requeue: ['Requeue', 'The turn is tried again.'], flush: ['Flush now', 'The quiet time is over.'] };
+		const presses = actions.filter((name) => simple[name]).map((name) => {
+			const press = button(simple[name][0], { 'data-action': name }, () => attempt(press, frame, simple[name][1], () => api.act(name), changed));
+			return press;
+		});
+		this.since = element('span', { class: 'since' });
+		this.reason = element('p', { class: 'reason', dir: 'auto' });
+		const address = `#/c/${encodeURIComponent(bot)}/${encodeURIComponent(conversation)}${turn ? `?turn=${turn}` : ''}`;
+		this.node = element('li', { 'data-kind': kind, class: 'item' },
+			element('div', {}, element('p', {}, element('strong', { class: 'kind' }, title), ' ', element('a', { href: address, dir: 'auto' }, conversation), element('small', {}, turn ? `${bot} · turn ${turn}` : bot), this.since),
+				element('p', { class: 'hint' }, about), this.reason),
+			element('div', { class: 'row' }, ...presses, ...remedies(api, turn, frame, changed, actions)));
+		this.render(item);
+	}
 
-  render({ since, at, reason }) {
-    const when = since ?? at;
-    if (when && this.when !== when) this.since.replaceChildren(clock(when, ''));
-    this.when = when;
-    if (when) setText(this.since.firstElementChild, `since ${lasting(Date.now() - Date.parse(when))}`);
-    setText(this.reason, because(reason));
-    this.reason.hidden = !reason;
-  }
+	render({ since, at, reason }) {
+		const when = since ?? at;
+		if (when && this.when !== when) this.since.replaceChildren(clock(when, ''));
+		this.when = when;
+		if (when) setText(this.since.firstElementChild, `since ${lasting(Date.now() - Date.parse(when))}`);
+		setText(this.reason, because(reason));
+		this.reason.hidden = !reason;
+	}
 }

@@ -21,176 +21,177 @@ let shown = 0; // pages so far; what a left one still does is dropped
 
 /** What pages may ask of the frame. */
 const frame = {
-  say: (text) => setText(byId('said'), text),
-  title: (text) => { document.title = `${text} · onereply`; },
-  go: (hash) => { location.hash = hash; },
+	say: (text) => setText(byId('said'), text),
+	title: (text) => { document.title = `${text} · onereply`; },
+	go: (hash) => { location.hash = hash; },
 
-  /** Changes the address without a new page. */
-  replace: (hash) => history.replaceState(null, '', hash),
+	/** Changes the address without a new page. */
+	replace: (hash) => history.replaceState(null, '', hash),
 
-  /** Shows a Trouble, and what to do; nothing clears it. */
-  trouble(problem) {
-    if (problem?.status === 401) return void askForKey();
-    const text = !problem ? '' : problem.status === 0
-      ? 'The server can’t be reached. This page goes on by itself once it is back; if you stopped the server, start it again.'
-      : `${problem.message}${problem.again ? ' This page tries again by itself.' : ''}`;
-    setText(byId('trouble'), text);
-    byId('trouble').hidden = !text;
-  },
+	/** Shows a Trouble, and what to do; nothing clears it. */
+	trouble(problem) {
+		if (problem?.status === 401) return void askForKey();
+		const text = !problem ? '' : problem.status === 0
+			? 'The server can’t be reached. This page goes on by itself once it is back; if you stopped the server, start it again.'
+			: `${problem.message}${problem.again ? ' This page tries again by itself.' : ''}`;
+		setText(byId('trouble'), text);
+		byId('trouble').hidden = !text;
+	},
 
-  /** Follows a stream as long as the page is shown; after a break, caughtUp reads what it missed. */
-  watch(url, { caughtUp, event, lost = () => {} }) {
-    const mine = shown;
-    return watch(url, {
-      async connected() {
-        try {
-          await caughtUp();
-          if (mine !== shown) return;
-          frame.trouble(null);
-          connection('live');
-        } catch (problem) {
-          if (mine === shown) frame.trouble(problem);
-        }
-      },
-      disconnected() {
-        connection('lost');
-        lost();
-        server.session().then((now) => now.required && !now.signed_in && askForKey(), frame.trouble);
-      },
-      event,
-    });
-  },
+	/** Follows a stream as long as the page is shown; after a break, caughtUp reads what it missed. */
+	watch(url, { caughtUp, event, lost = () => {} }) {
+		const mine = shown;
+		return watch(url, {
+			async connected() {
+				try {
+					await caughtUp();
+					if (mine !== shown) return;
+					frame.trouble(null);
+					connection('live');
+				} catch (problem) {
+					if (mine === shown) frame.trouble(problem);
+				}
+			},
+			disconnected() {
+				connection('lost');
+				lost();
+				server.session().then((now) => now.required && !now.signed_in && askForKey(), frame.trouble);
+			},
+			event,
+		});
+	},
 
-  /** Asks the person before something that can't be taken back. */
-  confirm,
+	/** Asks the person before something that can't be taken back. */
+	confirm,
 };
 
 function connection(state) {
-  const words = { connecting: 'Connecting…', live: 'Live', lost: 'Lost, reconnecting…', none: '' };
-  byId('connection').dataset.state = state;
-  byId('connection').hidden = state === 'none';
-  setText(byId('connection'), words[state]);
+	const words = { connecting: 'Connecting…', live: 'Live', lost: 'Lost, reconnecting…', none: '' };
+	byId('connection').dataset.state = state;
+	byId('connection').hidden = state === 'none';
+	setText(byId('connection'), words[state]);
 }
 
 function askForKey() {
-  if (location.hash.startsWith('#/login')) return;
-  wanted = location.hash;
-  session = { required: true, signed_in: false };
-  location.hash = '#/login';
+	if (location.hash.startsWith('#/login')) return;
+	wanted = location.hash;
+	session = { required: true, signed_in: false };
+	location.hash = '#/login';
 }
 
 /** The page and its parameters, as the address says. */
 function address() {
-  const [path, search = ''] = location.hash.replace(/^#\/?/, '').split('?');
-  const [name, ...parts] = path.split('/').map((part) => {
-    try {
-      return decodeURIComponent(part);
-    } catch {
-      return part;
-    }
-  });
-  return { name: name || 'overview', parts, parameters: new URLSearchParams(search) };
+	const [path, search = ''] = location.hash.replace(/^#\/?/, '').split('?');
+	const [name, ...parts] = path.split('/').map((part) => {
+		try {
+			return decodeURIComponent(part);
+		} catch {
+			return part;
+		}
+	});
+	return { name: name || 'overview', parts, parameters: new URLSearchParams(search) };
 }
 
 function show() {
-  const { name, parts, parameters } = address();
-  if (session.required && !session.signed_in && name !== 'login') return askForKey();
-  const page = pages[name];
-  if (!page) return frame.replace('#/overview'), show();
-  leave();
-  shown += 1;
-  frame.trouble(null);
-  connection(name === 'login' ? 'none' : 'connecting');
-  for (const link of byId('nav').querySelectorAll('a')) {
-    if (link.hash === `#/${name === 'c' ? 'conversations' : name}`) link.setAttribute('aria-current', 'page');
-    else link.removeAttribute('aria-current');
-  }
-  byId('nav').hidden = name === 'login';
-  byId('logout').hidden = !session.required || !session.signed_in;
-  const root = element('div', { class: `page ${name === 'c' ? 'talk' : name}` });
-  byId('main').replaceChildren(root);
-  leave = page(root, { ...frame, parts, parameters, signedIn }) ?? (() => {});
-  if (shown > 1) byId('main').focus({ preventScroll: true });
-  scrollTo(0, 0);
+	const { name, parts, parameters } = address();
+	if (session.required && !session.signed_in && name !== 'login') return askForKey();
+	const page = pages[name];
+	if (!page) return frame.replace('#/overview'), show();
+	leave();
+	shown += 1;
+	frame.trouble(null);
+	connection(name === 'login' ? 'none' : 'connecting');
+	for (const link of byId('nav').querySelectorAll('a')) {
+		if (link.hash === `#/${name === 'c' ? 'conversations' : name}`) link.setAttribute('aria-current', 'page');
+		else link.removeAttribute('aria-current');
+	}
+	byId('nav').hidden = name === 'login';
+	byId('logout').hidden = !session.required || !session.signed_in;
+	const root = element('div', { class: `page ${name === 'c' ? 'talk' : name}` });
+	byId('main').replaceChildren(root);
+	leave = page(root, { ...frame, parts, parameters, signedIn }) ?? (() => {});
+	if (shown > 1) byId('main').focus({ preventScroll: true });
+	scrollTo(0, 0);
 }
 
 async function signedIn() {
-  session = await server.session();
-  location.hash = wanted && !wanted.startsWith('#/login') ? wanted : '#/overview';
-  wanted = '';
-  count();
+	session = await server.session();
+	location.hash = wanted && !wanted.startsWith('#/login') ? wanted : '#/overview';
+	wanted = '';
+	count();
 }
 
 async function signOut() {
-  try {
-    await server.logout();
-  } catch (problem) {
-    return frame.trouble(problem);
-  }
-  session = { required: true, signed_in: false };
-  wanted = '';
-  location.hash = '#/login';
+	try {
+		await server.logout();
+	} catch (problem) {
+		return frame.trouble(problem);
+	}
+	session = { required: true, signed_in: false };
+	wanted = '';
+	location.hash = '#/login';
 }
 
 /** How much needs a person, beside the page's name. */
 const count = throttled(async () => {
-  if (session.required && !session.signed_in) return;
-  try {
-    const { items, next_cursor: more } = await server.attention({ limit: 100 });
-    byId('attention-count').hidden = !items.length;
-    setText(byId('attention-count'), more ? `${items.length}+` : String(items.length));
-    byId('attention-count').setAttribute('aria-label', `${items.length} need a person`);
-  } catch { /* the page that is shown says it */ }
+	if (session.required && !session.signed_in) return;
+	try {
+		const { items, next_cursor: more } = await server.attention({ limit: 100 });
+		byId('attention-count').hidden = !items.length;
+		setText(byId('attention-count'), more ? `${items.length}+` : String(items.length));
+		byId('attention-count').setAttribute('aria-label', `${items.length} need a person`);
+	} catch { /* the page that is shown says it */ }
 }, 1000);
 
 let closeQuestion = () => {};
 
 /** A dialog with a question; resolves to whether the person said yes. */
 function confirm({ title, text, yes }) {
-  closeQuestion();
-  return new Promise((resolve) => {
-    const heading = element('h2', { id: 'question' }, title);
-    const dialog = element('dialog', { 'aria-labelledby': 'question' }, heading, element('p', {}, text));
-    const answer = (label, value, kind) => {
-      const node = element('button', { type: 'button', class: kind }, label);
-      node.addEventListener('click', () => dialog.close(value));
-      return node;
-    };
-    dialog.append(element('div', { class: 'row' }, answer('Cancel', ''), answer(yes, 'yes', 'danger')));
-    dialog.addEventListener('close', () => {
-      dialog.remove();
-      resolve(dialog.returnValue === 'yes');
-    });
-    closeQuestion = () => dialog.close();
-    document.body.append(dialog);
-    dialog.showModal();
-  });
+	closeQuestion();
+	return new Promise((resolve) => {
+		const heading = element('h2', { id: 'question' }, title);
+		const dialog = element('dialog', { 'aria-labelledby': 'question' }, heading, element('p', {}, text));
+		const answer = (label, value, kind) => {
+			const node = element('button', { type: 'button', class: kind }, label);
+			node.addEventListener('click', () => dialog.close(value));
+			return node;
+		};
+		dialog.append(element('div', { class: 'row' }, answer('Cancel', ''), answer(yes, 'yes', 'danger')));
+		dialog.addEventListener('close', () => {
+			dialog.remove();
+			resolve(dialog.returnValue === 'yes');
+		});
+		closeQuestion = () => dialog.close();
+		document.body.append(dialog);
+		dialog.showModal();
+	});
 }
 
 async function start() {
-  try {
-    session = await server.session();
-  } catch (problem) {
-    frame.trouble(problem);
-    return void setTimeout(start, 2000);
-  }
-  addEventListener('hashchange', () => {
-    closeQuestion();
-    show();
-  });
-  show();
-  count();
-  setInterval(() => document.hidden || count(), slow);
-  server.settings().then((demo) => {
-    if (!demo) return;
-    byId('playground').href = '/';
-    byId('playground').hidden = false;
-  }, () => {});
+	try {
+		session = await server.session();
+	} catch (problem) {
+		frame.trouble(problem);
+		return void setTimeout(start, 2000);
+	}
+	addEventListener('hashchange', () => {
+		closeQuestion();
+		show();
+	});
+	show();
+	count();
+	setInterval(() => document.hidden || count(), slow);
+	// Where there is no playground, the root leads back here.
+	fetch('/', { method: 'HEAD' }).then(({ ok, redirected }) => {
+		if (!ok || redirected) return;
+		byId('playground').href = '/';
+		byId('playground').hidden = false;
+	}, () => {});
 }
 
 byId('logout').addEventListener('click', signOut);
 byId('skip').addEventListener('click', (event) => {
-  event.preventDefault();
-  byId('main').focus();
+	event.preventDefault();
+	byId('main').focus();
 });
 start();

@@ -1,6 +1,6 @@
-// What the page knows of the conversation: the one place that events, receipts
-// and the transcript change. The chat only reads it; drawing and list are made
-// of the steps that it keeps.
+// What the page knows of the conversation: the one place that events and the
+// transcript change. The chat only reads it; drawing and list are made of the
+// steps that it keeps.
 //
 // Everything may arrive twice and in either order (an event before the receipt
 // of the call that caused it, a transcript that holds what an event told), so
@@ -17,221 +17,173 @@ const settled = new Set(['sent', 'undelivered', 'unknown', 'withdrawn', 'no_repl
 const overtaken = new Set(['superseded', 'paused', 'deleted', 'closed_by_human']);
 
 export class Conversation {
-  constructor(changed) {
-    this.changed = changed;
-    this.entries = []; // messages, replies and notes, as the chat shows them
-    this.known = new Map(); // the same by id
-    this.draft = null; // the reply that is being written
-    this.steps = []; // events, and the repeats that receipts told of
-    this.version = 0;
-    this.phase = 'idle';
-    this.count = { messages: 0, repeats: 0, discards: 0, replies: 0 };
-    this.skew = Infinity; // how far this clock is ahead of the server's
-  }
+	constructor(changed) {
+		this.changed = changed;
+		this.entries = []; // messages, replies and notes, as the chat shows them
+		this.known = new Map(); // the same by id
+		this.draft = null; // the reply that is being written
+		this.steps = []; // events, and the repeats that receipts told of
+		this.version = 0;
+		this.phase = 'idle';
+		this.count = { messages: 0, repeats: 0, discards: 0, replies: 0 };
+		this.skew = Infinity; // how far this clock is ahead of the server's
+	}
 
-  /** The server's time now in milliseconds, as far as events tell. */
-  now() {
-    return Date.now() - (Number.isFinite(this.skew) ? this.skew : 0);
-  }
+	/** The server's time now in milliseconds, as far as events tell. */
+	now() {
+		return Date.now() - (Number.isFinite(this.skew) ? this.skew : 0);
+	}
 
-  /** The latest own message that can be delivered again. */
-  lastDelivered() {
-    return this.entries.findLast((entry) => entry.type === 'message' && entry.version > 0 && entry.state !== 'deleted');
-  }
+	/** Takes over a transcript, in which each entry may be known already. */
+	merge(transcript) {
+		for (const entry of transcript) {
+			if (entry.kind === 'message') this.mergeMessage(entry);
+			else this.mergeReply(entry);
+		}
+		this.recount();
+		this.changed();
+	}
 
-  // What this page does.
+	mergeMessage({ id, text, version, status, sender, at, attachments }) {
+		const message = this.known.get(id) ?? this.put({ type: 'message', id, number: version, edits: [], repeats: 0, note: '' });
+		message.number ||= version;
+		message.version = Math.max(message.version ?? 0, version);
+		Object.assign(message, { text, sender, at, attachments, state: status === 'pending' ? 'waiting' : status });
+		this.version = Math.max(this.version, version);
+	}
 
-  /** A message that is on its way to the server. */
-  sending(id, text) {
-    this.put({ type: 'message', id, text, state: 'sending', version: 0, number: 0, edits: [], repeats: 0, note: '' });
-    this.changed();
-  }
+	mergeReply({ id, text, covers, status, late_input: late, author, turn, at }) {
+		const reply = this.known.get(id) ?? this.put({ type: 'reply', id });
+		Object.assign(reply, { text, covers: covers ?? [], late, author, turn, at, state: status === 'committed' ? 'sending' : status });
+		if (settled.has(reply.state)) this.cover(reply);
+	}
 
-  /** The answer to sending, editing or deleting a message. */
-  receipt(id, receipt) {
-    const message = this.known.get(id);
-    if (receipt.duplicate) {
-      message.repeats += 1;
-      this.count.repeats += 1;
-      this.keep({ type: 'message.repeated', at: new Date(this.now()).toISOString(), message_id: id });
-    }
-    if (message.state === 'sending' || message.state === 'unsent') message.state = 'waiting';
-    message.note = receipt.outcome === 'ignored' ? refusal(receipt.reason) : '';
-    this.changed();
-  }
+	/** Takes over the state after the stream was away; null where nothing was ever received. */
+	settle(state) {
+		this.phase = state?.phase ?? 'idle';
+		if (this.phase !== 'generating') this.draft = null;
+		this.changed();
+	}
 
-  /** A call about a message that did not work. */
-  refused(id, trouble) {
-    const message = this.known.get(id);
-    const never = message.version === 0 && message.state === 'sending';
-    if (never) message.state = trouble.again ? 'unsent' : 'refused';
-    message.note = trouble.message + (never && trouble.again ? ' Sending again is safe: the id stays the same.' : '');
-    this.changed();
-  }
+	/** Takes an event of the stream. */
+	apply(event) {
+		this.skew = Math.min(this.skew, Date.now() - Date.parse(event.at));
+		this.version = Math.max(this.version, event.version ?? 0);
+		this.keep(event);
+		this[event.type]?.(event);
+		this.changed();
+	}
 
-  /** Before a message is tried again. */
-  retrying(id) {
-    Object.assign(this.known.get(id), { state: 'sending', note: '' });
-    this.changed();
-  }
+	// One method for each type of event that changes more than the steps.
 
-  // What the server tells.
+	'message.accepted'(event) {
+		let message = this.known.get(event.message_id);
+		if (message && event.version <= message.version) return; // known already
+		const kind = { edited: 'edit', deleted: 'delete' }[event.reason] ?? 'message';
+		message ??= this.put({ type: 'message', id: event.message_id, edits: [], repeats: 0, at: event.at });
+		message.number ||= event.version;
+		if (kind === 'message') this.count.messages += 1;
+		else message.edits.push(event.version);
+		Object.assign(message, { version: event.version, text: event.text ?? '', state: kind === 'delete' ? 'deleted' : 'waiting', note: '' });
+		if (this.phase === 'collecting' && !this.entries.some((entry) => entry.state === 'waiting')) this.phase = 'idle';
+	}
 
-  /** Takes over a transcript, in which each entry may be known already. */
-  merge(transcript) {
-    for (const entry of transcript) {
-      if (entry.kind === 'message') this.mergeMessage(entry);
-      else this.mergeReply(entry);
-    }
-    this.recount();
-    this.changed();
-  }
+	'turn.scheduled'() {
+		if (this.phase !== 'paused') this.phase = 'collecting';
+	}
 
-  mergeMessage({ id, text, version, status, sender, at, attachments }) {
-    const message = this.known.get(id) ?? this.put({ type: 'message', id, number: version, edits: [], repeats: 0, note: '' });
-    message.number ||= version;
-    message.version = Math.max(message.version ?? 0, version);
-    Object.assign(message, { text, sender, at, attachments, state: status === 'pending' ? 'waiting' : status });
-    this.version = Math.max(this.version, version);
-  }
+	'turn.started'({ token }) {
+		this.phase = 'generating';
+		this.draft = { token, text: '' };
+	}
 
-  mergeReply({ id, text, covers, status, late_input: late, author, turn, at }) {
-    const reply = this.known.get(id) ?? this.put({ type: 'reply', id });
-    Object.assign(reply, { text, covers: covers ?? [], late, author, turn, at, state: status === 'committed' ? 'sending' : status });
-    if (settled.has(reply.state)) this.cover(reply);
-  }
+	'reply.delta'({ text = '' }) {
+		if (this.draft) this.draft.text += text;
+	}
 
-  /** Takes over the state after the stream was away; null where nothing was ever received. */
-  settle(state) {
-    this.phase = state?.phase ?? 'idle';
-    if (this.phase !== 'generating') this.draft = null;
-    this.changed();
-  }
+	'reply.discarded'({ token, through, version, reason, reply_id: id }) {
+		this.endDraft(token);
+		if (overtaken.has(reason)) this.count.discards += 1;
+		if (id && this.known.has(id)) this.known.get(id).state = 'withdrawn';
+		this.phase = 'idle';
+		const why = reason && reason !== 'superseded' ? because(reason) : `it saw ${through}, the newest was ${version}`;
+		this.put({ type: 'note', id: `discard/${token}`, text: `A draft was thrown away: ${why}.` });
+	}
 
-  /** Takes an event of the stream. */
-  apply(event) {
-    this.skew = Math.min(this.skew, Date.now() - Date.parse(event.at));
-    this.version = Math.max(this.version, event.version ?? 0);
-    this.keep(event);
-    this[event.type]?.(event);
-    this.changed();
-  }
+	'reply.committed'(event) {
+		const none = !event.parts && !event.text; // the bot chose not to reply
+		this.phase = none ? 'idle' : 'sending';
+		this.endDraft(event.token);
+		this.reply(event, none ? 'no_reply' : 'sending');
+	}
 
-  // One method for each type of event that changes more than the steps.
+	'reply.sent'(event) {
+		this.endDraft(event.token);
+		const last = !event.parts || (event.part ?? 0) >= event.parts;
+		const reply = this.reply(event, last ? 'sent' : 'sending');
+		if (!last) return;
+		this.phase = 'idle';
+		this.cover(reply);
+		this.recount();
+	}
 
-  'message.accepted'(event) {
-    let message = this.known.get(event.message_id);
-    if (message && event.version <= message.version) return; // known already
-    const kind = { edited: 'edit', deleted: 'delete' }[event.reason] ?? 'message';
-    message ??= this.put({ type: 'message', id: event.message_id, edits: [], repeats: 0, at: event.at });
-    message.number ||= event.version;
-    if (kind === 'message') this.count.messages += 1;
-    else message.edits.push(event.version);
-    Object.assign(message, { version: event.version, text: event.text ?? '', state: kind === 'delete' ? 'deleted' : 'waiting', note: '' });
-    if (this.phase === 'collecting' && !this.entries.some((entry) => entry.state === 'waiting')) this.phase = 'idle';
-  }
+	'reply.failed'(event) {
+		this.phase = 'idle';
+		this.reply(event, event.reason === 'unknown_outcome' ? 'unknown' : 'undelivered');
+	}
 
-  'turn.scheduled'() {
-    if (this.phase !== 'paused') this.phase = 'collecting';
-  }
+	'turn.failed'({ token, turn, id, reason }) {
+		this.endDraft(token);
+		this.phase = 'failed';
+		this.put({ type: 'note', tone: 'bad', id: `failed/${turn}/${id}`, text: `This turn failed: ${reason || 'no reason was given'}. What waits is kept; the next message tries again.` });
+	}
 
-  'turn.started'({ token }) {
-    this.phase = 'generating';
-    this.draft = { token, text: '' };
-  }
+	'conversation.paused'() {
+		this.phase = 'paused';
+	}
 
-  'reply.delta'({ text = '' }) {
-    if (this.draft) this.draft.text += text;
-  }
+	'conversation.resumed'() {
+		this.phase = 'idle';
+	}
 
-  'reply.discarded'({ token, through, version, reason, reply_id: id }) {
-    this.endDraft(token);
-    if (overtaken.has(reason)) this.count.discards += 1;
-    if (id && this.known.has(id)) this.known.get(id).state = 'withdrawn';
-    this.phase = 'idle';
-    const why = reason && reason !== 'superseded' ? because(reason) : `it saw ${through}, the newest was ${version}`;
-    this.put({ type: 'note', id: `discard/${token}`, text: `A draft was thrown away: ${why}.` });
-  }
+	// The parts that those are made of.
 
-  'reply.committed'(event) {
-    const none = !event.parts && !event.text; // the bot chose not to reply
-    this.phase = none ? 'idle' : 'sending';
-    this.endDraft(event.token);
-    this.reply(event, none ? 'no_reply' : 'sending');
-  }
+	put(entry) {
+		if (!this.known.has(entry.id)) {
+			this.known.set(entry.id, entry);
+			this.entries.push(entry);
+		}
+		return this.known.get(entry.id);
+	}
 
-  'reply.sent'(event) {
-    this.endDraft(event.token);
-    const last = !event.parts || (event.part ?? 0) >= event.parts;
-    const reply = this.reply(event, last ? 'sent' : 'sending');
-    if (!last) return;
-    this.phase = 'idle';
-    this.cover(reply);
-    this.recount();
-  }
+	reply({ reply_id: id, text, covers, late_input: late, turn, at, reason }, state) {
+		const reply = this.put({ type: 'reply', id, text: '', covers: [], turn, at, author: reason });
+		if (text) reply.text = text;
+		if (covers?.length) reply.covers = covers;
+		reply.late ||= late;
+		reply.state = state;
+		return reply;
+	}
 
-  'reply.failed'(event) {
-    this.phase = 'idle';
-    this.reply(event, event.reason === 'unknown_outcome' ? 'unknown' : 'undelivered');
-  }
+	cover(reply) {
+		for (const id of reply.covers) {
+			const message = this.known.get(id);
+			if (message && message.state !== 'deleted') message.state = 'answered';
+		}
+	}
 
-  'turn.failed'({ token, turn, id, reason }) {
-    this.endDraft(token);
-    this.phase = 'failed';
-    this.put({ type: 'note', tone: 'bad', id: `failed/${turn}/${id}`, text: `This turn failed: ${reason || 'no reason was given'}. What waits is kept; the next message tries again.` });
-  }
+	endDraft(token) {
+		if (this.draft?.token === token) this.draft = null;
+	}
 
-  'conversation.paused'() {
-    this.phase = 'paused';
-  }
+	keep(step) {
+		this.steps.push(step);
+		if (this.steps.length > kept) this.steps.shift();
+	}
 
-  'conversation.resumed'() {
-    this.phase = 'idle';
-  }
-
-  // The parts that those are made of.
-
-  put(entry) {
-    if (!this.known.has(entry.id)) {
-      this.known.set(entry.id, entry);
-      this.entries.push(entry);
-    }
-    return this.known.get(entry.id);
-  }
-
-  reply({ reply_id: id, text, covers, late_input: late, turn, at, reason }, state) {
-    const reply = this.put({ type: 'reply', id, text: '', covers: [], turn, at, author: reason });
-    if (text) reply.text = text;
-    if (covers?.length) reply.covers = covers;
-    reply.late ||= late;
-    reply.state = state;
-    return reply;
-  }
-
-  cover(reply) {
-    for (const id of reply.covers) {
-      const message = this.known.get(id);
-      if (message && message.state !== 'deleted') message.state = 'answered';
-    }
-  }
-
-  endDraft(token) {
-    if (this.draft?.token === token) this.draft = null;
-  }
-
-  keep(step) {
-    this.steps.push(step);
-    if (this.steps.length > kept) this.steps.shift();
-  }
-
-  recount() {
-    const of = (type) => this.entries.filter((entry) => entry.type === type);
-    this.count.messages = of('message').filter((message) => message.version > 0).length;
-    this.count.replies = of('reply').filter((reply) => reply.state === 'sent').length;
-  }
-}
-
-function refusal(reason) {
-  if (reason === 'already_answered') return 'Already answered: nothing was changed.';
-  return `Nothing was changed: ${String(reason ?? 'no reason was given').replaceAll('_', ' ')}.`;
+	recount() {
+		const of = (type) => this.entries.filter((entry) => entry.type === type);
+		this.count.messages = of('message').filter((message) => message.version > 0).length;
+		this.count.replies = of('reply').filter((reply) => reply.state === 'sent').length;
+	}
 }

@@ -6,24 +6,24 @@ export const byId = (id) => document.getElementById(id);
 
 /** Makes an element. Attributes that are false or null are left out. */
 export function element(tag, attributes = {}, ...children) {
-  const node = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (value !== false && value != null) node.setAttribute(name, value === true ? '' : value);
-  }
-  node.append(...children);
-  return node;
+	const node = document.createElement(tag);
+	for (const [name, value] of Object.entries(attributes)) {
+		if (value !== false && value != null) node.setAttribute(name, value === true ? '' : value);
+	}
+	node.append(...children);
+	return node;
 }
 
 /** Makes a button that calls press. */
 export function button(label, attributes, press) {
-  const node = element('button', { type: 'button', ...attributes }, label);
-  node.addEventListener('click', press);
-  return node;
+	const node = element('button', { type: 'button', ...attributes }, label);
+	node.addEventListener('click', press);
+	return node;
 }
 
 /** Sets the text only where it changed, so that nothing is announced twice. */
 export function setText(node, text) {
-  if (node.textContent !== text) node.textContent = text;
+	if (node.textContent !== text) node.textContent = text;
 }
 
 /** Whether the person asked for less motion. */
@@ -34,63 +34,63 @@ export const calm = () => matchMedia('(prefers-reduced-motion: reduce)').matches
  * end again it follows again. Returns the function to call after each change.
  */
 export function follow(scroller, axis) {
-  const [at, size, seen] = axis === 'x'
-    ? ['scrollLeft', 'scrollWidth', 'clientWidth']
-    : ['scrollTop', 'scrollHeight', 'clientHeight'];
-  let following = true;
-  scroller.addEventListener('scroll', () => {
-    following = scroller[size] - scroller[at] - scroller[seen] < 24;
-  }, { passive: true });
-  return (force = false) => {
-    if (following || force) scroller[at] = scroller[size];
-  };
+	const [at, size, seen] = axis === 'x'
+		? ['scrollLeft', 'scrollWidth', 'clientWidth']
+		: ['scrollTop', 'scrollHeight', 'clientHeight'];
+	let following = true;
+	scroller.addEventListener('scroll', () => {
+		following = scroller[size] - scroller[at] - scroller[seen] < 24;
+	}, { passive: true });
+	return (force = false) => {
+		if (following || force) scroller[at] = scroller[size];
+	};
 }
 
 /** Puts children into a node, keeping those that are there already, with their focus. */
 export function fill(node, children) {
-  children.forEach((child, index) => {
-    if (node.children[index] !== child) node.insertBefore(child, node.children[index] ?? null);
-  });
-  while (node.children.length > children.length) node.lastElementChild.remove();
+	children.forEach((child, index) => {
+		if (node.children[index] !== child) node.insertBefore(child, node.children[index] ?? null);
+	});
+	while (node.children.length > children.length) node.lastElementChild.remove();
 }
 
 /** A time as an element that says it to people and to programs. */
 export function clock(at, words) {
-  return element('time', { datetime: new Date(at).toISOString(), title: new Date(at).toLocaleString() }, words);
+	return element('time', { datetime: new Date(at).toISOString(), title: new Date(at).toLocaleString() }, words);
 }
 
 /** Calls what at once, and then at most once in the pause, however often it is asked for. */
 export function throttled(what, pause) {
-  let timer = null;
-  let again = false;
-  const run = async () => {
-    timer = setTimeout(() => {
-      timer = null;
-      if (again) run();
-    }, pause);
-    again = false;
-    await what();
-  };
-  const ask = () => {
-    if (timer) again = true;
-    else run();
-  };
-  ask.stop = () => {
-    clearTimeout(timer);
-    again = false;
-  };
-  return ask;
+	let timer = null;
+	let again = false;
+	const run = async () => {
+		timer = setTimeout(() => {
+			timer = null;
+			if (again) run();
+		}, pause);
+		again = false;
+		await what();
+	};
+	const ask = () => {
+		if (timer) again = true;
+		else run();
+	};
+	ask.stop = () => {
+		clearTimeout(timer);
+		again = false;
+	};
+	return ask;
 }
 
 /** Calls draw once in the next frame, however often it is asked for. */
 export function onceAFrame(draw) {
-  let asked = false;
-  return () => {
-    if (asked) return;
-    asked = true;
-    requestAnimationFrame(() => {
-      asked = false;
-      draw();
-    });
-  };
+	let asked = false;
+	return () => {
+		if (asked) return;
+		asked = true;
+		requestAnimationFrame(() => {
+			asked = false;
+			draw();
+		});
+	};
 }

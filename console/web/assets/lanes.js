@@ -14,12 +14,12 @@ const identity = ({ type, at, turn, token, version, part, message_id: message, r
  * of them may come again, into one list in the order in which they happened.
  */
 export function join(stored, live) {
-  const known = new Map();
-  for (const step of [...stored, ...live]) {
-    const key = step.type === 'reply.delta' ? `delta/${step.token}` : identity(step); // the first words are enough
-    if (!known.has(key)) known.set(key, step);
-  }
-  return [...known.values()].sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
+	const known = new Map();
+	for (const step of [...stored, ...live]) {
+		const key = step.type === 'reply.delta' ? `delta/${step.token}` : identity(step); // the first words are enough
+		if (!known.has(key)) known.set(key, step);
+	}
+	return [...known.values()].sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
 }
 
 /**
@@ -27,126 +27,128 @@ export function join(stored, live) {
  * number of the turn before, in the same write as the window of its own.
  */
 export function turnOf(steps) {
-  return steps.map((step, index) => {
-    if (step.type !== 'message.accepted') return step.turn || 0;
-    const next = steps.slice(index + 1, index + 3).find(({ type, version }) => type === 'turn.scheduled' && version === step.version);
-    return Math.max(next?.turn ?? 0, step.turn ?? 0);
-  });
+	return steps.map((step, index) => {
+		if (step.type !== 'message.accepted') return step.turn || 0;
+		const next = steps.slice(index + 1, index + 3).find(({ type, version }) => type === 'turn.scheduled' && version === step.version);
+		return Math.max(next?.turn ?? 0, step.turn ?? 0);
+	});
 }
 
 /** Reads steps, oldest first, into the lanes of one drawing. */
 export function read(steps) {
-  const story = new Story();
-  const turns = turnOf(steps);
-  steps.forEach((step, index) => story.take(step, turns[index]));
-  return story;
+	const story = new Story();
+	const turns = turnOf(steps);
+	steps.forEach((step, index) => story.take(step, turns[index]));
+	return story;
 }
 
 export class Story {
-  constructor() {
-    this.inputs = []; // { kind: message | edit | delete | repeat, version }
-    this.windows = []; // { moves: [{ at, due }], due, capped, kind: quiet | wait }
-    this.leases = []; // { token, holder, lost }
-    this.attempts = []; // { token, number, through, newest, first, result, reason }
-    this.commits = []; // { passed, through, version, reason }
-    this.sends = []; // { part, parts, try, outcome: sent | failed | unknown | withdrawn | undefined }
-    this.marks = []; // what people did, and turns that failed
-    this.rows = []; // { step, at, tone, text, item }: each step as a sentence
-    this.numbers = new Map(); // of messages, by id
-  }
+	constructor() {
+		this.inputs = []; // { kind: message | edit | delete | repeat, version }
+		this.windows = []; // { moves: [{ at, due }], due, capped, kind: quiet | wait }
+		this.leases = []; // { token, holder, lost }
+		this.attempts = []; // { token, number, through, newest, first, result, reason }
+		this.commits = []; // { passed, through, version, reason }
+		this.sends = []; // { part, parts, try, outcome: sent | failed | unknown | withdrawn | undefined }
+		this.marks = []; // what people did, and turns that failed
+		this.rows = []; // { step, at, tone, text, item }: each step as a sentence
+		this.numbers = new Map(); // of messages, by id
+	}
 
-  /** Everything that is drawn, in the order of time; for going from one to the next. */
-  items() {
-    const all = [this.inputs, this.windows, this.leases, this.attempts, this.commits, this.sends, this.marks].flat();
-    return all.sort((a, b) => a.at - b.at || lanes.indexOf(a.lane) - lanes.indexOf(b.lane));
-  }
+	/** Everything that is drawn, in the order of time; for going from one to the next. */
+	items() {
+		const all = [this.inputs, this.windows, this.leases, this.attempts, this.commits, this.sends, this.marks].flat();
+		return all.sort((a, b) => a.at - b.at || lanes.indexOf(a.lane) - lanes.indexOf(b.lane));
+	}
 
-  /** When things were going on, for the scale of time; open things last until now. */
-  spans(now) {
-    return this.items().map((item) => [item.at, item.lane === 'window' ? windowEnd(item, now) : item.end ?? (isSpan(item) ? Math.max(now, item.at) : item.at)]);
-  }
+	/** When things were going on, for the scale of time; open things last until now. */
+	spans(now) {
+		return this.items().map((item) => [item.at, item.lane === 'window' ? windowEnd(item, now) : item.end ?? (isSpan(item) ? Math.max(now, item.at) : item.at)]);
+	}
 
-  /** Whether something is under way. */
-  busy() {
-    return [this.windows, this.leases, this.attempts, this.sends].some((list) => list.some((one) => !one.end));
-  }
+	/** Whether something is under way. */
+	busy() {
+		return [this.windows, this.leases, this.attempts, this.sends].some((list) => list.some((one) => !one.end));
+	}
 
-  take(step, turn) {
-    const at = Date.parse(step.at);
-    const told = takers[step.type]?.call(this, step, at, turn);
-    this.firstByte(step);
-    if (told) this.rows.push({ step, at, ...told });
-  }
+	take(step, turn) {
+		const at = Date.parse(step.at);
+		const told = takers[step.type]?.call(this, step, at, turn);
+		this.firstByte(step);
+		if (told) this.rows.push({ step, at, ...told });
+	}
 
-  // A first byte is not written when it comes, but with the next write.
-  firstByte({ first_byte_at: first, token }) {
-    if (!first) return;
-    const attempt = this.attempts.findLast((one) => one.token === token);
-    if (attempt) attempt.first ??= Date.parse(first);
-  }
+	// A first byte is not written when it comes, but with the next write.
+	firstByte({ first_byte_at: first, token }) {
+		if (!first) return;
+		const attempt = this.attempts.findLast((one) => one.token === token);
+		if (!attempt || attempt.first) return;
+		attempt.first = Date.parse(first);
+		attempt.text = firstWords(attempt);
+	}
 
-  add(list, lane, at, turn, fields) {
-    const item = { key: `${lane}/${turn}/${at}/${list.length}`, lane, at, turn, ...fields };
-    list.push(item);
-    return item;
-  }
+	add(list, lane, at, turn, fields) {
+		const item = { key: `${lane}/${turn}/${at}/${list.length}`, lane, at, turn, ...fields };
+		list.push(item);
+		return item;
+	}
 
-  mark(at, turn, tone, text) {
-    return { tone, text, item: this.add(this.marks, 'mark', at, turn, { end: at, tone, text }) };
-  }
+	mark(at, turn, tone, text) {
+		return { tone, text, item: this.add(this.marks, 'mark', at, turn, { end: at, tone, text }) };
+	}
 
-  openWindow() {
-    return this.windows.findLast((one) => !one.end);
-  }
+	openWindow() {
+		return this.windows.findLast((one) => !one.end);
+	}
 
-  closeWindow(at) {
-    const open = this.openWindow();
-    if (open) open.end = at;
-  }
+	closeWindow(at) {
+		const open = this.openWindow();
+		if (open) open.end = at;
+	}
 
-  openLease(token) {
-    return this.leases.findLast((one) => !one.end && (!token || one.token === token));
-  }
+	openLease(token) {
+		return this.leases.findLast((one) => !one.end && (!token || one.token === token));
+	}
 
-  /** Ends the lease; a lost one ends in a cut. */
-  endLease(at, token, lost = false) {
-    const lease = this.openLease(token);
-    if (lease) Object.assign(lease, { end: at, lost });
-    return lease;
-  }
+	/** Ends the lease; a lost one ends in a cut. */
+	endLease(at, token, lost = false) {
+		const lease = this.openLease(token);
+		if (lease) Object.assign(lease, { end: at, lost });
+		return lease;
+	}
 
-  running(token) {
-    return this.attempts.findLast((one) => !one.end && (!token || one.token === token));
-  }
+	running(token) {
+		return this.attempts.findLast((one) => !one.end && (!token || one.token === token));
+	}
 
-  endAttempt({ token, reason, version }, at, result) {
-    const attempt = this.running(token) ?? this.running();
-    if (attempt) Object.assign(attempt, { end: at, result, reason, newest: version || attempt.newest });
-    return attempt;
-  }
+	endAttempt({ token, reason, version }, at, result) {
+		const attempt = this.running(token) ?? this.running();
+		if (attempt) Object.assign(attempt, { end: at, result, reason, newest: version || attempt.newest });
+		return attempt;
+	}
 
-  openSend() {
-    return this.sends.findLast((one) => !one.end);
-  }
+	openSend() {
+		return this.sends.findLast((one) => !one.end);
+	}
 
-  /** The try to send the part that is next; a part may need several. */
-  startSend(at, turn, { reply_id: reply, part = 1, parts = 1 }) {
-    const tries = this.sends.filter((one) => one.reply === reply && one.part === part).length;
-    return this.add(this.sends, 'send', at, turn, { reply, part, parts, try: tries + 1 });
-  }
+	/** The try to send the part that is next; a part may need several. */
+	startSend(at, turn, { reply_id: reply, part = 1, parts = 1 }) {
+		const tries = this.sends.filter((one) => one.reply === reply && one.part === part).length;
+		return this.add(this.sends, 'send', at, turn, { reply, part, parts, try: tries + 1 });
+	}
 
-  // A send that is no attempt's has a lease of its own, of which nothing else tells.
-  leaseOfSend({ token, node }, send) {
-    if (!token || this.leases.some((one) => one.token === token)) return;
-    this.add(this.leases, 'lease', send.at, send.turn, { token, holder: node });
-  }
+	// A send that is no attempt's has a lease of its own, of which nothing else tells.
+	leaseOfSend({ token, node }, send) {
+		if (!token || this.leases.some((one) => one.token === token)) return;
+		this.add(this.leases, 'lease', send.at, send.turn, { token, holder: node });
+	}
 
-  endSend(step, at, turn, outcome) {
-    const part = step.part || this.openSend()?.part || 1;
-    const send = this.openSend() ?? this.startSend(at, turn, { ...step, part });
-    this.leaseOfSend(step, send);
-    return Object.assign(send, { end: at, outcome, reason: step.reason, part: Math.min(part, step.parts || part), parts: step.parts || send.parts });
-  }
+	endSend(step, at, turn, outcome) {
+		const part = step.part || this.openSend()?.part || 1;
+		const send = this.openSend() ?? this.startSend(at, turn, { ...step, part });
+		this.leaseOfSend(step, send);
+		return Object.assign(send, { end: at, outcome, reason: step.reason, part: Math.min(part, step.parts || part), parts: step.parts || send.parts });
+	}
 }
 
 /** The lanes, from top to bottom. */
@@ -159,250 +161,228 @@ export const windowEnd = (window, now) => window.end ?? Math.max(window.due, now
 
 /** What each type of step changes, and its sentence. */
 const takers = {
-  'message.accepted'(step, at, turn) {
-    const kind = { edited: 'edit', deleted: 'delete' }[step.reason] ?? 'message';
-    if (kind === 'message') this.numbers.set(step.message_id, step.version);
-    const running = this.running();
-    if (running) running.newest = step.version;
-    const number = this.numbers.get(step.message_id) ?? step.version;
-    const item = this.add(this.inputs, 'input', at, turn, { end: at, kind, version: step.version, number, id: step.message_id });
-    const what = { message: `Message accepted as input ${step.version}`, edit: `Message ${number} edited: input ${step.version}`, delete: `Message ${number} deleted: input ${step.version}` }[kind];
-    item.text = `${what}${running ? `, while attempt ${running.number} ran, which had seen only up to ${running.through}` : ''}.`;
-    return { tone: 'input', text: item.text, item };
-  },
+	'message.accepted'(step, at, turn) {
+		const kind = { edited: 'edit', deleted: 'delete' }[step.reason] ?? 'message';
+		if (kind === 'message') this.numbers.set(step.message_id, step.version);
+		const running = this.running();
+		if (running) running.newest = step.version;
+		const number = this.numbers.get(step.message_id) ?? step.version;
+		const item = this.add(this.inputs, 'input', at, turn, { end: at, kind, version: step.version, number, id: step.message_id });
+		const what = { message: `Message accepted as input ${step.version}`, edit: `Message ${number} edited: input ${step.version}`, delete: `Message ${number} deleted: input ${step.version}` }[kind];
+		item.text = `${what}${running ? `, while attempt ${running.number} ran, which had seen only up to ${running.through}` : ''}.`;
+		return { tone: 'input', text: item.text, item };
+	},
 
-  'message.repeated'(step, at, turn) {
-    const number = this.numbers.get(step.message_id);
-    const item = this.add(this.inputs, 'input', at, turn, { end: at, kind: 'repeat', version: number ?? '', number, id: step.message_id });
-    item.text = `${number ? `Message ${number}` : 'A message that was accepted earlier'} was delivered again: its id is known, so nothing changed.`;
-    return { tone: 'quiet', text: item.text, item };
-  },
+	'message.repeated'(step, at, turn) {
+		const number = this.numbers.get(step.message_id);
+		const item = this.add(this.inputs, 'input', at, turn, { end: at, kind: 'repeat', version: number ?? '', number, id: step.message_id });
+		item.text = `${number ? `Message ${number}` : 'A message that was accepted earlier'} was delivered again: its id is known, so nothing changed.`;
+		return { tone: 'quiet', text: item.text, item };
+	},
 
-  'turn.scheduled'(step, at, turn) {
-    const due = Date.parse(step.due_at);
-    let item = this.openWindow();
-    const opened = !item;
-    item ??= this.add(this.windows, 'window', at, turn, { moves: [], kind: this.waits ? 'wait' : 'quiet', causes: this.waits });
-    this.waits = null;
-    item.capped = step.reason === 'max_wait';
-    item.due = due;
-    item.moves.push({ at, due, version: step.version });
-    const left = seconds(Math.max(0, due - at));
-    const text = item.capped ? `The window has reached its hard cap: it ends in ${left}, whatever comes.`
-      : step.reason ? `The next attempt waits ${left}: ${because(step.reason)}.`
-        : opened ? `The window opens and ends in ${left}.` : `The window now ends in ${left}.`;
-    return { tone: 'window', text, item };
-  },
+	'turn.scheduled'(step, at, turn) {
+		const due = Date.parse(step.due_at);
+		let item = this.openWindow();
+		const opened = !item;
+		item ??= this.add(this.windows, 'window', at, turn, { moves: [], kind: this.waits ? 'wait' : 'quiet', causes: this.waits });
+		this.waits = null;
+		item.capped = step.reason === 'max_wait';
+		item.due = due;
+		item.moves.push({ at, due, version: step.version });
+		const left = seconds(Math.max(0, due - at));
+		const text = item.capped ? `The window has reached its hard cap: it ends in ${left}, whatever comes.`
+			: step.reason ? `The next attempt waits ${left}: ${because(step.reason)}.`
+				: opened ? `The window opens and ends in ${left}.` : `The window now ends in ${left}.`;
+		return { tone: 'window', text, item };
+	},
 
-  'turn.started'(step, at, turn) {
-    this.closeWindow(at);
-    const gone = this.running();
-    if (gone) Object.assign(gone, { end: at, result: 'lost', reason: 'worker_lost' });
-    this.endLease(at, 0, true);
-    this.add(this.leases, 'lease', at, turn, { token: step.token, holder: step.node });
-    const number = step.attempt || 1;
-    const item = this.add(this.attempts, 'attempt', at, turn, { token: step.token, holder: step.node, number, through: step.through || step.version, newest: step.version });
-    const on = step.node ? ` on ${step.node}` : '';
-    return { tone: 'attempt', text: `Attempt ${number} starts${on} under token ${step.token}: it sees everything up to ${item.through}.`, item };
-  },
+	'turn.started'(step, at, turn) {
+		this.closeWindow(at);
+		const gone = this.running();
+		if (gone) Object.assign(gone, { end: at, result: 'lost', reason: 'worker_lost' });
+		this.endLease(at, 0, true);
+		this.add(this.leases, 'lease', at, turn, { token: step.token, holder: step.node });
+		const number = step.attempt || 1;
+		const item = this.add(this.attempts, 'attempt', at, turn, { token: step.token, holder: step.node, number, through: step.through || step.version, newest: step.version });
+		const on = step.node ? ` on ${step.node}` : '';
+		return { tone: 'attempt', text: `Attempt ${number} starts${on} under token ${step.token}: it sees everything up to ${item.through}.`, item };
+	},
 
-  'reply.delta'(step, at) {
-    const item = this.running(step.token);
-    if (!item || item.first) return null;
-    item.first = at;
-    return { tone: 'attempt', text: `Attempt ${item.number} writes its first words.`, item };
-  },
+	'reply.delta'(step, at) {
+		const item = this.running(step.token);
+		if (!item || item.first) return null;
+		item.first = at;
+		return { tone: 'attempt', text: firstWords(item), item };
+	},
 
-  'reply.discarded'(step, at, turn) {
-    if (step.reply_id) return withdrawn.call(this, step, at, turn);
-    if (faults.has(step.reason)) return failedAttempt.call(this, step, at);
-    const lost = step.reason === 'worker_lost';
-    const item = this.endAttempt(step, at, lost ? 'lost' : 'discarded');
-    const through = step.through || item?.through;
-    if (item) item.through = through;
-    this.endLease(at, step.token, lost);
-    const why = !step.reason || step.reason === 'superseded' ? `it saw ${through}, newest was ${step.version}` : because(step.reason);
-    if (!lost) this.add(this.commits, 'commit', at, turn, { end: at, passed: false, through, version: step.version, reason: step.reason });
-    return { tone: 'discard', text: `Attempt ${item?.number ?? step.attempt ?? 1} discarded: ${why}.`, item };
-  },
+	'reply.discarded'(step, at, turn) {
+		if (step.reply_id) return withdrawn.call(this, step, at, turn);
+		if (faults.has(step.reason)) return failedAttempt.call(this, step, at);
+		const lost = step.reason === 'worker_lost';
+		const item = this.endAttempt(step, at, lost ? 'lost' : 'discarded');
+		const through = step.through || item?.through;
+		if (item) item.through = through;
+		this.endLease(at, step.token, lost);
+		const stale = !step.reason || step.reason === 'superseded';
+		const text = stale ? `Refused: the attempt had seen ${through}, but the newest input was ${step.version}.` : `Nothing was committed: ${because(step.reason)}.`;
+		if (!lost) this.add(this.commits, 'commit', at, turn, { end: at, passed: false, through, version: step.version, reason: step.reason, text });
+		return { tone: 'discard', text: `Attempt ${item?.number ?? step.attempt ?? 1} ${lost ? 'lost' : 'discarded'}${after(item, at)}: ${stale ? `it saw ${through}, newest was ${step.version}` : because(step.reason)}.`, item };
+	},
 
-  'attempt.failed': failedAttempt,
+	'attempt.failed': failedAttempt,
 
-  'lease.lost'(step, at) {
-    const item = this.endLease(at, step.token, true);
-    this.openSend() && Object.assign(this.openSend(), { end: at, outcome: 'unknown', reason: 'worker_lost' });
-    return { tone: 'discard', text: `The lease with token ${step.token}${step.node ? ` of ${step.node}` : ''} ran out: its holder was lost, and changes nothing any more.`, item };
-  },
+	'lease.lost'(step, at) {
+		const item = this.endLease(at, step.token, true);
+		this.openSend() && Object.assign(this.openSend(), { end: at, outcome: 'unknown', reason: 'worker_lost' });
+		return { tone: 'discard', text: `The lease with token ${step.token}${step.node ? ` of ${step.node}` : ''} ran out: its holder was lost, and changes nothing any more.`, item };
+	},
 
-  'reply.committed'(step, at, turn) {
-    const attempt = step.reason === 'human' || step.reason === 'fallback' ? null : this.endAttempt(step, at, 'committed');
-    const author = { human: 'A person’s reply', fallback: 'The fallback text' }[step.reason] ?? 'The reply';
-    const none = !step.parts && !step.text;
-    const item = this.add(this.commits, 'commit', at, turn, { end: at, passed: true, through: step.through, version: step.version, late: step.late_input, reason: step.reason, none });
-    if (none) {
-      if (attempt) this.endLease(at);
-      return { tone: 'reply', text: 'The bot chose not to reply: what waited is closed.', item };
-    }
-    this.startSend(at, turn, { ...step, part: 1 });
-    const check = step.late_input ? `it saw ${step.through} of ${step.version}, and the rest gets the next reply` : `it saw ${step.through}, and nothing newer existed`;
-    return { tone: 'reply', text: step.reason ? `${author} was committed.` : `${author} was committed: ${check}.`, item };
-  },
+	'reply.committed'(step, at, turn) {
+		const attempt = step.reason === 'human' || step.reason === 'fallback' ? null : this.endAttempt(step, at, 'committed');
+		const none = !step.parts && !step.text;
+		const item = this.add(this.commits, 'commit', at, turn, { end: at, passed: true, through: step.through, version: step.version, late: step.late_input, reason: step.reason, none });
+		if (none) {
+			if (attempt) this.endLease(at);
+			return { tone: 'reply', text: 'The bot chose not to reply: what it saw is closed.', item };
+		}
+		this.startSend(at, turn, { ...step, part: 1 });
+		const text = {
+			human: 'A person’s reply needs no check: it was committed, and closes what waits.',
+			fallback: 'The fallback text was committed, because the turn failed.',
+		}[step.reason] ?? `The reply was committed${after(attempt, at)}. Its check passed: it had seen ${step.through}, and the newest was ${step.version}${step.version > step.through ? ', which gets the next reply' : ', in the same write'}.`;
+		return { tone: 'reply', text, item };
+	},
 
-  'part.sent'(step, at, turn) {
-    const item = this.endSend(step, at, turn, 'sent');
-    if (item.part < item.parts) this.startSend(at, turn, { ...step, reply_id: item.reply, part: item.part + 1, parts: item.parts });
-    return { tone: 'reply', text: `Part ${item.part} of ${item.parts} was delivered.`, item };
-  },
+	'part.sent'(step, at, turn) {
+		const item = this.endSend(step, at, turn, 'sent');
+		if (item.part < item.parts) this.startSend(at, turn, { ...step, reply_id: item.reply, part: item.part + 1, parts: item.parts });
+		return { tone: 'reply', text: `${capital(partWords(item))} was delivered${after(item, at)}.`, item };
+	},
 
-  'part.failed'(step, at, turn) {
-    const item = this.endSend(step, at, turn, 'failed');
-    this.endLease(at);
-    return { tone: 'discard', text: `Sending${partWords(item)} failed: ${because(step.reason) || 'no reason was given'}.${this.retry(step, at, turn, item)}`, item };
-  },
+	'part.failed'(step, at, turn) {
+		const item = this.endSend(step, at, turn, 'failed');
+		this.endLease(at);
+		return { tone: 'discard', text: `${capital(partWords(item))} was refused${after(item, at)}: ${why(step.reason)}.${this.retry(step, at, turn, item)}`, item };
+	},
 
-  'part.unknown'(step, at, turn) {
-    const item = this.endSend(step, at, turn, 'unknown');
-    this.endLease(at);
-    return { tone: 'discard', text: `Nobody knows whether${partWords(item) || ' the reply'} arrived: ${because(step.reason) || 'no answer came'}.${this.retry(step, at, turn, item)}`, item };
-  },
+	'part.unknown'(step, at, turn) {
+		const item = this.endSend(step, at, turn, 'unknown');
+		this.endLease(at);
+		return { tone: 'discard', text: `Nobody knows whether ${partWords(item)} arrived: ${because(step.reason) || 'no answer came'}.${this.retry(step, at, turn, item)}`, item };
+	},
 
-  'reply.sent'(step, at, turn) {
-    if (step.parts && (step.part ?? step.parts) < step.parts) return takers['part.sent'].call(this, step, at, turn);
-    const item = this.endSend(step, at, turn, 'sent');
-    this.endLease(at);
-    return { tone: 'reply', text: step.covers?.length ? `Reply sent: one reply for ${plural(step.covers.length, 'message')}.` : `Reply sent; everything up to ${step.through} is answered.`, item };
-  },
+	'reply.sent'(step, at, turn) {
+		if (step.parts && (step.part ?? step.parts) < step.parts) return takers['part.sent'].call(this, step, at, turn);
+		const item = this.endSend(step, at, turn, 'sent');
+		this.endLease(at);
+		return { tone: 'reply', text: `${capital(partWords(item))} was delivered${after(item, at)}: everything up to ${step.through} is answered.`, item };
+	},
 
-  'reply.failed'(step, at, turn) {
-    const unknown = step.reason === 'unknown_outcome' || step.reason === 'worker_lost';
-    const item = this.endSend(step, at, turn, unknown ? 'unknown' : 'failed');
-    this.endLease(at);
-    return { tone: 'discard', text: unknown ? 'Nobody knows whether the reply arrived, and it is not sent again by itself: a person decides.' : `The reply could not be delivered: ${because(step.reason) || 'no reason was given'}.`, item };
-  },
+	'reply.failed'(step, at, turn) {
+		const unknown = step.reason === 'unknown_outcome' || step.reason === 'worker_lost';
+		const item = this.endSend(step, at, turn, unknown ? 'unknown' : 'failed');
+		this.endLease(at);
+		return { tone: 'discard', text: unknown ? 'Nobody knows whether the reply arrived, and it is not sent again by itself: a person decides.' : `The reply could not be delivered: ${why(step.reason)}.`, item };
+	},
 
-  'turn.failed'(step, at, turn) {
-    this.endAttempt(step, at, 'failed');
-    this.endLease(at);
-    this.closeWindow(at);
-    return this.mark(at, turn, 'discard', `Turn ${step.turn} failed: ${because(step.reason) || 'no reason was given'}. What waits is kept; the next message, or a requeue, tries again.`);
-  },
+	'turn.failed'(step, at, turn) {
+		this.endAttempt(step, at, 'failed');
+		this.endLease(at);
+		this.closeWindow(at);
+		return this.mark(at, turn, 'discard', `Turn ${step.turn} failed: ${why(step.reason)}. What waits is kept; the next message, or a requeue, tries again.`);
+	},
 
-  'conversation.paused'(step, at, turn) {
-    this.closeWindow(at);
-    return this.mark(at, turn, 'quiet', `Paused${step.reason ? `: ${because(step.reason)}` : ''}. Messages are kept, nothing is sent.`);
-  },
-  'conversation.resumed'(step, at, turn) { return this.mark(at, turn, 'quiet', 'Resumed.'); },
-  'turn.requeued'(step, at, turn) { return this.mark(at, turn, 'quiet', 'Requeued by a person: the turn is tried again with all that waits.'); },
-  'reply.resent'(step, at, turn) {
-    const said = this.mark(at, turn, 'quiet', 'A person had the reply sent again, under the same id.');
-    this.startSend(at, turn, step);
-    return said;
-  },
-  'reply.marked'(step, at, turn) { return this.mark(at, turn, 'quiet', 'A person marked the reply as sent.'); },
+	'conversation.paused'(step, at, turn) {
+		this.closeWindow(at);
+		return this.mark(at, turn, 'quiet', `Paused${step.reason ? `: ${because(step.reason)}` : ''}. Messages are kept, nothing is sent.`);
+	},
+	'conversation.resumed'(step, at, turn) { return this.mark(at, turn, 'quiet', 'Resumed.'); },
+	'turn.requeued'(step, at, turn) { return this.mark(at, turn, 'quiet', 'Requeued by a person: the turn is tried again with all that waits.'); },
+	'reply.resent'(step, at, turn) {
+		const said = this.mark(at, turn, 'quiet', 'A person had the reply sent again, under the same id.');
+		this.startSend(at, turn, step);
+		return said;
+	},
+	'reply.marked'(step, at, turn) { return this.mark(at, turn, 'quiet', 'A person marked the reply as sent.'); },
 };
 
 Story.prototype.retry = function retry({ due_at: due }, at, turn, { reply, part, parts }) {
-  if (!due) return '';
-  const next = Date.parse(due);
-  this.startSend(next, turn, { reply_id: reply, part, parts });
-  return ` The next try is in ${seconds(Math.max(0, next - at))}.`;
+	if (!due) return '';
+	const next = Date.parse(due);
+	this.startSend(next, turn, { reply_id: reply, part, parts });
+	return ` The next try is in ${seconds(Math.max(0, next - at))}.`;
 };
 
+const firstWords = ({ number, first, at }) => `Attempt ${number} writes its first words after ${seconds(first - at)}.`;
+
+const capital = (text) => text[0].toUpperCase() + text.slice(1);
+
+const why = (reason) => because(reason) || 'no reason was given';
+
+/** How long a thing lasted, in the sentence of its end. */
+const after = (item, at) => (item && at > item.at ? ` after ${seconds(at - item.at)}` : '');
+
 function failedAttempt(step, at) {
-  const item = this.running(step.token) ? this.endAttempt(step, at, 'failed') : this.attempts.findLast((one) => one.token === step.token);
-  this.endLease(at, step.token);
-  this.waits = step.reason;
-  const next = step.due_at ? ` The next try is in ${seconds(Math.max(0, Date.parse(step.due_at) - at))}.` : '';
-  return { tone: 'discard', text: `Attempt ${item?.number ?? step.attempt ?? 1} failed: ${because(step.reason) || 'no reason was given'}.${next}`, item };
+	const item = this.running(step.token) ? this.endAttempt(step, at, 'failed') : this.attempts.findLast((one) => one.token === step.token);
+	this.endLease(at, step.token);
+	this.waits = step.reason;
+	const next = step.due_at ? ` The next try is in ${seconds(Math.max(0, Date.parse(step.due_at) - at))}.` : '';
+	return { tone: 'discard', text: `Attempt ${item?.number ?? step.attempt ?? 1} failed: ${why(step.reason)}.${next}`, item };
 }
 
 /** A committed reply that certainly reached nobody, and was overtaken. */
 function withdrawn(step, at, turn) {
-  const item = this.endSend(step, at, turn, 'withdrawn');
-  if (item.at > at) item.at = at; // a try that was not begun
-  this.endLease(at);
-  return { tone: 'discard', text: `The reply was withdrawn before anybody saw it: ${because(step.reason)}. What it answered is answered afresh.`, item };
+	const item = this.endSend(step, at, turn, 'withdrawn');
+	if (item.at > at) item.at = at; // a try that was not begun
+	this.endLease(at);
+	return { tone: 'discard', text: `The reply was withdrawn before anybody saw it: ${because(step.reason)}. What it answered is answered afresh.`, item };
 }
 
-const partWords = ({ part, parts }) => (parts > 1 ? ` part ${part} of ${parts}` : '');
+const partWords = ({ part, parts, try: tries }) => (parts > 1 ? `part ${part} of ${parts}` : 'the reply') + (tries > 1 ? `, try ${tries},` : '');
 
-/** Why a thing is as it is: the sentence for what is selected. */
+/** Why a thing is as it is: what is told of it, for what is selected. */
 export function explain(item, story, now) {
-  return explainers[item.lane](item, story, now);
+	if (explainers[item.lane]) return explainers[item.lane](item, now);
+	const told = story.rows.filter((row) => row.item === item).map(({ text }) => text);
+	if (item.text && !told.includes(item.text)) told.splice(1, 0, item.text);
+	if (item.lane === 'input') told.push(inWindow(item, story));
+	if (item.lane === 'attempt' && !item.end) told.push(`It has been running for ${seconds(now - item.at)}${item.newest > item.through ? `, and newer input (${item.newest}) came meanwhile` : ''}.`);
+	if (item.lane === 'send' && !item.end) told.push(item.at > now ? `It is tried again in ${seconds(item.at - now)}.` : `${capital(partWords(item))} is on its way.`);
+	return told.join(' ');
 }
 
 const explainers = {
-  input: (item, story) => item.text + inWindow(item, story),
-  mark: ({ text }) => text,
+	window(item, now) {
+		const length = seconds(windowEnd(item, now) - item.at);
+		const moved = item.moves.length > 1 ? `; newer input moved its end ${plural(item.moves.length - 1, 'time')}` : '';
+		if (item.kind === 'wait') return `The next attempt waits ${length}: ${because(item.causes)}${moved}.`;
+		return `The quiet time ${item.end ? 'lasted' : 'will last'} ${length}${moved}${item.capped ? ', until the hard cap, which no input can move' : ''}.`;
+	},
 
-  window(item, story, now) {
-    const length = seconds(windowEnd(item, now) - item.at);
-    const moved = item.moves.length - 1;
-    if (item.kind === 'wait') return `After ${because(item.causes)}, the next attempt waited ${length}${moved ? `; newer input moved it ${plural(moved, 'time')}` : ''}.`;
-    const state = item.end ? 'The quiet time lasted' : 'The quiet time will last';
-    const grown = moved ? `; newer input moved its end ${plural(moved, 'time')}` : '';
-    return `${state} ${length}${grown}${item.capped ? ', until the hard cap, which no input can move' : ''}.`;
-  },
-
-  lease({ token, holder, at, end, lost }, story, now) {
-    const who = holder ? `${holder} held` : 'A worker held';
-    const length = seconds((end ?? now) - at);
-    if (lost) return `${who} the conversation under token ${token} and was lost: after ${length} its lease was over, and whatever it still does changes nothing.`;
-    return `${who} the conversation under token ${token} for ${length}${end ? ', and gave it back with its last write' : ' so far'}.`;
-  },
-
-  attempt(item, story, now) {
-    const { number, turn, token, at, end, first, through, newest, result, reason } = item;
-    const start = `Attempt ${number} of turn ${turn}, under token ${token}, saw everything up to ${through}`;
-    const words = first ? `; its first words came after ${seconds(first - at)}` : '';
-    const length = seconds((end ?? now) - at);
-    const ending = {
-      discarded: reason && reason !== 'superseded' ? `It was thrown away after ${length}: ${because(reason)}.` : `It was thrown away after ${length}: it saw ${through}, newest was ${newest}, so its reply would have been stale.`,
-      committed: `Its reply was committed after ${length}.`,
-      failed: `It failed after ${length}: ${because(reason) || 'no reason was given'}.`,
-      lost: `Its worker was lost; another took over ${length} after it began.`,
-    }[result] ?? `It has been running for ${length}${newest > through ? `, and newer input (${newest}) came meanwhile` : ''}.`;
-    return `${start}${words}. ${ending}`;
-  },
-
-  commit({ passed, through, version, late, reason, none }) {
-    if (reason === 'human') return 'A person’s reply needs no check: it closes what waits.';
-    if (reason === 'fallback') return 'The fallback text was committed, because the turn failed.';
-    if (none) return 'The bot chose not to reply; what it saw is closed.';
-    if (!passed && reason && reason !== 'superseded') return `Nothing was committed: ${because(reason)}.`;
-    if (!passed) return `Refused: the attempt had seen ${through}, but the newest input was ${version}.`;
-    if (late || version > through) return `Passed within the bound: it had seen ${through}, the newest was ${version}; the rest gets the next reply.`;
-    return `Passed: it had seen ${through}, and the newest was ${version}, in the same write.`;
-  },
-
-  send({ part, parts, try: tries, at, end, outcome, reason }, story, now) {
-    const what = `${parts > 1 ? `Part ${part} of ${parts}` : 'The reply'}${tries > 1 ? `, try ${tries},` : ''}`;
-    const length = seconds(Math.max(0, (end ?? now) - at));
-    return {
-      sent: `${what} was delivered after ${length}.`,
-      failed: `${what} was refused after ${length}: ${because(reason) || 'no reason was given'}.`,
-      unknown: `${what} went out, and nobody knows whether it arrived${reason ? `: ${because(reason)}` : ''}.`,
-      withdrawn: `${what} was withdrawn before anybody saw it: ${because(reason)}.`,
-    }[outcome] ?? (at > now ? `${what} is tried again in ${seconds(at - now)}.` : `${what} is on its way.`);
-  },
+	lease({ token, holder, at, end, lost }, now) {
+		const length = seconds((end ?? now) - at);
+		const start = `${holder || 'A worker'} held the conversation under token ${token}`;
+		if (lost) return `${start} and was lost: after ${length} its lease was over, and whatever it still does changes nothing.`;
+		return `${start} for ${length}${end ? ', and gave it back with its last write' : ' so far'}.`;
+	},
 };
 
 /** What the same write did to the window. */
 function inWindow(item, story) {
-  const row = story.rows.findIndex((one) => one.item === item);
-  const next = row >= 0 && story.rows[row + 1];
-  return next && next.step.type === 'turn.scheduled' && next.step.version === story.rows[row].step.version ? ` ${next.text}` : '';
+	const row = story.rows.findIndex((one) => one.item === item);
+	const next = row >= 0 && story.rows[row + 1];
+	return next?.step.type === 'turn.scheduled' && next.step.version === story.rows[row].step.version ? next.text : '';
 }
 
 /** What a person sees at a glance, for the drawing's label. */
 export function summary({ inputs, attempts, sends }) {
-  if (!inputs.length && !attempts.length && !sends.length) return 'nothing yet';
-  const repeats = inputs.filter(({ kind }) => kind === 'repeat').length;
-  const bad = attempts.filter(({ result }) => result === 'discarded').length;
-  const sent = sends.filter(({ outcome, part, parts }) => outcome === 'sent' && part === parts).length;
-  const unknown = sends.filter(({ outcome }) => outcome === 'unknown').length;
-  return [
-    plural(inputs.length - repeats, 'input'), repeats && plural(repeats, 'repeat'), plural(attempts.length, 'attempt'),
-    bad && `${bad} discarded`, sent === 1 ? '1 reply sent' : `${sent} replies sent`, unknown && `${unknown} unknown`,
-  ].filter(Boolean).join(', ');
+	if (!inputs.length && !attempts.length && !sends.length) return 'nothing yet';
+	const repeats = inputs.filter(({ kind }) => kind === 'repeat').length;
+	const bad = attempts.filter(({ result }) => result === 'discarded').length;
+	const sent = sends.filter(({ outcome, part, parts }) => outcome === 'sent' && part === parts).length;
+	const unknown = sends.filter(({ outcome }) => outcome === 'unknown').length;
+	return [
+		plural(inputs.length - repeats, 'input'), repeats && plural(repeats, 'repeat'), plural(attempts.length, 'attempt'),
+		bad && `${bad} discarded`, sent === 1 ? '1 reply sent' : `${sent} replies sent`, unknown && `${unknown} unknown`,
+	].filter(Boolean).join(', ');
 }

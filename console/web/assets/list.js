@@ -11,242 +11,242 @@ const phases = ['collecting', 'generating', 'sending', 'paused', 'failed', 'idle
 const columns = ['Conversation', 'Phase', 'Waiting', 'Last input', 'Discards', 'Node'];
 
 export function list(root, frame) {
-  frame.title('Conversations');
-  const page = new List(root, frame);
-  return () => page.close();
+	frame.title('Conversations');
+	const page = new List(root, frame);
+	return () => page.close();
 }
 
 class List {
-  constructor(root, frame) {
-    this.frame = frame;
-    this.filter = { bot: frame.parameters.get('bot') ?? '', phase: frame.parameters.get('phase') ?? '', q: frame.parameters.get('q') ?? '' };
-    this.rows = [];
-    this.byKey = new Map();
-    this.views = new Map();
-    this.bots = new Set();
-    this.focused = 0;
-    this.reading = 0;
-    this.build(root);
-    this.draw = onceAFrame(() => this.render());
-    this.refresh = throttled(() => this.readFirst().catch(frame.trouble), 1500);
-    this.stop = frame.watch(server.events, { caughtUp: () => this.readFirst(), event: (event) => this.apply(event) });
-    this.ticking = setInterval(() => document.hidden || this.draw(), 1000);
-    this.sizes = new ResizeObserver(this.draw);
-    this.sizes.observe(this.scroller);
-  }
+	constructor(root, frame) {
+		this.frame = frame;
+		this.filter = { bot: frame.parameters.get('bot') ?? '', phase: frame.parameters.get('phase') ?? '', q: frame.parameters.get('q') ?? '' };
+		this.rows = [];
+		this.byKey = new Map();
+		this.views = new Map();
+		this.bots = new Set();
+		this.focused = 0;
+		this.reading = 0;
+		this.build(root);
+		this.draw = onceAFrame(() => this.render());
+		this.refresh = throttled(() => this.readFirst().catch(frame.trouble), 1500);
+		this.stop = frame.watch(server.events, { caughtUp: () => this.readFirst(), event: (event) => this.apply(event) });
+		this.ticking = setInterval(() => document.hidden || this.draw(), 1000);
+		this.sizes = new ResizeObserver(this.draw);
+		this.sizes.observe(this.scroller);
+	}
 
-  close() {
-    this.stop();
-    this.refresh.stop();
-    clearInterval(this.ticking);
-    clearTimeout(this.typed);
-    this.sizes.disconnect();
-  }
+	close() {
+		this.stop();
+		this.refresh.stop();
+		clearInterval(this.ticking);
+		clearTimeout(this.typed);
+		this.sizes.disconnect();
+	}
 
-  build(root) {
-    this.bot = element('select', { id: 'filter-bot' }, element('option', { value: '' }, 'all bots'));
-    this.phase = element('select', { id: 'filter-phase' }, element('option', { value: '' }, 'all phases'), ...phases.map((name) => element('option', {}, name)));
-    this.text = element('input', { type: 'search', id: 'filter-text', placeholder: 'name or last input', autocomplete: 'off' });
-    this.offer(this.filter.bot);
-    for (const [field, value] of [[this.bot, this.filter.bot], [this.phase, this.filter.phase], [this.text, this.filter.q]]) field.value = value;
-    this.bot.addEventListener('change', () => this.change());
-    this.phase.addEventListener('change', () => this.change());
-    this.text.addEventListener('input', () => {
-      clearTimeout(this.typed);
-      this.typed = setTimeout(() => this.change(), 250);
-    });
-    const field = (label, node) => element('div', { class: 'field' }, element('label', { for: node.id }, label), node);
-    this.count = element('p', { class: 'hint', role: 'status', id: 'count' });
-    const form = element('form', { class: 'filters', role: 'search' }, field('Bot', this.bot), field('Phase', this.phase), field('Text', this.text), this.count);
-    form.addEventListener('submit', (event) => event.preventDefault());
-    this.body = element('div', { role: 'rowgroup', class: 'rows' });
-    this.scroller = element('div', { class: 'scroller', id: 'scroller' }, element('div', { role: 'table', 'aria-label': 'Conversations', 'aria-rowcount': -1 },
-      element('div', { role: 'rowgroup', class: 'head' }, element('div', { role: 'row', class: 'line' }, ...columns.map((name) => element('span', { role: 'columnheader' }, name)))), this.body));
-    this.empty = element('div', { class: 'empty', id: 'empty', hidden: true });
-    this.news = button('', { class: 'news', hidden: true }, () => this.toTop());
-    this.scroller.addEventListener('scroll', () => this.draw(), { passive: true });
-    this.scroller.addEventListener('keydown', (event) => this.key(event));
-    root.append(element('h1', {}, 'Conversations'), form, element('section', { class: 'panel', 'aria-label': 'Conversations' }, this.scroller, this.empty, this.news));
-    setText(this.count, 'Loading…');
-  }
+	build(root) {
+		this.bot = element('select', { id: 'filter-bot' }, element('option', { value: '' }, 'all bots'));
+		this.phase = element('select', { id: 'filter-phase' }, element('option', { value: '' }, 'all phases'), ...phases.map((name) => element('option', {}, name)));
+		this.text = element('input', { type: 'search', id: 'filter-text', placeholder: 'name or last input', autocomplete: 'off' });
+		this.offer(this.filter.bot);
+		for (const [field, value] of [[this.bot, this.filter.bot], [this.phase, this.filter.phase], [this.text, this.filter.q]]) field.value = value;
+		this.bot.addEventListener('change', () => this.change());
+		this.phase.addEventListener('change', () => this.change());
+		this.text.addEventListener('input', () => {
+			clearTimeout(this.typed);
+			this.typed = setTimeout(() => this.change(), 250);
+		});
+		const field = (label, node) => element('div', { class: 'field' }, element('label', { for: node.id }, label), node);
+		this.count = element('p', { class: 'hint', role: 'status', id: 'count' });
+		const form = element('form', { class: 'filters', role: 'search' }, field('Bot', this.bot), field('Phase', this.phase), field('Text', this.text), this.count);
+		form.addEventListener('submit', (event) => event.preventDefault());
+		this.body = element('div', { role: 'rowgroup', class: 'rows' });
+		this.scroller = element('div', { class: 'scroller', id: 'scroller' }, element('div', { role: 'table', 'aria-label': 'Conversations', 'aria-rowcount': -1 },
+			element('div', { role: 'rowgroup', class: 'head' }, element('div', { role: 'row', class: 'line' }, ...columns.map((name) => element('span', { role: 'columnheader' }, name)))), this.body));
+		this.empty = element('div', { class: 'empty', id: 'empty', hidden: true });
+		this.news = button('', { class: 'news', hidden: true }, () => this.toTop());
+		this.scroller.addEventListener('scroll', () => this.draw(), { passive: true });
+		this.scroller.addEventListener('keydown', (event) => this.key(event));
+		root.append(element('h1', {}, 'Conversations'), form, element('section', { class: 'panel', 'aria-label': 'Conversations' }, this.scroller, this.empty, this.news));
+		setText(this.count, 'Loading…');
+	}
 
-  /** The filter lives in the address, so that it can be kept and sent. */
-  change() {
-    this.filter = { bot: this.bot.value, phase: this.phase.value, q: this.text.value.trim() };
-    const search = new URLSearchParams(Object.entries(this.filter).filter(([, value]) => value)).toString();
-    this.frame.replace(`#/conversations${search ? `?${search}` : ''}`);
-    this.rows = [];
-    this.more = undefined;
-    this.scroller.scrollTop = 0;
-    this.readFirst().then(() => this.frame.trouble(null), this.frame.trouble);
-  }
+	/** The filter lives in the address, so that it can be kept and sent. */
+	change() {
+		this.filter = { bot: this.bot.value, phase: this.phase.value, q: this.text.value.trim() };
+		const search = new URLSearchParams(Object.entries(this.filter).filter(([, value]) => value)).toString();
+		this.frame.replace(`#/conversations${search ? `?${search}` : ''}`);
+		this.rows = [];
+		this.more = undefined;
+		this.scroller.scrollTop = 0;
+		this.readFirst().then(() => this.frame.trouble(null), this.frame.trouble);
+	}
 
-  offer(bot) {
-    if (!bot || this.bots.has(bot)) return;
-    this.bots.add(bot);
-    const [selected, options] = [this.bot.value, [...this.bots].sort().map((name) => element('option', { value: name }, name))];
-    this.bot.replaceChildren(this.bot.firstElementChild, ...options);
-    this.bot.value = selected;
-  }
+	offer(bot) {
+		if (!bot || this.bots.has(bot)) return;
+		this.bots.add(bot);
+		const [selected, options] = [this.bot.value, [...this.bots].sort().map((name) => element('option', { value: name }, name))];
+		this.bot.replaceChildren(this.bot.firstElementChild, ...options);
+		this.bot.value = selected;
+	}
 
-  async readFirst() {
-    const mine = ++this.reading;
-    const { conversations, next_cursor: next } = await server.conversations({ ...this.filter, limit: pageSize });
-    if (mine !== this.reading) return;
-    // What was read further down is kept where it still follows.
-    const firsts = new Set(conversations.map(keyOf));
-    const rest = this.more === undefined || !this.rows.length ? [] : this.rows.slice(conversations.length).filter((row) => !firsts.has(keyOf(row)));
-    const kept = rest.length && next ? rest : [];
-    this.rows = [...conversations, ...kept];
-    if (!kept.length) this.more = next;
-    this.index();
-    setText(this.news, '');
-    this.draw();
-  }
+	async readFirst() {
+		const mine = ++this.reading;
+		const { conversations, next_cursor: next } = await server.conversations({ ...this.filter, limit: pageSize });
+		if (mine !== this.reading) return;
+		// What was read further down is kept where it still follows.
+		const firsts = new Set(conversations.map(keyOf));
+		const rest = this.more === undefined || !this.rows.length ? [] : this.rows.slice(conversations.length).filter((row) => !firsts.has(keyOf(row)));
+		const kept = rest.length && next ? rest : [];
+		this.rows = [...conversations, ...kept];
+		if (!kept.length) this.more = next;
+		this.index();
+		setText(this.news, '');
+		this.draw();
+	}
 
-  async readMore() {
-    if (!this.more || this.loading) return;
-    this.loading = true;
-    const mine = this.reading;
-    try {
-      // A search gives up after a while without a match, and goes on from there.
-      const { conversations, next_cursor: next } = await server.conversations({ ...this.filter, limit: pageSize, cursor: this.more });
-      if (mine === this.reading) {
-        this.rows.push(...conversations.filter((row) => !this.byKey.has(keyOf(row))));
-        this.more = next;
-        this.index();
-      }
-    } catch (problem) {
-      this.frame.trouble(problem);
-    }
-    this.loading = false;
-    this.draw();
-  }
+	async readMore() {
+		if (!this.more || this.loading) return;
+		this.loading = true;
+		const mine = this.reading;
+		try {
+			// A search gives up after a while without a match, and goes on from there.
+			const { conversations, next_cursor: next } = await server.conversations({ ...this.filter, limit: pageSize, cursor: this.more });
+			if (mine === this.reading) {
+				this.rows.push(...conversations.filter((row) => !this.byKey.has(keyOf(row))));
+				this.more = next;
+				this.index();
+			}
+		} catch (problem) {
+			this.frame.trouble(problem);
+		}
+		this.loading = false;
+		this.draw();
+	}
 
-  index() {
-    this.byKey = new Map(this.rows.map((row) => [keyOf(row), row]));
-    for (const { bot } of this.rows) this.offer(bot);
-  }
+	index() {
+		this.byKey = new Map(this.rows.map((row) => [keyOf(row), row]));
+		for (const { bot } of this.rows) this.offer(bot);
+	}
 
-  /** What an event tells of a row is shown at once; the order is read again, but not under somebody's hands. */
-  apply(event) {
-    if (event.type === 'reply.delta' || (this.filter.bot && event.bot !== this.filter.bot)) return;
-    const row = this.byKey.get(keyOf(event));
-    if (row) tell(row, event);
-    if (row && !moves.has(event.type)) return this.draw();
-    if (this.scroller.scrollTop < 10 && !this.scroller.contains(document.activeElement)) this.refresh();
-    else setText(this.news, 'Something newer happened: go to the top');
-    this.draw();
-  }
+	/** What an event tells of a row is shown at once; the order is read again, but not under somebody's hands. */
+	apply(event) {
+		if (event.type === 'reply.delta' || (this.filter.bot && event.bot !== this.filter.bot)) return;
+		const row = this.byKey.get(keyOf(event));
+		if (row) tell(row, event);
+		if (row && !moves.has(event.type)) return this.draw();
+		if (this.scroller.scrollTop < 10 && !this.scroller.contains(document.activeElement)) this.refresh();
+		else setText(this.news, 'Something newer happened: go to the top');
+		this.draw();
+	}
 
-  toTop() {
-    this.scroller.scrollTop = 0;
-    this.refresh();
-    this.focusRow(0);
-  }
+	toTop() {
+		this.scroller.scrollTop = 0;
+		this.refresh();
+		this.focusRow(0);
+	}
 
-  render() {
-    const height = rowHeight();
-    const { scrollTop, clientHeight } = this.scroller;
-    const first = Math.max(0, Math.floor(scrollTop / height) - overscan);
-    const last = Math.min(this.rows.length, Math.ceil((scrollTop + clientHeight) / height) + overscan);
-    this.body.style.height = `${this.rows.length * height}px`;
-    const drawn = new Set();
-    for (let index = first; index < last; index += 1) {
-      const key = keyOf(this.rows[index]);
-      drawn.add(key);
-      let view = this.views.get(key);
-      if (!view) {
-        view = new Row();
-        this.views.set(key, view);
-        this.body.append(view.node);
-      }
-      view.render(this.rows[index], index, index * height, index === this.focused);
-    }
-    for (const [key, view] of this.views) {
-      if (drawn.has(key)) continue;
-      view.node.remove();
-      this.views.delete(key);
-    }
-    this.describe();
-    if (last > this.rows.length - pageSize / 2) this.readMore();
-  }
+	render() {
+		const height = rowHeight();
+		const { scrollTop, clientHeight } = this.scroller;
+		const first = Math.max(0, Math.floor(scrollTop / height) - overscan);
+		const last = Math.min(this.rows.length, Math.ceil((scrollTop + clientHeight) / height) + overscan);
+		this.body.style.height = `${this.rows.length * height}px`;
+		const drawn = new Set();
+		for (let index = first; index < last; index += 1) {
+			const key = keyOf(this.rows[index]);
+			drawn.add(key);
+			let view = this.views.get(key);
+			if (!view) {
+				view = new Row();
+				this.views.set(key, view);
+				this.body.append(view.node);
+			}
+			view.render(this.rows[index], index, index * height, index === this.focused);
+		}
+		for (const [key, view] of this.views) {
+			if (drawn.has(key)) continue;
+			view.node.remove();
+			this.views.delete(key);
+		}
+		this.describe();
+		if (last > this.rows.length - pageSize / 2) this.readMore();
+	}
 
-  describe() {
-    const { bot, phase, q } = this.filter;
-    const done = this.more === null;
-    setText(this.count, this.more === undefined ? 'Loading…' : `${this.rows.length}${done ? '' : '+'} shown`);
-    this.empty.hidden = this.rows.length > 0 || !done;
-    this.scroller.hidden = !this.empty.hidden;
-    this.news.hidden = !this.news.textContent;
-    if (this.empty.hidden) return;
-    const filtered = bot || phase || q;
-    if (this.empty.dataset.filtered === String(Boolean(filtered))) return;
-    this.empty.dataset.filtered = String(Boolean(filtered));
-    this.empty.replaceChildren(...filtered
-      ? [element('p', {}, element('strong', {}, 'No conversation matches.')), button('Clear the filters', {}, () => this.clear())]
-      : [element('p', {}, element('strong', {}, 'No conversations yet.')), element('p', {}, 'They appear here with their first message. Send one:'), element('code', {}, 'onereply send BOT CONVERSATION "Hello"')]);
-  }
+	describe() {
+		const { bot, phase, q } = this.filter;
+		const done = this.more === null;
+		setText(this.count, this.more === undefined ? 'Loading…' : `${this.rows.length}${done ? '' : '+'} shown`);
+		this.empty.hidden = this.rows.length > 0 || !done;
+		this.scroller.hidden = !this.empty.hidden;
+		this.news.hidden = !this.news.textContent;
+		if (this.empty.hidden) return;
+		const filtered = bot || phase || q;
+		if (this.empty.dataset.filtered === String(Boolean(filtered))) return;
+		this.empty.dataset.filtered = String(Boolean(filtered));
+		this.empty.replaceChildren(...filtered
+			? [element('p', {}, element('strong', {}, 'No conversation matches.')), button('Clear the filters', {}, () => this.clear())]
+			: [element('p', {}, element('strong', {}, 'No conversations yet.')), element('p', {}, 'They appear here with their first message. Send one:'), element('code', {}, 'onereply send BOT CONVERSATION "Hello"')]);
+	}
 
-  clear() {
-    for (const field of [this.bot, this.phase, this.text]) field.value = '';
-    this.change();
-    this.text.focus();
-  }
+	clear() {
+		for (const field of [this.bot, this.phase, this.text]) field.value = '';
+		this.change();
+		this.text.focus();
+	}
 
-  key(event) {
-    const seen = Math.max(1, Math.floor(this.scroller.clientHeight / rowHeight()) - 2);
-    const by = { ArrowDown: 1, ArrowUp: -1, PageDown: seen, PageUp: -seen, Home: -Infinity, End: Infinity }[event.key];
-    if (!by || event.ctrlKey || event.altKey || event.metaKey) return;
-    event.preventDefault();
-    const now = document.activeElement.closest?.('[role=row]')?.dataset.index;
-    this.focusRow(Math.min(Math.max((now === undefined ? this.focused - by : Number(now)) + by, 0), this.rows.length - 1));
-  }
+	key(event) {
+		const seen = Math.max(1, Math.floor(this.scroller.clientHeight / rowHeight()) - 2);
+		const by = { ArrowDown: 1, ArrowUp: -1, PageDown: seen, PageUp: -seen, Home: -Infinity, End: Infinity }[event.key];
+		if (!by || event.ctrlKey || event.altKey || event.metaKey) return;
+		event.preventDefault();
+		const now = document.activeElement.closest?.('[role=row]')?.dataset.index;
+		this.focusRow(Math.min(Math.max((now === undefined ? this.focused - by : Number(now)) + by, 0), this.rows.length - 1));
+	}
 
-  focusRow(index) {
-    this.focused = index;
-    const height = rowHeight();
-    const [top, bottom] = [index * height, (index + 1) * height];
-    const head = this.scroller.querySelector('.head').clientHeight;
-    if (top < this.scroller.scrollTop) this.scroller.scrollTop = top;
-    else if (bottom + head > this.scroller.scrollTop + this.scroller.clientHeight) this.scroller.scrollTop = bottom + head - this.scroller.clientHeight;
-    this.render();
-    this.views.get(keyOf(this.rows[index] ?? {}))?.link.focus({ preventScroll: true });
-  }
+	focusRow(index) {
+		this.focused = index;
+		const height = rowHeight();
+		const [top, bottom] = [index * height, (index + 1) * height];
+		const head = this.scroller.querySelector('.head').clientHeight;
+		if (top < this.scroller.scrollTop) this.scroller.scrollTop = top;
+		else if (bottom + head > this.scroller.scrollTop + this.scroller.clientHeight) this.scroller.scrollTop = bottom + head - this.scroller.clientHeight;
+		this.render();
+		this.views.get(keyOf(this.rows[index] ?? {}))?.link.focus({ preventScroll: true });
+	}
 }
 
 /** One row, which is made once and then only changed. */
 class Row {
-  constructor() {
-    const cell = (...children) => element('span', { role: 'cell' }, ...children);
-    this.link = element('a', { dir: 'auto' });
-    this.bot = element('small', {});
-    this.phase = element('span', { class: 'phase' });
-    this.waiting = cell();
-    this.text = cell();
-    this.text.dir = 'auto';
-    this.discards = cell();
-    this.holder = cell();
-    this.node = element('div', { role: 'row', class: 'line' }, cell(this.link, this.bot), cell(this.phase), this.waiting, this.text, this.discards, this.holder);
-    ['name', 'state', 'waits', 'last', 'discards', 'node'].forEach((name, index) => this.node.children[index].classList.add(name));
-  }
+	constructor() {
+		const cell = (...children) => element('span', { role: 'cell' }, ...children);
+		this.link = element('a', { dir: 'auto' });
+		this.bot = element('small', {});
+		this.phase = element('span', { class: 'phase' });
+		this.waiting = cell();
+		this.text = cell();
+		this.text.dir = 'auto';
+		this.discards = cell();
+		this.holder = cell();
+		this.node = element('div', { role: 'row', class: 'line' }, cell(this.link, this.bot), cell(this.phase), this.waiting, this.text, this.discards, this.holder);
+		['name', 'state', 'waits', 'last', 'discards', 'node'].forEach((name, index) => this.node.children[index].classList.add(name));
+	}
 
-  render(row, index, top, focusable) {
-    this.node.style.transform = `translateY(${top}px)`;
-    this.node.dataset.index = index;
-    this.node.setAttribute('aria-rowindex', index + 2);
-    this.link.tabIndex = focusable ? 0 : -1;
-    const href = `#/c/${encodeURIComponent(row.bot)}/${encodeURIComponent(row.conversation)}`;
-    if (this.link.getAttribute('href') !== href) this.link.setAttribute('href', href);
-    setText(this.link, row.conversation);
-    setText(this.bot, row.bot);
-    this.phase.dataset.phase = row.phase;
-    setText(this.phase, row.phase);
-    setText(this.waiting, row.first_pending_at ? lasting(Date.now() - Date.parse(row.first_pending_at)) : '');
-    setText(this.text, row.last_input?.text ?? '');
-    setText(this.discards, row.discards ? `${row.discards} discarded` : '');
-    setText(this.holder, row.lease?.holder ?? '');
-  }
+	render(row, index, top, focusable) {
+		this.node.style.transform = `translateY(${top}px)`;
+		this.node.dataset.index = index;
+		this.node.setAttribute('aria-rowindex', index + 2);
+		this.link.tabIndex = focusable ? 0 : -1;
+		const href = `#/c/${encodeURIComponent(row.bot)}/${encodeURIComponent(row.conversation)}`;
+		if (this.link.getAttribute('href') !== href) this.link.setAttribute('href', href);
+		setText(this.link, row.conversation);
+		setText(this.bot, row.bot);
+		this.phase.dataset.phase = row.phase;
+		setText(this.phase, row.phase);
+		setText(this.waiting, row.first_pending_at ? lasting(Date.now() - Date.parse(row.first_pending_at)) : '');
+		setText(this.text, row.last_input?.text ?? '');
+		setText(this.discards, row.discards ? `${row.discards} discarded` : '');
+		setText(this.holder, row.lease?.holder ?? '');
+	}
 }
 
 const keyOf = ({ bot, conversation }) => `${bot}\n${conversation}`;
@@ -258,17 +258,17 @@ const moves = new Set(['message.accepted', 'reply.sent']);
 
 /** What an event changes in a row, until the row is read again. */
 function tell(row, { type, at, text, node, token, reason }) {
-  const phase = {
-    'turn.scheduled': 'collecting', 'turn.started': 'generating', 'reply.committed': 'sending', 'reply.sent': 'idle',
-    'reply.failed': 'idle', 'turn.failed': 'failed', 'conversation.paused': 'paused', 'conversation.resumed': 'idle',
-  }[type];
-  if (phase && !(row.phase === 'paused' && phase === 'collecting')) row.phase = phase;
-  if (type === 'message.accepted') {
-    row.first_pending_at ??= at;
-    row.last_input = { text: reason === 'deleted' ? '' : text, at };
-  }
-  if (type === 'reply.sent') row.first_pending_at = null;
-  if (type === 'reply.discarded') row.discards = (row.discards ?? 0) + 1;
-  if (type === 'turn.started') row.lease = { holder: node, token };
-  else if (phase && type !== 'reply.committed') row.lease = null;
+	const phase = {
+		'turn.scheduled': 'collecting', 'turn.started': 'generating', 'reply.committed': 'sending', 'reply.sent': 'idle',
+		'reply.failed': 'idle', 'turn.failed': 'failed', 'conversation.paused': 'paused', 'conversation.resumed': 'idle',
+	}[type];
+	if (phase && !(row.phase === 'paused' && phase === 'collecting')) row.phase = phase;
+	if (type === 'message.accepted') {
+		row.first_pending_at ??= at;
+		row.last_input = { text: reason === 'deleted' ? '' : text, at };
+	}
+	if (type === 'reply.sent') row.first_pending_at = null;
+	if (type === 'reply.discarded') row.discards = (row.discards ?? 0) + 1;
+	if (type === 'turn.started') row.lease = { holder: node, token };
+	else if (phase && type !== 'reply.committed') row.lease = null;
 }

@@ -5,31 +5,31 @@ import { element, follow } from './dom.js';
 const clock = new Intl.DateTimeFormat('en', { hour: '2-digit', minute: '2-digit', second: '2-digit', fractionalSecondDigits: 1, hour12: false });
 
 export class Log {
-  constructor({ list, scroller, empty }) {
-    Object.assign(this, { list, empty });
-    this.toEnd = follow(scroller, 'y');
-    this.shown = null;
-  }
+	constructor({ list, scroller, empty }) {
+		Object.assign(this, { list, empty });
+		this.toEnd = follow(scroller, 'y');
+		this.shown = null;
+	}
 
-  clear() {
-    this.list.replaceChildren();
-    this.shown = null;
-  }
+	clear() {
+		this.list.replaceChildren();
+		this.shown = null;
+	}
 
-  /** Rows are those of a story: the sentence of each step. Old ones fall off its front. */
-  render(rows) {
-    this.empty.hidden = rows.length > 0;
-    const from = rows.findIndex((row) => row.step === this.shown) + 1;
-    for (const row of rows.slice(from)) this.list.append(line(row));
-    this.shown = rows.at(-1)?.step ?? null;
-    while (this.list.children.length > rows.length) this.list.firstElementChild.remove();
-    this.toEnd();
-  }
+	/** Rows are those of a story: the sentence of each step. Old ones fall off its front. */
+	render(rows) {
+		this.empty.hidden = rows.length > 0;
+		const from = rows.findIndex((row) => row.step === this.shown) + 1;
+		for (const row of rows.slice(from)) this.list.append(line(row));
+		this.shown = rows.at(-1)?.step ?? null;
+		while (this.list.children.length > rows.length) this.list.firstElementChild.remove();
+		this.toEnd();
+	}
 }
 
 function line({ at, tone, text }) {
-  const time = new Date(at);
-  return element('li', { 'data-tone': tone },
-    element('time', { datetime: time.toISOString() }, clock.format(time)),
-    element('span', { dir: 'auto' }, text));
+	const time = new Date(at);
+	return element('li', { 'data-tone': tone },
+		element('time', { datetime: time.toISOString() }, clock.format(time)),
+		element('span', { dir: 'auto' }, text));
 }

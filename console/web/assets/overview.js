@@ -10,132 +10,132 @@ import { amount, lasting, plural } from './words.js';
 const resting = 10_000; // between looks while nothing happens: nodes fall silent without an event
 
 export function overview(root, frame) {
-  frame.title('Overview');
-  const main = element('div', { class: 'sections' }, element('p', { class: 'empty', role: 'status' }, 'Loading…'));
-  root.append(element('h1', {}, 'Overview'), main);
-  const view = new View(main);
-  const look = async () => view.render(await server.overview());
-  const again = throttled(() => look().catch(frame.trouble), 2000);
-  const stop = frame.watch(server.events, { caughtUp: look, event: ({ type }) => type !== 'reply.delta' && !document.hidden && again() });
-  const timer = setInterval(() => document.hidden || again(), resting);
-  return () => {
-    stop();
-    again.stop();
-    clearInterval(timer);
-  };
+	frame.title('Overview');
+	const main = element('div', { class: 'sections' }, element('p', { class: 'empty', role: 'status' }, 'Loading…'));
+	root.append(element('h1', {}, 'Overview'), main);
+	const view = new View(main);
+	const look = async () => view.render(await server.overview());
+	const again = throttled(() => look().catch(frame.trouble), 2000);
+	const stop = frame.watch(server.events, { caughtUp: look, event: ({ type }) => type !== 'reply.delta' && !document.hidden && again() });
+	const timer = setInterval(() => document.hidden || again(), resting);
+	return () => {
+		stop();
+		again.stop();
+		clearInterval(timer);
+	};
 }
 
 class View {
-  constructor(main) {
-    this.main = main;
-    this.tiles = element('dl', { class: 'tiles' });
-    this.minutes = panel('Inputs and replies per minute', 'minutes');
-    this.saved = panel('What was saved', 'saved');
-    this.times = panel('Time to reply', 'times');
-    this.nodes = panel('Nodes', 'nodes');
-  }
+	constructor(main) {
+		this.main = main;
+		this.tiles = element('dl', { class: 'tiles' });
+		this.minutes = panel('Inputs and replies per minute', 'minutes');
+		this.saved = panel('What was saved', 'saved');
+		this.times = panel('Time to reply', 'times');
+		this.nodes = panel('Nodes', 'nodes');
+	}
 
-  render(data) {
-    const key = JSON.stringify({ ...data, now: 0, nodes: data.nodes.map((node) => ({ ...node, seen_at: 0 })) });
-    this.renderNodes(data);
-    if (key === this.shown) return;
-    this.shown = key;
-    if (!this.tiles.isConnected) this.main.replaceChildren(this.tiles, this.minutes.node, this.saved.node, this.times.node, this.nodes.node);
-    this.renderTiles(data);
-    this.renderMinutes(data);
-    this.renderSaved(data);
-    this.renderTimes(data.time_to_reply);
-  }
+	render(data) {
+		const key = JSON.stringify({ ...data, now: 0, nodes: data.nodes.map((node) => ({ ...node, seen_at: 0 })) });
+		this.renderNodes(data);
+		if (key === this.shown) return;
+		this.shown = key;
+		if (!this.tiles.isConnected) this.main.replaceChildren(this.tiles, this.minutes.node, this.saved.node, this.times.node, this.nodes.node);
+		this.renderTiles(data);
+		this.renderMinutes(data);
+		this.renderSaved(data);
+		this.renderTimes(data.time_to_reply);
+	}
 
-  renderTiles({ totals, minutes, time_to_reply: times, nodes }) {
-    const hour = (name) => minutes.reduce((sum, minute) => sum + (minute[name] ?? 0), 0);
-    const waiting = nodes.reduce((sum, node) => sum + (node.waiting ?? 0), 0);
-    const writing = nodes.reduce((sum, node) => sum + (node.generating ?? 0), 0);
-    const half = quantile(times, 0.5);
-    tiles(this.tiles, [
-      ['inputs, last hour', amount(hour('inputs'))], ['replies, last hour', amount(hour('replies')), 'good'],
-      ['model calls saved', amount(savings(totals).saved), 'good'], ['time to reply, half within', half === null ? '–' : lasting(half * 1000)],
-      ['waiting now', amount(waiting)], ['being written', amount(writing)], ['failed turns, last hour', amount(hour('failed')), hour('failed') ? 'bad' : ''],
-    ]);
-  }
+	renderTiles({ totals, minutes, time_to_reply: times, nodes }) {
+		const hour = (name) => minutes.reduce((sum, minute) => sum + (minute[name] ?? 0), 0);
+		const waiting = nodes.reduce((sum, node) => sum + (node.waiting ?? 0), 0);
+		const writing = nodes.reduce((sum, node) => sum + (node.generating ?? 0), 0);
+		const half = quantile(times, 0.5);
+		tiles(this.tiles, [
+			['inputs, last hour', amount(hour('inputs'))], ['replies, last hour', amount(hour('replies')), 'good'],
+			['model calls saved', amount(savings(totals).saved), 'good'], ['time to reply, half within', half === null ? '–' : lasting(half * 1000)],
+			['waiting now', amount(waiting)], ['being written', amount(writing)], ['failed turns, last hour', amount(hour('failed')), hour('failed') ? 'bad' : ''],
+		]);
+	}
 
-  renderMinutes({ minutes }) {
-    const groups = minutes.map(({ at, inputs, replies }, index) => {
-      const time = new Date(at).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', hour12: false });
-      return { label: (minutes.length - 3 - index) % (this.minutes.width() < 600 ? 20 : 10) === 0 ? time : '', title: `${time}: ${plural(inputs, 'input')}, ${replies === 1 ? '1 reply' : `${replies} replies`}`, values: [inputs, replies] };
-    });
-    const sum = (name) => amount(minutes.reduce((total, minute) => total + minute[name], 0));
-    const label = `Inputs and replies in each of the last ${minutes.length} minutes: ${sum('inputs')} inputs, ${sum('replies')} replies.`;
-    this.minutes.put(key([['input', 'inputs'], ['reply', 'replies']]), element('div', { class: 'plot' }, bars({ groups, classes: ['bar input', 'bar reply'], label, width: this.minutes.width() })),
-      numbers('Per minute', ['Minute', 'Inputs', 'Replies', 'Repeats', 'Discards', 'Model calls', 'Failed'],
-        minutes.toReversed().map((one) => [new Date(one.at).toLocaleTimeString(), one.inputs, one.replies, one.duplicates, one.discards, one.model_calls, one.failed])));
-  }
+	renderMinutes({ minutes }) {
+		const groups = minutes.map(({ at, inputs, replies }, index) => {
+			const time = new Date(at).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', hour12: false });
+			return { label: (minutes.length - 3 - index) % (this.minutes.width() < 600 ? 20 : 10) === 0 ? time : '', title: `${time}: ${plural(inputs, 'input')}, ${replies === 1 ? '1 reply' : `${replies} replies`}`, values: [inputs, replies] };
+		});
+		const sum = (name) => amount(minutes.reduce((total, minute) => total + minute[name], 0));
+		const label = `Inputs and replies in each of the last ${minutes.length} minutes: ${sum('inputs')} inputs, ${sum('replies')} replies.`;
+		this.minutes.put(key([['input', 'inputs'], ['reply', 'replies']]), element('div', { class: 'plot' }, bars({ groups, classes: ['bar input', 'bar reply'], label, width: this.minutes.width() })),
+			numbers('Per minute', ['Minute', 'Inputs', 'Replies', 'Repeats', 'Discards', 'Model calls', 'Failed'],
+				minutes.toReversed().map((one) => [new Date(one.at).toLocaleTimeString(), one.inputs, one.replies, one.duplicates, one.discards, one.model_calls, one.failed])));
+	}
 
-  renderSaved({ totals }) {
-    const { coalesced, repeats, stale, naive, calls, saved, wasted, each, tokens } = savings(totals);
-    const facts = element('dl', { class: 'tiles small' });
-    tiles(facts, [['replies saved: bursts answered as one', amount(coalesced)], ['repeats of webhooks ignored', amount(repeats)], ['stale replies discarded, never sent', amount(stale)]]);
-    const most = Math.max(naive, calls, 1);
-    const compare = [['one call for each message', naive, 'bar input'], ['calls that were made', calls, 'bar attempt']].map(([words, value, kind]) => {
-      const bar = element('span', { class: kind });
-      bar.style.width = `${(value / most) * 100}%`;
-      return element('li', {}, element('span', { class: 'said' }, words), element('span', { class: 'room' }, bar), element('strong', {}, amount(value)));
-    });
-    const cost = saved ? `${plural(saved, 'model call').replace(/\d+/, amount(saved))} fewer than with one call for each message and repeat${each ? `: about ${amount(tokens)} tokens, at ${amount(each)} for a reply as the discarded ones had` : ''}.`
-      : 'No model call was saved yet: so far each message came alone.';
-    const paid = wasted ? ` Drafts that were thrown away cost ${amount(wasted)} tokens.` : '';
-    this.saved.put(facts, element('ul', { class: 'compare' }, ...compare), element('p', { class: 'sentence' }, cost + paid), element('p', { class: 'hint' }, 'Since the nodes started.'));
-  }
+	renderSaved({ totals }) {
+		const { coalesced, repeats, stale, naive, calls, saved, wasted, each, tokens } = savings(totals);
+		const facts = element('dl', { class: 'tiles small' });
+		tiles(facts, [['replies saved: bursts answered as one', amount(coalesced)], ['repeats of webhooks ignored', amount(repeats)], ['stale replies discarded, never sent', amount(stale)]]);
+		const most = Math.max(naive, calls, 1);
+		const compare = [['one call for each message', naive, 'bar input'], ['calls that were made', calls, 'bar attempt']].map(([words, value, kind]) => {
+			const bar = element('span', { class: kind });
+			bar.style.width = `${(value / most) * 100}%`;
+			return element('li', {}, element('span', { class: 'said' }, words), element('span', { class: 'room' }, bar), element('strong', {}, amount(value)));
+		});
+		const cost = saved ? `${plural(saved, 'model call').replace(/\d+/, amount(saved))} fewer than with one call for each message and repeat${each ? `: about ${amount(tokens)} tokens, at ${amount(each)} for a reply as the discarded ones had` : ''}.`
+			: 'No model call was saved yet: so far each message came alone.';
+		const paid = wasted ? ` Drafts that were thrown away cost ${amount(wasted)} tokens.` : '';
+		this.saved.put(facts, element('ul', { class: 'compare' }, ...compare), element('p', { class: 'sentence' }, cost + paid), element('p', { class: 'hint' }, 'Since the nodes started.'));
+	}
 
-  renderTimes(histogram) {
-    const all = buckets(histogram);
-    const used = all.findLastIndex(({ count }) => count > 0);
-    if (used < 0) return this.times.put(element('p', { class: 'empty' }, 'No reply was sent yet. With the first ones, this shows how long people waited.'));
-    const shown = all.slice(0, Math.min(used + 2, all.length));
-    const name = ({ from, to }) => (to === Infinity ? `over ${short(from)}` : `≤ ${short(to)}`);
-    const [half, most] = [quantile(histogram, 0.5), quantile(histogram, 0.95)].map((part) => lasting(part * 1000));
-    const sentence = `Half of the replies were sent within ${half} of the first message, 95 of 100 within ${most}.`;
-    this.times.put(element('p', { class: 'sentence' }, sentence),
-      element('div', { class: 'plot' }, bars({ groups: shown.map((one) => ({ label: name(one), title: `${name(one)}: ${one.count}`, values: [one.count] })), classes: ['bar reply'], label: `Time to reply. ${sentence}`, width: this.times.width(), every: Math.ceil(shown.length / 9) })),
-      numbers('Time to reply', ['Within', 'Replies'], shown.map((one) => [name(one), one.count])));
-  }
+	renderTimes(histogram) {
+		const all = buckets(histogram);
+		const used = all.findLastIndex(({ count }) => count > 0);
+		if (used < 0) return this.times.put(element('p', { class: 'empty' }, 'No reply was sent yet. With the first ones, this shows how long people waited.'));
+		const shown = all.slice(0, Math.min(used + 2, all.length));
+		const name = ({ from, to }) => (to === Infinity ? `over ${short(from)}` : `≤ ${short(to)}`);
+		const [half, most] = [quantile(histogram, 0.5), quantile(histogram, 0.95)].map((part) => lasting(part * 1000));
+		const sentence = `Half of the replies were sent within ${half} of the first message, 95 of 100 within ${most}.`;
+		this.times.put(element('p', { class: 'sentence' }, sentence),
+			element('div', { class: 'plot' }, bars({ groups: shown.map((one) => ({ label: name(one), title: `${name(one)}: ${one.count}`, values: [one.count] })), classes: ['bar reply'], label: `Time to reply. ${sentence}`, width: this.times.width(), every: Math.ceil(shown.length / 9) })),
+			numbers('Time to reply', ['Within', 'Replies'], shown.map((one) => [name(one), one.count])));
+	}
 
-  renderNodes({ nodes, now }) {
-    if (!this.table) {
-      this.table = element('tbody', {});
-      const columns = ['Node', 'State', 'Writing', 'Waiting', 'Store', 'Version', 'Started', 'Seen'];
-      this.nodes.put(element('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': 'Nodes' }, element('table', {}, element('thead', {}, element('tr', {}, ...columns.map((one) => element('th', { scope: 'col' }, one)))), this.table)));
-    }
-    const said = { ready: 'ready', draining: 'draining: it stops', silent: 'silent: not heard of' };
-    this.table.replaceChildren(...nodes.map((node) => element('tr', {}, element('th', { scope: 'row', dir: 'auto' }, node.node),
-      element('td', {}, element('span', { class: `health ${node.state}` }, said[node.state] ?? node.state)), element('td', {}, amount(node.generating)), element('td', {}, amount(node.waiting)),
-      element('td', {}, node.store ?? ''), element('td', {}, node.version ?? ''), element('td', {}, clock(node.started_at, `${lasting(Date.parse(now) - Date.parse(node.started_at))} ago`)),
-      element('td', {}, clock(node.seen_at, `${lasting(Date.parse(now) - Date.parse(node.seen_at))} ago`)))));
-  }
+	renderNodes({ nodes, now }) {
+		if (!this.table) {
+			this.table = element('tbody', {});
+			const columns = ['Node', 'State', 'Writing', 'Waiting', 'Store', 'Version', 'Started', 'Seen'];
+			this.nodes.put(element('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': 'Nodes' }, element('table', {}, element('thead', {}, element('tr', {}, ...columns.map((one) => element('th', { scope: 'col' }, one)))), this.table)));
+		}
+		const said = { ready: 'ready', draining: 'draining: it stops', silent: 'silent: not heard of' };
+		this.table.replaceChildren(...nodes.map((node) => element('tr', {}, element('th', { scope: 'row', dir: 'auto' }, node.node),
+			element('td', {}, element('span', { class: `health ${node.state}` }, said[node.state] ?? node.state)), element('td', {}, amount(node.generating)), element('td', {}, amount(node.waiting)),
+			element('td', {}, node.store ?? ''), element('td', {}, node.version ?? ''), element('td', {}, clock(node.started_at, `${lasting(Date.parse(now) - Date.parse(node.started_at))} ago`)),
+			element('td', {}, clock(node.seen_at, `${lasting(Date.parse(now) - Date.parse(node.seen_at))} ago`)))));
+	}
 }
 
 /** A section whose contents are replaced, but for details that the person opened. */
 function panel(title, id) {
-  const content = element('div', { class: 'content' });
-  return {
-    width: () => Math.max(260, content.clientWidth - 32),
-    node: element('section', { class: 'panel', id, 'aria-labelledby': `${id}-title` }, element('h2', { id: `${id}-title` }, title), content),
-    put(...children) {
-      const open = content.querySelector('details')?.open;
-      if (content.contains(document.activeElement) && document.activeElement !== document.body) return;
-      content.replaceChildren(...children);
-      if (open) content.querySelector('details').open = true;
-    },
-  };
+	const content = element('div', { class: 'content' });
+	return {
+		width: () => Math.max(260, content.clientWidth - 32),
+		node: element('section', { class: 'panel', id, 'aria-labelledby': `${id}-title` }, element('h2', { id: `${id}-title` }, title), content),
+		put(...children) {
+			const open = content.querySelector('details')?.open;
+			if (content.contains(document.activeElement) && document.activeElement !== document.body) return;
+			content.replaceChildren(...children);
+			if (open) content.querySelector('details').open = true;
+		},
+	};
 }
 
 function tiles(list, facts) {
-  if (list.children.length !== facts.length) list.replaceChildren(...facts.map(([name]) => element('div', {}, element('dt', {}, name), element('dd'))));
-  facts.forEach(([, value, tone], index) => {
-    const dd = list.children[index].lastElementChild;
-    setText(dd, value);
-    dd.className = tone ?? '';
-  });
+	if (list.children.length !== facts.length) list.replaceChildren(...facts.map(([name]) => element('div', {}, element('dt', {}, name), element('dd'))));
+	facts.forEach(([, value, tone], index) => {
+		const dd = list.children[index].lastElementChild;
+		setText(dd, value);
+		dd.className = tone ?? '';
+	});
 }
 
 const key = (classes) => element('ul', { class: 'key', 'aria-hidden': 'true' }, ...classes.map(([kind, words]) => element('li', {}, element('i', { class: `bar ${kind}` }), words)));

@@ -10,244 +10,244 @@ import { Timeline } from './timeline.js';
 import { lasting, plural } from './words.js';
 
 export function talk(root, frame) {
-  const page = new Talk(root, frame);
-  return () => page.close();
+	const page = new Talk(root, frame);
+	return () => page.close();
 }
 
 class Talk {
-  constructor(root, frame) {
-    const [bot, conversation] = frame.parts;
-    Object.assign(this, { frame, bot, conversation });
-    this.address = `#/c/${encodeURIComponent(bot)}/${encodeURIComponent(conversation)}`;
-    this.turn = Number(frame.parameters.get('turn')) || 0; // 0: the latest, as it happens
-    this.all = frame.parameters.get('turn') === 'all';
-    this.api = new API(bot, conversation);
-    this.stored = [];
-    this.live = [];
-    this.early = [];
-    frame.title(conversation);
-    this.build(root);
-    this.model = new Conversation(onceAFrame(() => this.render()));
-    this.refresh = throttled(() => this.readState().catch(frame.trouble), 700);
-    this.stop = frame.watch(this.api.events, { caughtUp: () => this.readAll(), event: (event) => this.apply(event), lost: () => this.lost() });
-    this.ticking = setInterval(() => document.hidden || this.renderState(), 500);
-  }
+	constructor(root, frame) {
+		const [bot, conversation] = frame.parts;
+		Object.assign(this, { frame, bot, conversation });
+		this.address = `#/c/${encodeURIComponent(bot)}/${encodeURIComponent(conversation)}`;
+		this.turn = Number(frame.parameters.get('turn')) || 0; // 0: the latest, as it happens
+		this.all = frame.parameters.get('turn') === 'all';
+		this.api = new API(bot, conversation);
+		this.stored = [];
+		this.live = [];
+		this.early = [];
+		frame.title(conversation);
+		this.build(root);
+		this.model = new Conversation(onceAFrame(() => this.render()));
+		this.refresh = throttled(() => this.readState().catch(frame.trouble), 700);
+		this.stop = frame.watch(this.api.events, { caughtUp: () => this.readAll(), event: (event) => this.apply(event), lost: () => this.lost() });
+		this.ticking = setInterval(() => document.hidden || this.renderState(), 500);
+	}
 
-  close() {
-    this.stop();
-    this.refresh.stop();
-    clearInterval(this.ticking);
-    this.chat.list.replaceChildren();
-  }
+	close() {
+		this.stop();
+		this.refresh.stop();
+		clearInterval(this.ticking);
+		this.chat.list.replaceChildren();
+	}
 
-  build(root) {
-    const panel = (title, id, ...children) => element('section', { class: 'panel', 'aria-labelledby': id }, element('h2', { id }, title), ...children);
-    this.phase = element('span', { class: 'phase', id: 'phase', role: 'status' });
-    this.facts = element('dl', { class: 'facts' });
-    const head = element('div', { class: 'title' }, element('a', { href: '#/conversations', class: 'back' }, 'Conversations'),
-      element('h1', { dir: 'auto' }, this.conversation), element('span', { class: 'bot' }, this.bot), this.phase);
+	build(root) {
+		const panel = (title, id, ...children) => element('section', { class: 'panel', 'aria-labelledby': id }, element('h2', { id }, title), ...children);
+		this.phase = element('span', { class: 'phase', id: 'phase', role: 'status' });
+		this.facts = element('dl', { class: 'facts' });
+		const head = element('div', { class: 'title' }, element('a', { href: '#/conversations', class: 'back' }, 'Conversations'),
+			element('h1', { dir: 'auto' }, this.conversation), element('span', { class: 'bot' }, this.bot), this.phase);
 
-    const messages = element('ol', { id: 'messages' });
-    const empty = element('div', { class: 'empty', id: 'chat-empty' }, element('p', {}, 'Loading…'));
-    const scroller = element('div', { class: 'messages', id: 'messages-scroll', role: 'region', 'aria-label': 'Messages and replies', tabindex: 0 }, empty, messages);
-    this.chat = new Chat({ list: messages, scroller, empty }, null, (turn) => `${this.address}?turn=${turn}`);
+		const messages = element('ol', { id: 'messages' });
+		const empty = element('div', { class: 'empty', id: 'chat-empty' }, element('p', {}, 'Loading…'));
+		const scroller = element('div', { class: 'messages', id: 'messages-scroll', role: 'region', 'aria-label': 'Messages and replies', tabindex: 0 }, empty, messages);
+		this.chat = new Chat({ list: messages, scroller, empty }, { turns: (turn) => `${this.address}?turn=${turn}` });
 
-    this.turns = element('select', { id: 'turn' });
-    this.turns.addEventListener('change', () => this.choose(this.turns.value));
-    const move = (label, words, by) => button(label, { 'aria-label': words, title: words }, () => this.step(by));
-    this.before = move('‹', 'The turn before', -1);
-    this.after = move('›', 'The next turn', 1);
-    const drawing = element('div', { id: 'timeline' });
-    this.timeline = new Timeline(drawing, { least: 18, most: 420, label: 'Timeline of the turn', empty: 'Nothing happened yet. Inputs, the window, attempts and the reply appear here as they happen.' });
-    this.table = element('tbody', {});
-    this.json = element('pre', { tabindex: 0, role: 'region', 'aria-label': 'The steps as JSON', id: 'json' });
-    const columns = ['Time', 'After', 'What', 'Why', 'Node', 'Token'].map((name) => element('th', { scope: 'col' }, name));
-    const asTable = element('details', { id: 'as-table' }, element('summary', {}, 'As a table'), element('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': 'The steps as a table' }, element('table', {}, element('thead', {}, element('tr', {}, ...columns)), this.table)));
-    const asJSON = element('details', { id: 'as-json' }, element('summary', {}, 'As JSON'), element('div', { class: 'row' },
-      copier(() => this.jsonText(), 'the JSON', this.frame.say), button('Download', { id: 'download' }, () => this.download())), this.json);
-    for (const details of [asTable, asJSON]) details.addEventListener('toggle', () => this.renderSteps(true));
-    Object.assign(this, { asTable, asJSON });
-    const what = element('section', { class: 'panel', 'aria-labelledby': 'timeline-title' },
-      element('div', { class: 'heading' }, element('h2', { id: 'timeline-title' }, 'What happened'),
-        element('div', { class: 'turns', role: 'group', 'aria-label': 'Turn' }, this.before, element('label', { class: 'hidden', for: 'turn' }, 'Turn'), this.turns, this.after)),
-      drawing, asTable, asJSON);
+		this.turns = element('select', { id: 'turn' });
+		this.turns.addEventListener('change', () => this.choose(this.turns.value));
+		const move = (label, words, by) => button(label, { 'aria-label': words, title: words }, () => this.step(by));
+		this.before = move('‹', 'The turn before', -1);
+		this.after = move('›', 'The next turn', 1);
+		const drawing = element('div', { id: 'timeline' });
+		this.timeline = new Timeline(drawing, { least: 18, most: 420, label: 'Timeline of the turn', empty: 'Nothing happened yet. Inputs, the window, attempts and the reply appear here as they happen.' });
+		this.table = element('tbody', {});
+		this.json = element('pre', { tabindex: 0, role: 'region', 'aria-label': 'The steps as JSON', id: 'json' });
+		const columns = ['Time', 'After', 'What', 'Why', 'Node', 'Token'].map((name) => element('th', { scope: 'col' }, name));
+		const asTable = element('details', { id: 'as-table' }, element('summary', {}, 'As a table'), element('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': 'The steps as a table' }, element('table', {}, element('thead', {}, element('tr', {}, ...columns)), this.table)));
+		const asJSON = element('details', { id: 'as-json' }, element('summary', {}, 'As JSON'), element('div', { class: 'row' },
+			copier(() => this.jsonText(), 'the JSON', this.frame.say), button('Download', { id: 'download' }, () => this.download())), this.json);
+		for (const details of [asTable, asJSON]) details.addEventListener('toggle', () => this.renderSteps(true));
+		Object.assign(this, { asTable, asJSON });
+		const what = element('section', { class: 'panel', 'aria-labelledby': 'timeline-title' },
+			element('div', { class: 'heading' }, element('h2', { id: 'timeline-title' }, 'What happened'),
+				element('div', { class: 'turns', role: 'group', 'aria-label': 'Turn' }, this.before, element('label', { class: 'hidden', for: 'turn' }, 'Turn'), this.turns, this.after)),
+			drawing, asTable, asJSON);
 
-    const actions = element('div', { id: 'actions' });
-    this.actions = new Actions(actions, { api: this.api, bot: this.bot, conversation: this.conversation, frame: this.frame, done: (name) => this.acted(name) });
-    this.audit = element('ol', { id: 'audit', class: 'audit' });
-    root.append(head, this.facts, element('div', { class: 'columns' },
-      element('section', { class: 'panel chat', 'aria-labelledby': 'chat-title' }, element('h2', { id: 'chat-title', class: 'hidden' }, 'Transcript'), scroller),
-      element('div', { class: 'side' }, what, panel('Actions', 'actions-title', actions), panel('Who did what', 'audit-title', this.audit))));
-  }
+		const actions = element('div', { id: 'actions' });
+		this.actions = new Actions(actions, { api: this.api, bot: this.bot, conversation: this.conversation, frame: this.frame, done: (name) => this.acted(name) });
+		this.audit = element('ol', { id: 'audit', class: 'audit' });
+		root.append(head, this.facts, element('div', { class: 'columns' },
+			element('section', { class: 'panel chat', 'aria-labelledby': 'chat-title' }, element('h2', { id: 'chat-title', class: 'hidden' }, 'Transcript'), scroller),
+			element('div', { class: 'side' }, what, panel('Actions', 'actions-title', actions), panel('Who did what', 'audit-title', this.audit))));
+	}
 
-  async readAll() {
-    this.early ??= [];
-    const [transcript] = await Promise.all([this.api.transcript(), this.readState()]);
-    this.model.merge(transcript);
-    this.model.settle(this.state);
-    this.model.connected = true;
-    const held = this.early ?? [];
-    this.early = null;
-    held.forEach((event) => this.take(event));
-    this.render();
-  }
+	async readAll() {
+		this.early ??= [];
+		const [transcript] = await Promise.all([this.api.transcript(), this.readState()]);
+		this.model.merge(transcript);
+		this.model.settle(this.state);
+		this.model.connected = true;
+		const held = this.early ?? [];
+		this.early = null;
+		held.forEach((event) => this.take(event));
+		this.render();
+	}
 
-  async readState() {
-    const latest = this.api.timeline();
-    const [state, stored, audit] = await Promise.all([this.api.state(), latest, this.api.audit()]);
-    const missing = this.turn && !this.all && stored && !stored.turns.some(({ turn }) => turn === this.turn);
-    const one = missing ? await this.api.timeline({ turn: this.turn }) : null;
-    this.state = state;
-    if (stored) {
-      this.stored = [...(one?.turns ?? []), ...stored.turns];
-      const last = this.stored.flatMap(({ steps }) => steps).reduce((newest, { at }) => Math.max(newest, Date.parse(at)), 0);
-      this.live = this.live.filter((event) => event.type === 'reply.delta' || Date.parse(event.at) >= last - 60_000);
-    }
-    this.renderAudit(audit);
-    this.render();
-  }
+	async readState() {
+		const latest = this.api.timeline();
+		const [state, stored, audit] = await Promise.all([this.api.state(), latest, this.api.audit()]);
+		const missing = this.turn && !this.all && stored && !stored.turns.some(({ turn }) => turn === this.turn);
+		const one = missing ? await this.api.timeline({ turn: this.turn }) : null;
+		this.state = state;
+		if (stored) {
+			this.stored = [...(one?.turns ?? []), ...stored.turns];
+			const last = this.stored.flatMap(({ steps }) => steps).reduce((newest, { at }) => Math.max(newest, Date.parse(at)), 0);
+			this.live = this.live.filter((event) => event.type === 'reply.delta' || Date.parse(event.at) >= last - 60_000);
+		}
+		this.renderAudit(audit);
+		this.render();
+	}
 
-  apply(event) {
-    if (this.early) this.early.push(event);
-    else this.take(event);
-  }
+	apply(event) {
+		if (this.early) this.early.push(event);
+		else this.take(event);
+	}
 
-  take(event) {
-    this.model.apply(event);
-    if (event.type !== 'reply.delta' || !this.live.some(({ type, token }) => type === 'reply.delta' && token === event.token)) this.live.push(event);
-    if (event.type !== 'reply.delta') this.refresh();
-  }
+	take(event) {
+		this.model.apply(event);
+		if (event.type !== 'reply.delta' || !this.live.some(({ type, token }) => type === 'reply.delta' && token === event.token)) this.live.push(event);
+		if (event.type !== 'reply.delta') this.refresh();
+	}
 
-  lost() {
-    this.model.connected = false;
-    this.render();
-  }
+	lost() {
+		this.model.connected = false;
+		this.render();
+	}
 
-  acted(name) {
-    if (name === 'delete') return this.frame.go('#/conversations');
-    this.refresh();
-    this.catchUp();
-  }
+	acted(name) {
+		if (name === 'delete') return this.frame.go('#/conversations');
+		this.refresh();
+		this.catchUp();
+	}
 
-  // Statuses of earlier replies change without an event of their own.
-  async catchUp() {
-    try {
-      this.model.merge(await this.api.transcript());
-    } catch (problem) {
-      this.frame.trouble(problem);
-    }
-  }
+	// Statuses of earlier replies change without an event of their own.
+	async catchUp() {
+		try {
+			this.model.merge(await this.api.transcript());
+		} catch (problem) {
+			this.frame.trouble(problem);
+		}
+	}
 
-  /** The steps that are shown, and the numbers of all turns. */
-  steps() {
-    const all = join(this.stored.flatMap(({ steps }) => steps), this.live);
-    const turns = turnOf(all);
-    const numbers = [...new Set([...turns, ...this.stored.map(({ turn }) => turn)])].filter(Boolean).sort((a, b) => a - b);
-    const shown = this.all ? 0 : this.turn || numbers.at(-1);
-    return { numbers, shown, steps: shown ? all.filter((step, index) => turns[index] === shown) : all };
-  }
+	/** The steps that are shown, and the numbers of all turns. */
+	steps() {
+		const all = join(this.stored.flatMap(({ steps }) => steps), this.live);
+		const turns = turnOf(all);
+		const numbers = [...new Set([...turns, ...this.stored.map(({ turn }) => turn)])].filter(Boolean).sort((a, b) => a - b);
+		const shown = this.all ? 0 : this.turn || numbers.at(-1);
+		return { numbers, shown, steps: shown ? all.filter((step, index) => turns[index] === shown) : all };
+	}
 
-  choose(value) {
-    this.all = value === 'all';
-    this.turn = Number(value) || 0;
-    this.frame.replace(this.address + (value ? `?turn=${value}` : ''));
-    this.timeline.selected = null;
-    this.timeline.perSecond = 0;
-    if (this.turn) this.refresh();
-    this.render();
-  }
+	choose(value) {
+		this.all = value === 'all';
+		this.turn = Number(value) || 0;
+		this.frame.replace(this.address + (value ? `?turn=${value}` : ''));
+		this.timeline.selected = null;
+		this.timeline.perSecond = 0;
+		if (this.turn) this.refresh();
+		this.render();
+	}
 
-  step(by) {
-    const { numbers, shown } = this.steps();
-    const at = numbers.indexOf(shown);
-    const next = numbers[at < 0 ? numbers.length - 1 : at + by];
-    if (next) this.choose(next === numbers.at(-1) ? '' : String(next));
-  }
+	step(by) {
+		const { numbers, shown } = this.steps();
+		const at = numbers.indexOf(shown);
+		const next = numbers[at < 0 ? numbers.length - 1 : at + by];
+		if (next) this.choose(next === numbers.at(-1) ? '' : String(next));
+	}
 
-  render() {
-    if (this.early && !this.state) return;
-    this.chat.render(this.model);
-    if (!this.model.entries.length) setText(this.chat.empty.firstElementChild, this.state ? 'The transcript is empty: what was said here is no longer kept.' : 'Nothing was ever received here. Check the name, or wait for the first message.');
-    this.actions.render(this.state, this.model.entries);
-    this.renderState();
-    this.renderSteps();
-  }
+	render() {
+		if (this.early && !this.state) return;
+		this.chat.render(this.model);
+		if (!this.model.entries.length) setText(this.chat.empty.firstElementChild, this.state ? 'The transcript is empty: what was said here is no longer kept.' : 'Nothing was ever received here. Check the name, or wait for the first message.');
+		this.actions.render(this.state, this.model.entries);
+		this.renderState();
+		this.renderSteps();
+	}
 
-  renderState() {
-    const { state } = this;
-    const { phase } = this.model;
-    const open = this.story?.openWindow();
-    const due = open?.due ?? Date.parse(state?.due_at ?? '');
-    const left = due - this.model.now();
-    this.phase.dataset.phase = phase;
-    setText(this.phase, phase);
-    const facts = state ? {
-      'waits': state.pending ? `${plural(state.pending, 'input')}, since ${lasting(this.model.now() - Date.parse(state.first_pending_at))}` : 'nothing',
-      'next look': phase === 'collecting' && left > 0 ? `in ${lasting(left)}` : '',
-      'version': `${state.version}, answered up to ${state.answered}`,
-      'lease': state.lease ? `${state.lease.holder}, token ${state.lease.token}` : 'none',
-      'discards': state.discards ? String(state.discards) : '',
-      'paused because': state.pause_reason ?? '',
-      'last error': state.last_error ?? '',
-    } : {};
-    const texts = Object.entries(facts).filter(([, text]) => text);
-    const names = texts.map(([name]) => name).join();
-    if (this.facts.dataset.names !== names) {
-      this.facts.dataset.names = names;
-      this.facts.replaceChildren(...texts.map(([name]) => element('div', {}, element('dt', {}, name), element('dd', { dir: 'auto' }))));
-    }
-    texts.forEach(([, text], index) => setText(this.facts.children[index].lastElementChild, text));
-  }
+	renderState() {
+		const { state } = this;
+		const { phase } = this.model;
+		const open = this.story?.openWindow();
+		const due = open?.due ?? Date.parse(state?.due_at ?? '');
+		const left = due - this.model.now();
+		this.phase.dataset.phase = phase;
+		setText(this.phase, phase);
+		const facts = state ? {
+			'waits': state.pending ? `${plural(state.pending, 'input')}, since ${lasting(this.model.now() - Date.parse(state.first_pending_at))}` : 'nothing',
+			'next look': phase === 'collecting' && left > 0 ? `in ${lasting(left)}` : '',
+			'version': `${state.version}, answered up to ${state.answered}`,
+			'lease': state.lease ? `${state.lease.holder}, token ${state.lease.token}` : 'none',
+			'discards': state.discards ? String(state.discards) : '',
+			'paused because': state.pause_reason ?? '',
+			'last error': state.last_error ?? '',
+		} : {};
+		const texts = Object.entries(facts).filter(([, text]) => text);
+		const names = texts.map(([name]) => name).join();
+		if (this.facts.dataset.names !== names) {
+			this.facts.dataset.names = names;
+			this.facts.replaceChildren(...texts.map(([name]) => element('div', {}, element('dt', {}, name), element('dd', { dir: 'auto' }))));
+		}
+		texts.forEach(([, text], index) => setText(this.facts.children[index].lastElementChild, text));
+	}
 
-  renderSteps(force) {
-    const { numbers, shown, steps } = this.steps();
-    const story = read(steps);
-    this.story = story;
-    this.shownSteps = steps;
-    this.timeline.render(story, () => this.model.now(), this.model.connected);
-    this.renderTurns(numbers, shown);
-    const key = `${steps.length}/${shown}`;
-    if (this.drawnSteps === key && !force) return;
-    this.drawnSteps = key;
-    if (this.asTable.open) this.table.replaceChildren(...story.rows.map((row) => line(row, story.rows[0].at)));
-    if (this.asJSON.open) setText(this.json, this.jsonText());
-  }
+	renderSteps(force) {
+		const { numbers, shown, steps } = this.steps();
+		const story = read(steps);
+		this.story = story;
+		this.shownSteps = steps;
+		this.timeline.render(story, () => this.model.now(), this.model.connected);
+		this.renderTurns(numbers, shown);
+		const key = `${steps.length}/${shown}`;
+		if (this.drawnSteps === key && !force) return;
+		this.drawnSteps = key;
+		if (this.asTable.open) this.table.replaceChildren(...story.rows.map((row) => line(row, story.rows[0].at)));
+		if (this.asJSON.open) setText(this.json, this.jsonText());
+	}
 
-  renderTurns(numbers, shown) {
-    const at = numbers.indexOf(shown);
-    this.before.disabled = at === 0 || !numbers.length;
-    this.after.disabled = at < 0 || at === numbers.length - 1;
-    const key = `${numbers.join()}/${this.all}/${this.turn}`;
-    if (this.turns.dataset.key === key) return;
-    this.turns.dataset.key = key;
-    const options = [element('option', { value: '' }, numbers.length ? `latest: turn ${numbers.at(-1)}` : 'latest'),
-      ...numbers.toReversed().map((number) => element('option', { value: number }, `turn ${number}`)), element('option', { value: 'all' }, 'all of these')];
-    this.turns.replaceChildren(...options);
-    this.turns.value = this.all ? 'all' : this.turn || '';
-  }
+	renderTurns(numbers, shown) {
+		const at = numbers.indexOf(shown);
+		this.before.disabled = at === 0 || !numbers.length;
+		this.after.disabled = at < 0 || at === numbers.length - 1;
+		const key = `${numbers.join()}/${this.all}/${this.turn}`;
+		if (this.turns.dataset.key === key) return;
+		this.turns.dataset.key = key;
+		const options = [element('option', { value: '' }, numbers.length ? `latest: turn ${numbers.at(-1)}` : 'latest'),
+			...numbers.toReversed().map((number) => element('option', { value: number }, `turn ${number}`)), element('option', { value: 'all' }, 'all of these')];
+		this.turns.replaceChildren(...options);
+		this.turns.value = this.all ? 'all' : this.turn || '';
+	}
 
-  /** The steps without what people wrote. */
-  jsonText() {
-    const steps = this.shownSteps.map(({ id, text, covers, bot, conversation, ...step }) => step);
-    return JSON.stringify({ bot: this.bot, conversation: this.conversation, steps }, null, 1);
-  }
+	/** The steps without what people wrote. */
+	jsonText() {
+		const steps = this.shownSteps.map(({ id, text, covers, bot, conversation, ...step }) => step);
+		return JSON.stringify({ bot: this.bot, conversation: this.conversation, steps }, null, 1);
+	}
 
-  download() {
-    const url = URL.createObjectURL(new Blob([this.jsonText()], { type: 'application/json' }));
-    element('a', { href: url, download: `timeline-${this.conversation.replace(/[^\w.-]+/g, '_').slice(0, 60)}.json` }).click();
-    setTimeout(() => URL.revokeObjectURL(url), 1000);
-  }
+	download() {
+		const url = URL.createObjectURL(new Blob([this.jsonText()], { type: 'application/json' }));
+		element('a', { href: url, download: `timeline-${this.conversation.replace(/[^\w.-]+/g, '_').slice(0, 60)}.json` }).click();
+		setTimeout(() => URL.revokeObjectURL(url), 1000);
+	}
 
-  renderAudit(entries) {
-    if (!entries.length) return this.audit.replaceChildren(element('li', { class: 'empty' }, 'Nobody acted here yet. Each action is noted here, with the key that it came with.'));
-    this.audit.replaceChildren(...entries.map(({ at, action, by, from, reason }) => element('li', {}, clock(at, new Date(at).toLocaleString()),
-      element('strong', {}, action), element('span', { dir: 'auto' }, [`by ${by}`, from && `from ${from}`, reason].filter(Boolean).join(' · ')))));
-  }
+	renderAudit(entries) {
+		if (!entries.length) return this.audit.replaceChildren(element('li', { class: 'empty' }, 'Nobody acted here yet. Each action is noted here, with the key that it came with.'));
+		this.audit.replaceChildren(...entries.map(({ at, action, by, from, reason }) => element('li', {}, clock(at, new Date(at).toLocaleString()),
+			element('strong', {}, action), element('span', { dir: 'auto' }, [`by ${by}`, from && `from ${from}`, reason].filter(Boolean).join(' · ')))));
+	}
 }
 
 function line({ step, at, tone, text }, first) {
-  const time = new Date(at);
-  const exact = time.toLocaleTimeString('en', { hour12: false, hour: '2-digit', minute: '2-digit', second: '2-digit', fractionalSecondDigits: 3 });
-  const cells = [clock(at, exact), `+${((at - first) / 1000).toFixed(3)} s`, step.type, text, step.node ?? '', step.token ?? ''];
-  return element('tr', { 'data-tone': tone, 'data-type': step.type }, ...cells.map((cell) => element('td', { dir: 'auto' }, cell)));
+	const time = new Date(at);
+	const exact = time.toLocaleTimeString('en', { hour12: false, hour: '2-digit', minute: '2-digit', second: '2-digit', fractionalSecondDigits: 3 });
+	const cells = [clock(at, exact), `+${((at - first) / 1000).toFixed(3)} s`, step.type, text, step.node ?? '', step.token ?? ''];
+	return element('tr', { 'data-tone': tone, 'data-type': step.type }, ...cells.map((cell) => element('td', { dir: 'auto' }, cell)));
 }

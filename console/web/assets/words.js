@@ -1,18 +1,18 @@
 // Reasons, times and numbers in words.
 
 const reasons = {
-  superseded: 'newer input came',
-  paused: 'the conversation was paused',
-  deleted: 'nothing is left to answer',
-  closed_by_human: 'a person answered instead',
-  withdrawn: 'it was not delivered yet, and newer input came',
-  worker_lost: 'its worker went away',
-  turns_per_minute: 'too many turns started within a minute',
-  unknown_outcome: 'nobody knows whether it arrived',
-  handed_back: 'its node is closing, and another goes on',
-  outage: 'the model could not be reached',
-  failure: 'the model’s call failed',
-  rejected: 'the model refused the request',
+	superseded: 'newer input came',
+	paused: 'the conversation was paused',
+	deleted: 'nothing is left to answer',
+	closed_by_human: 'a person answered instead',
+	withdrawn: 'it was not delivered yet, and newer input came',
+	worker_lost: 'its worker went away',
+	turns_per_minute: 'too many turns started within a minute',
+	unknown_outcome: 'nobody knows whether it arrived',
+	handed_back: 'its node is closing, and another goes on',
+	outage: 'the model could not be reached',
+	failure: 'the model’s call failed',
+	rejected: 'the model refused the request',
 };
 
 /** A reason code in words. */
@@ -23,11 +23,11 @@ export const seconds = (milliseconds) => `${(milliseconds / 1000).toFixed(1)} s`
 
 /** How long, in the unit that fits: "0.4 s", "12 s", "5 min", "3 h", "2 days". */
 export function lasting(milliseconds) {
-  const whole = Math.max(0, milliseconds) / 1000;
-  if (whole < 10) return `${whole.toFixed(1)} s`;
-  if (whole < 100) return `${Math.round(whole)} s`;
-  if (whole < 5400) return `${Math.round(whole / 60)} min`;
-  return whole < 129_600 ? `${Math.round(whole / 3600)} h` : `${Math.round(whole / 86_400)} days`;
+	const whole = Math.max(0, milliseconds) / 1000;
+	if (whole < 10) return `${whole.toFixed(1)} s`;
+	if (whole < 100) return `${Math.round(whole)} s`;
+	if (whole < 5400) return `${Math.round(whole / 60)} min`;
+	return whole < 129_600 ? `${Math.round(whole / 3600)} h` : `${Math.round(whole / 86_400)} days`;
 }
 
 /** A number with its thousands apart. */
@@ -38,8 +38,8 @@ export const plural = (count, noun) => `${count} ${noun}${count === 1 ? '' : 's'
 
 /** "1, 2 and 5", or "1 to 12", from the ids of messages. */
 export function numbers(ids, conversation) {
-  const list = ids.map((id) => conversation.known.get(id)?.number || '?');
-  const last = list.pop();
-  if (list.length > 5 && last - list[0] === list.length) return `${list[0]} to ${last}`;
-  return list.length ? `${list.join(', ')} and ${last}` : String(last);
+	const list = ids.map((id) => conversation.known.get(id)?.number || '?');
+	const last = list.pop();
+	if (list.length > 5 && last - list[0] === list.length) return `${list[0]} to ${last}`;
+	return list.length ? `${list.join(', ')} and ${last}` : String(last);
 }
