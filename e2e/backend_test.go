@@ -91,6 +91,7 @@ func (b *backend) handler() http.Handler {
 	mux.HandleFunc("GET "+path+"/transcript", b.call(transcript))
 	mux.HandleFunc("GET "+path, b.call(state))
 	mux.HandleFunc("GET "+path+"/events", b.stream)
+	mux.HandleFunc("GET /demo/settings", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	return mux
 }
 

@@ -51,6 +51,9 @@ func open(t *testing.T) *page {
 func (p *page) start() {
 	t := p.t
 	p.ctx = newTab(t, chromium(t))
+	if _, err := chromedp.Call(p.ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
+		t.Fatal(err)
+	}
 	p.watchProblems()
 	t.Cleanup(func() {
 		if t.Failed() {

@@ -24,7 +24,7 @@ func TestEnterSendsAtOnceAndClearsTheField(t *testing.T) {
 	if got := p.count("#messages .mine"); got != 1 {
 		t.Errorf("%d messages, want 1: a blank one is not sent", got)
 	}
-	p.until("the list tells the window", says("#log", "Message 1 accepted: the window now ends in"))
+	p.until("the list tells the window", says("#log", "Message accepted as input 1")+" && "+says("#log", "The window opens and ends in"))
 }
 
 func TestFiveFastMessagesGetOneReplyThatCoversThem(t *testing.T) {
@@ -63,7 +63,7 @@ func TestCorrectionWhileItWritesDiscardsTheDraft(t *testing.T) {
 	if got := p.content(".reply .covers"); got != "answers 2 messages: 1 and 2" {
 		t.Errorf("the reply says %q", got)
 	}
-	if p.count(".reply") != 1 || !p.truth(says("#log", "discarded: it saw 1, the newest was 2")) {
+	if p.count(".reply") != 1 || !p.truth(says("#log", "it saw 1, newest was 2")) {
 		t.Error("the discarded draft is still shown, or the list does not tell of it")
 	}
 	p.picture("discard")

@@ -110,7 +110,7 @@ function show() {
 	const root = element('div', { class: `page ${name === 'c' ? 'talk' : name}` });
 	byId('main').replaceChildren(root);
 	leave = page(root, { ...frame, parts, parameters, signedIn }) ?? (() => {});
-	if (shown > 1) byId('main').focus({ preventScroll: true });
+	if (shown > 1 && !root.contains(document.activeElement)) byId('main').focus({ preventScroll: true });
 	scrollTo(0, 0);
 }
 

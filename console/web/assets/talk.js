@@ -1,6 +1,6 @@
 // One conversation: what was said, what happened, and what can be done.
 
-import { API } from './api.js';
+import { API, server } from './api.js';
 import { Actions, copier } from './actions.js';
 import { Chat } from './chat.js';
 import { Conversation } from './conversation.js';
@@ -82,9 +82,11 @@ class Talk {
 
 	async readAll() {
 		this.early ??= [];
-		const [transcript] = await Promise.all([this.api.transcript(), this.readState()]);
+		const transcript = await this.api.transcript();
+		this.exists ||= transcript.length > 0 || await this.listed();
+		await this.readState();
 		this.model.merge(transcript);
-		this.model.settle(this.state);
+		this.model.settle(this.state ?? null);
 		this.model.connected = true;
 		const held = this.early ?? [];
 		this.early = null;
@@ -92,7 +94,15 @@ class Talk {
 		this.render();
 	}
 
+	// One may be paused before its first message. The list is asked, because a
+	// browser notes each answer of 404 as an error.
+	async listed() {
+		const { conversations } = await server.conversations({ bot: this.bot, q: this.conversation });
+		return conversations.some(({ conversation }) => conversation === this.conversation);
+	}
+
 	async readState() {
+		if (!this.exists) return this.render();
 		const latest = this.api.timeline();
 		const [state, stored, audit] = await Promise.all([this.api.state(), latest, this.api.audit()]);
 		const missing = this.turn && !this.all && stored && !stored.turns.some(({ turn }) => turn === this.turn);
@@ -114,6 +124,7 @@ class Talk {
 
 	take(event) {
 		this.model.apply(event);
+		this.exists = true;
 		if (event.type !== 'reply.delta' || !this.live.some(({ type, token }) => type === 'reply.delta' && token === event.token)) this.live.push(event);
 		if (event.type !== 'reply.delta') this.refresh();
 	}
@@ -165,7 +176,7 @@ class Talk {
 	}
 
 	render() {
-		if (this.early && !this.state) return;
+		if (this.early && this.exists) return;
 		this.chat.render(this.model);
 		if (!this.model.entries.length) setText(this.chat.empty.firstElementChild, this.state ? 'The transcript is empty: what was said here is no longer kept.' : 'Nothing was ever received here. Check the name, or wait for the first message.');
 		this.actions.render(this.state, this.model.entries);
