@@ -5,12 +5,13 @@
 # make faults  three nodes on PostgreSQL and Redis under faults, 30 minutes each
 # make fuzz    every fuzz target for a while (FUZZTIME=30s)
 # make bench   the Go benchmarks
+# make screenshots  the pictures in docs/screenshots
 
 SHELL := /bin/bash
 export CGO_ENABLED ?= 1
 FUZZTIME ?= 30s
 
-.PHONY: test build setup check unit quickproof browser prove fuzz bench kills faults
+.PHONY: test build setup check unit quickproof browser prove fuzz bench kills faults screenshots
 
 test: setup check unit quickproof browser
 	@scripts/report
@@ -49,3 +50,6 @@ fuzz:
 
 bench:
 	go test -run '^$$' -bench . -benchmem ./...
+
+screenshots:
+	cd e2e && ONEREPLY_SCREENSHOTS=$(CURDIR)/docs/screenshots go test -count=1 -run TestScreenshots .

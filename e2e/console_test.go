@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -24,6 +25,7 @@ bots:
   support:
     debounce: 700ms
     max_wait: 3s
+    lease: 3s
     responder: {kind: echo, delay: 1500ms}
   shop:
     debounce: 50ms
@@ -149,24 +151,52 @@ func TestConsoleOverview(t *testing.T) {
 	d.until("the table says the same", says("#minutes tbody tr", "4"))
 }
 
+// restarts kills the node while it writes, and starts another at its address.
+func (d *desk) restarts(bot, conversation string) {
+	d.t.Helper()
+	eventually(d.t, "it writes", func() bool { return d.api.look(d.base, bot, conversation).Phase == "generating" })
+	d.node.kill()
+	d.until("the page says that it is away", one("#connection")+".dataset.state === 'lost' && "+says("#trouble", "can’t be reached"))
+	d.picture("console-lost")
+	d.node = start(d.t, nil, append(slices.Clone(d.args), "--listen", strings.TrimPrefix(d.base, "http://"))...)
+	d.until("it is live again", live+" && "+one("#trouble")+".hidden")
+}
+
+// Five inputs, one repeat, one discard, and a take-over after a crash.
 func TestConsoleReconnectsAfterTheServerRestarts(t *testing.T) {
 	d := sit(t, "")
-	d.says("support", "c1", "m1", "before")
+	d.says("support", "c1", "m0", "before")
 	d.api.rests(t, d.base, "support", "c1")
 	d.visit("#/c/support/c1")
 	d.until("it is drawn", counts(".track circle.dot", 1))
 	d.troubled = true
-	d.node.kill()
-	d.until("the page says that it is away", one("#connection")+".dataset.state === 'lost' && "+says("#trouble", "can’t be reached"))
-	d.picture("console-lost")
-	again := append(append([]string{}, d.args...), "--listen", strings.TrimPrefix(d.base, "http://"))
-	d.node = start(t, nil, again...)
-	d.until("it is live again", live+" && "+one("#trouble")+".hidden")
-	d.says("support", "c1", "m2", "after")
-	d.until("it goes on with the next turn", says("#turn", "latest: turn 2")+" && "+counts(".track circle.sent.sent", 1))
+	d.bursts("c1")
+	d.restarts("support", "c1")
+	d.until("the lost lease ends in a cut, and another goes on", counts(".track rect.lease.lost", 1)+" && "+counts(".track path.cut", 1)+" && "+counts(".track rect.attempt.lost", 1))
+	d.until("the reply is sent", counts(".track circle.sent.sent", 1)+" && "+says("#turn", "latest: turn 2"))
+	d.until("all is drawn", counts(".track circle.dot", 5)+" && "+counts(".track circle.hollow", 1)+" && "+counts(".track rect.attempt.discarded", 1))
 	d.until("the transcript goes on", counts("#messages .reply[data-state=sent]", 2))
+	d.run(one(".track rect.lease.lost") + ".dispatchEvent(new MouseEvent('click', {bubbles: true}))")
+	d.until("it says why", says(".why", "its lease was over, and whatever it still does changes nothing"))
 	d.press("[aria-label='The turn before']")
-	d.until("the turn before is as it was", counts(".track circle.sent", 1)+" && location.hash.endsWith('?turn=1')")
+	d.until("the turn before is as it was", counts(".track circle.dot", 1)+" && location.hash.endsWith('?turn=1')")
+	d.run("document.querySelector('#turn').value = 'all'; document.querySelector('#turn').dispatchEvent(new Event('change'))")
+	d.until("all turns can be seen at once", counts(".track circle.dot", 6)+" && location.hash.endsWith('?turn=all')")
+	d.sameAsStored("support", "c1")
+}
+
+// bursts has four messages and a repeat come quickly, and a fifth while the
+// model writes.
+func (d *desk) bursts(conversation string) {
+	d.t.Helper()
+	texts := []string{"Hi there", "where is my parcel", "number 4711", "it was due on Monday", "sorry, 4712"}
+	for i, text := range texts[:4] {
+		d.says("support", conversation, fmt.Sprintf("m%d", i+1), text)
+	}
+	d.says("support", conversation, "m3", texts[2])
+	eventually(d.t, "it writes", func() bool { return d.api.look(d.base, "support", conversation).Phase == "generating" })
+	d.says("support", conversation, "m5", texts[4])
+	eventually(d.t, "it waits again", func() bool { return d.api.look(d.base, "support", conversation).Phase == "collecting" })
 }
 
 func TestConsoleShowsTextAsText(t *testing.T) {

@@ -8,10 +8,14 @@
 //
 // The browser's tests need Chromium: the one that ONEREPLY_CHROMIUM names, else
 // the one found in PATH. Without it they are skipped, and fail where CI is true.
-// They run against a small stand-in for the server (backend_test.go); where
+// Those of the console (console_…_test.go) run the program. Those of the
+// playground run against a small stand-in for the server (backend_test.go); where
 // ONEREPLY_E2E_URL names a running server with a bot "demo", as "onereply
 // demo" starts one, they run against that. The accessibility rules of axe-core
 // are checked after "npm ci" in this folder.
+//
+// ONEREPLY_E2E_PICTURES names a folder for screenshots of what tests saw;
+// "make screenshots" makes those of the documentation.
 //
 // The tests of processes (process_…_test.go) take flags: -kills and -seed for
 // the kill test, -idle for the test of idle conversations.

@@ -18,8 +18,8 @@ const reasons = {
 /** A reason code in words. */
 export const because = (reason) => reasons[reason] ?? String(reason ?? '').replaceAll('_', ' ');
 
-/** Milliseconds as seconds with one decimal. */
-export const seconds = (milliseconds) => `${(milliseconds / 1000).toFixed(1)} s`;
+/** Milliseconds as seconds with one decimal, very few as they are. */
+export const seconds = (milliseconds) => (milliseconds < 100 ? `${Math.round(milliseconds)} ms` : `${(milliseconds / 1000).toFixed(1)} s`);
 
 /** How long, in the unit that fits: "0.4 s", "12 s", "5 min", "3 h", "2 days". */
 export function lasting(milliseconds) {
