@@ -136,6 +136,17 @@ test('a reply that was overtaken before anybody saw it is withdrawn', () => {
 	assert.equal(story.attempts[0].result, 'committed');
 });
 
+test('the end of a reply whose last try was told is no other try', () => {
+	const reply = { token: 8, parts: 1, reply_id: 'c/3', through: 1, version: 1 };
+	const story = read(steps(
+		started(0, 8, 1, 1), [900, 'reply.committed', reply],
+		[1000, 'part.unknown', { ...reply, part: 1, reason: 'no answer' }], [1000, 'reply.failed', { ...reply, part: 0, reason: 'unknown_outcome' }],
+		[5000, 'reply.resent', reply], [5200, 'reply.sent', { ...reply, token: 9, part: 1 }],
+	));
+	assert.deepEqual(story.sends.map(({ outcome }) => outcome), ['unknown', 'sent']);
+	assert.match(story.rows[3].text, /a person decides/);
+});
+
 test('a lost holder of a send leaves an unknown one', () => {
 	const reply = { parts: 1, reply_id: 'c/3', through: 1, version: 1 };
 	const story = read(steps(

@@ -105,7 +105,7 @@ export class Conversation {
 		this.endDraft(token);
 		if (overtaken.has(reason)) this.count.discards += 1;
 		if (id && this.known.has(id)) this.known.get(id).state = 'withdrawn';
-		this.phase = 'idle';
+		if (this.phase !== 'paused') this.phase = 'idle'; // a pause is told before the discard that it causes
 		const why = reason && reason !== 'superseded' ? because(reason) : `it saw ${through}, the newest was ${version}`;
 		this.put({ type: 'note', id: `discard/${token}`, text: `A draft was thrown away: ${why}.` });
 	}

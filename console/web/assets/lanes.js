@@ -280,7 +280,9 @@ const takers = {
 
 	'reply.failed'(step, at, turn) {
 		const unknown = step.reason === 'unknown_outcome' || step.reason === 'worker_lost';
-		const item = this.endSend(step, at, turn, unknown ? 'unknown' : 'failed');
+		const last = this.sends.at(-1);
+		// The try that ended it may have been told already.
+		const item = last?.end && (last.outcome === 'unknown' || last.outcome === 'failed') ? last : this.endSend(step, at, turn, unknown ? 'unknown' : 'failed');
 		this.endLease(at);
 		return { tone: 'discard', text: unknown ? 'Nobody knows whether the reply arrived, and it is not sent again by itself: a person decides.' : `The reply could not be delivered: ${why(step.reason)}.`, item };
 	},

@@ -104,10 +104,12 @@ class Talk {
 	async readState() {
 		if (!this.exists) return this.render();
 		const latest = this.api.timeline();
+		const seen = this.live.length;
 		const [state, stored, audit] = await Promise.all([this.api.state(), latest, this.api.audit()]);
 		const missing = this.turn && !this.all && stored && !stored.turns.some(({ turn }) => turn === this.turn);
 		const one = missing ? await this.api.timeline({ turn: this.turn }) : null;
 		this.state = state;
+		if (state && seen === this.live.length) this.model.phase = state.phase;
 		if (stored) {
 			this.stored = [...(one?.turns ?? []), ...stored.turns];
 			const last = this.stored.flatMap(({ steps }) => steps).reduce((newest, { at }) => Math.max(newest, Date.parse(at)), 0);
