@@ -143,7 +143,7 @@ func TestConsoleOverview(t *testing.T) {
 	d.until("what was saved is told", says("#saved", "4 model calls fewer"))
 	d.until("the node is ready", says("#nodes .health", "ready"))
 	d.until("the chart says what it shows", one("#minutes svg")+".getAttribute('aria-label').includes('4 inputs, 1 replies')")
-	if got := d.count("#minutes .bar.input"); got < 60 {
+	if got := d.count("#minutes .bar.in"); got < 60 {
 		t.Errorf("%d bars of inputs, want one for each minute", got)
 	}
 	d.until("the times are told", says("#times .sentence", "Half of the replies were sent within"))

@@ -28,7 +28,7 @@ export function bars({ groups, classes, label, width, every = 1 }) {
 	const thick = Math.max(1, (room * 0.82) / classes.length);
 	const scale = (value) => (value / most) * (height - bottom - top);
 	const drawing = svg('svg', { viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': label, class: 'chart' });
-	for (const line of most >= 4 ? [0, 0.5, 1] : [0, 1]) {
+	for (const line of most % 2 === 0 && most > 2 ? [0, 0.5, 1] : [0, 1]) {
 		const y = height - bottom - scale(most * line);
 		drawing.append(svg('line', { class: 'lane', x1: left, x2: width, y1: y, y2: y }), svg('text', { class: 'scale', x: left - 6, y: y + 4 }, String(most * line)));
 	}

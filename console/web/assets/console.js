@@ -41,24 +41,34 @@ const frame = {
 	/** Follows a stream as long as the page is shown; after a break, caughtUp reads what it missed. */
 	watch(url, { caughtUp, event, lost = () => {} }) {
 		const mine = shown;
-		return watch(url, {
-			async connected() {
-				try {
-					await caughtUp();
-					if (mine !== shown) return;
-					frame.trouble(null);
-					connection('live');
-				} catch (problem) {
-					if (mine === shown) frame.trouble(problem);
-				}
-			},
+		let timer;
+		async function catchUp() {
+			clearTimeout(timer);
+			try {
+				await caughtUp();
+				if (mine !== shown) return;
+				frame.trouble(null);
+				connection('live');
+			} catch (problem) {
+				if (mine !== shown) return;
+				frame.trouble(problem);
+				if (problem.again) timer = setTimeout(catchUp, 2000);
+			}
+		}
+		const stop = watch(url, {
+			connected: catchUp,
 			disconnected() {
+				clearTimeout(timer);
 				connection('lost');
 				lost();
 				server.session().then((now) => now.required && !now.signed_in && askForKey(), frame.trouble);
 			},
 			event,
 		});
+		return () => {
+			clearTimeout(timer);
+			stop();
+		};
 	},
 
 	/** Asks the person before something that can't be taken back. */
@@ -178,6 +188,9 @@ async function start() {
 		closeQuestion();
 		show();
 	});
+	// A page that the browser keeps for the way back must not keep its stream.
+	addEventListener('pagehide', () => leave());
+	addEventListener('pageshow', ({ persisted }) => persisted && show());
 	show();
 	count();
 	setInterval(() => document.hidden || count(), slow);

@@ -66,8 +66,8 @@ class View {
 		});
 		const sum = (name) => amount(minutes.reduce((total, minute) => total + minute[name], 0));
 		const label = `Inputs and replies in each of the last ${minutes.length} minutes: ${sum('inputs')} inputs, ${sum('replies')} replies.`;
-		this.minutes.put(key([['input', 'inputs'], ['reply', 'replies']]), element('div', { class: 'plot' }, bars({ groups, classes: ['bar input', 'bar reply'], label, width: this.minutes.width() })),
-			numbers('Per minute', ['Minute', 'Inputs', 'Replies', 'Repeats', 'Discards', 'Model calls', 'Failed'],
+		this.minutes.put(key([['in', 'inputs'], ['out', 'replies']]), element('div', { class: 'plot' }, bars({ groups, classes: ['bar in', 'bar out'], label, width: this.minutes.width() })),
+			numbers('Each minute in numbers', ['Minute', 'Inputs', 'Replies', 'Repeats', 'Discards', 'Model calls', 'Failed'],
 				minutes.toReversed().map((one) => [new Date(one.at).toLocaleTimeString(), one.inputs, one.replies, one.duplicates, one.discards, one.model_calls, one.failed])));
 	}
 
@@ -76,7 +76,7 @@ class View {
 		const facts = element('dl', { class: 'tiles small' });
 		tiles(facts, [['replies saved: bursts answered as one', amount(coalesced)], ['repeats of webhooks ignored', amount(repeats)], ['stale replies discarded, never sent', amount(stale)]]);
 		const most = Math.max(naive, calls, 1);
-		const compare = [['one call for each message', naive, 'bar input'], ['calls that were made', calls, 'bar attempt']].map(([words, value, kind]) => {
+		const compare = [['one call for each message', naive, 'bar in'], ['calls that were made', calls, 'bar calls']].map(([words, value, kind]) => {
 			const bar = element('span', { class: kind });
 			bar.style.width = `${(value / most) * 100}%`;
 			return element('li', {}, element('span', { class: 'said' }, words), element('span', { class: 'room' }, bar), element('strong', {}, amount(value)));
@@ -96,15 +96,15 @@ class View {
 		const [half, most] = [quantile(histogram, 0.5), quantile(histogram, 0.95)].map((part) => lasting(part * 1000));
 		const sentence = `Half of the replies were sent within ${half} of the first message, 95 of 100 within ${most}.`;
 		this.times.put(element('p', { class: 'sentence' }, sentence),
-			element('div', { class: 'plot' }, bars({ groups: shown.map((one) => ({ label: name(one), title: `${name(one)}: ${one.count}`, values: [one.count] })), classes: ['bar reply'], label: `Time to reply. ${sentence}`, width: this.times.width(), every: Math.ceil(shown.length / 9) })),
-			numbers('Time to reply', ['Within', 'Replies'], shown.map((one) => [name(one), one.count])));
+			element('div', { class: 'plot' }, bars({ groups: shown.map((one) => ({ label: name(one), title: `${name(one)}: ${one.count}`, values: [one.count] })), classes: ['bar out'], label: `Time to reply. ${sentence}`, width: this.times.width(), every: Math.ceil(shown.length / 9) })),
+			numbers('Times to reply in numbers', ['Within', 'Replies'], shown.map((one) => [name(one), one.count])));
 	}
 
 	renderNodes({ nodes, now }) {
 		if (!this.table) {
 			this.table = element('tbody', {});
 			const columns = ['Node', 'State', 'Writing', 'Waiting', 'Store', 'Version', 'Started', 'Seen'];
-			this.nodes.put(element('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': 'Nodes' }, element('table', {}, element('thead', {}, element('tr', {}, ...columns.map((one) => element('th', { scope: 'col' }, one)))), this.table)));
+			this.nodes.put(element('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': 'Table of the nodes' }, element('table', {}, element('thead', {}, element('tr', {}, ...columns.map((one) => element('th', { scope: 'col' }, one)))), this.table)));
 		}
 		const said = { ready: 'ready', draining: 'draining: it stops', silent: 'silent: not heard of' };
 		this.table.replaceChildren(...nodes.map((node) => element('tr', {}, element('th', { scope: 'row', dir: 'auto' }, node.node),
