@@ -92,7 +92,7 @@ func newTab(t *testing.T, path string) context.Context {
 	for _, flag := range []string{"disable-quic", "disable-background-networking", "disable-component-update", "disable-sync", "disable-dev-shm-usage"} {
 		options = append(options, chromedp.Flag(flag, true))
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute) // longer than t.Context: for the last picture
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute) // longer than t.Context: for the last picture
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
 	t.Cleanup(cancel)

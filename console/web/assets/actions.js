@@ -47,7 +47,7 @@ export class Actions {
 		Object.assign(this, { api, bot, conversation, frame, done });
 		this.rows = actions.map((action) => this.row(action));
 		this.troubles = element('div', {});
-		root.replaceChildren(...this.rows.map(({ node }) => node), this.troubles);
+		root.replaceChildren(this.troubles, ...this.rows.map(({ node }) => node));
 	}
 
 	row(action) {
