@@ -8,6 +8,7 @@ import (
 	"image/color"
 	"image/png"
 	"maps"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,24 +26,30 @@ func TestScreenshots(t *testing.T) {
 	}
 	d := sit(t, "")
 	d.troubled = true // it restarts the node
-	for i := range 14 {
-		d.says("support", fmt.Sprintf("chat-%d", 17+i), "m1", fmt.Sprintf("where is my parcel %d?", 4700+i))
-	}
 	d.fails("chat-4")
 	d.vanishes("chat-9")
+	d.traffic()
+	d.visit("#/overview")
+	d.until("it is filled", "!document.querySelector('main').innerText.includes('Loading')")
+	d.keeps(folder, "overview")
+	d.visit("#/conversations")
+	d.until("it is filled", counts(".rows .phase[data-phase=paused]", 1))
+	for i := range 5 {
+		d.says("support", fmt.Sprintf("chat-%d", 18+3*i), "m9", fmt.Sprintf("is parcel %d lost?", 4701+3*i))
+	}
+	d.until("several phases are seen", all(".rows .phase[data-phase=generating]")+".length > 1")
+	d.keeps(folder, "conversations")
+	d.sized(1280, 420, "#/attention")
+	d.until("it is filled", counts("#items .item", 2))
+	d.keeps(folder, "attention")
 	d.visit("#/c/support/ann")
 	d.bursts("ann")
 	d.restarts("support", "ann")
-	d.until("the reply is sent", counts(".track circle.sent.sent", 1))
+	d.until("the reply is sent", counts(".track circle.sent.sent", 1)+" && "+says(".facts", "answered up to 5"))
 	d.run(one(".track rect.attempt.discarded") + ".dispatchEvent(new MouseEvent('click', {bubbles: true}))")
 	d.run(one(".covers") + ".focus()")
 	d.until("it says why", says(".why", "newest was 5"))
 	d.keeps(folder, "conversation")
-	for name, hash := range map[string]string{"overview": "#/overview", "conversations": "#/conversations", "attention": "#/attention"} {
-		d.visit(hash)
-		d.until("it is filled", "!document.querySelector('main').innerText.includes('Loading')")
-		d.keeps(folder, name)
-	}
 	p := demonstrate(t)
 	p.slide("debounce", 0.5, "500ms")
 	p.slide("model_delay", 5, "5s")
@@ -57,6 +64,29 @@ func TestScreenshots(t *testing.T) {
 	locked.do("visit", chromedp.EmulateViewport(1280, 720), chromedp.Navigate(locked.base+"/console/"))
 	locked.until("it asks for a key", "document.activeElement.id === 'key'")
 	locked.keeps(folder, "login")
+}
+
+// traffic is bursts in many conversations, with repeats and discards.
+func (d *desk) traffic() {
+	d.t.Helper()
+	talk := func(id, text string, from, to int) {
+		for i := from; i <= to; i++ {
+			d.says("support", fmt.Sprintf("chat-%d", i), id, fmt.Sprintf(text, 4683+i))
+		}
+	}
+	talk("m1", "where is my parcel %d?", 17, 34)
+	talk("m2", "it was due on Monday (%d)", 17, 30)
+	talk("m1", "where is my parcel %d?", 17, 22)
+	talk("m3", "hello? %d!", 17, 28)
+	eventually(d.t, "it writes", func() bool { return d.api.look(d.base, "support", "chat-17").Phase == "generating" })
+	talk("m4", "sorry, I meant %d9", 17, 20)
+	for i := 17; i <= 34; i++ {
+		d.api.rests(d.t, d.base, "support", fmt.Sprintf("chat-%d", i))
+	}
+	if got := d.api.do(http.MethodPost, path(d.base, "support", "chat-31")+"/pause", `{"reason":"Bob is on it"}`); got.status != http.StatusOK {
+		d.t.Fatal(got)
+	}
+	d.says("support", "chat-31", "m5", "are you there?")
 }
 
 // keeps writes a screenshot of 256 colours, which is small enough for a page.
