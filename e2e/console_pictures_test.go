@@ -55,7 +55,7 @@ func TestScreenshots(t *testing.T) {
 	p.slide("model_delay", 5, "5s")
 	p.click("#compare")
 	p.send("one", "two")
-	p.until("both models write", says("#compared", "the model writes"))
+	p.until("both models write", says("#compared", "the model writes")+" && "+says(".draft .text", "You said"))
 	p.send("three")
 	p.until("the difference is seen", counted("replies", 1, 2))
 	p.keeps(folder, "playground")

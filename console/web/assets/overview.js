@@ -49,13 +49,13 @@ class View {
 
 	renderTiles({ totals, minutes, time_to_reply: times, nodes }) {
 		const hour = (name) => minutes.reduce((sum, minute) => sum + (minute[name] ?? 0), 0);
-		const waiting = nodes.reduce((sum, node) => sum + (node.waiting ?? 0), 0);
+		const held = nodes.reduce((sum, node) => sum + (node.waiting ?? 0), 0);
 		const writing = nodes.reduce((sum, node) => sum + (node.generating ?? 0), 0);
 		const half = quantile(times, 0.5);
 		tiles(this.tiles, [
 			['inputs, last hour', amount(hour('inputs'))], ['replies, last hour', amount(hour('replies')), 'good'],
 			['model calls saved', amount(savings(totals).saved), 'good'], ['time to reply, half within', half === null ? '–' : lasting(half * 1000)],
-			['waiting now', amount(waiting)], ['being written', amount(writing)], ['failed turns, last hour', amount(hour('failed')), hour('failed') ? 'bad' : ''],
+			['being written now', amount(writing)], ['conversations in memory', amount(held)], ['failed turns, last hour', amount(hour('failed')), hour('failed') ? 'bad' : ''],
 		]);
 	}
 
@@ -103,7 +103,7 @@ class View {
 	renderNodes({ nodes, now }) {
 		if (!this.table) {
 			this.table = element('tbody', {});
-			const columns = ['Node', 'State', 'Writing', 'Waiting', 'Store', 'Version', 'Started', 'Seen'];
+			const columns = ['Node', 'State', 'Writing', 'In memory', 'Store', 'Version', 'Started', 'Seen'];
 			this.nodes.put(element('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': 'Table of the nodes' }, element('table', {}, element('thead', {}, element('tr', {}, ...columns.map((one) => element('th', { scope: 'col' }, one)))), this.table)));
 		}
 		const said = { ready: 'ready', draining: 'draining: it stops', silent: 'silent: not heard of' };
