@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"strings"
 
 	"github.com/onereply/onereply/simulate"
@@ -48,7 +49,15 @@ func (c *simulateCommand) runsOr(fallback int) int {
 	return c.Runs
 }
 
+// garbagePercent lets a simulation collect garbage less often. It has little that
+// lives and makes much that does not: 2000 runs take a third less processor time
+// than with Go's 100, and 170 MB of memory. GOGC in the environment goes first.
+const garbagePercent = 800
+
 func (c *simulateCommand) simulate(ctx context.Context, p *program) error {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(garbagePercent)
+	}
 	o := simulate.Options{Seed: c.Seed, Runs: c.runsOr(1000), Nodes: c.Nodes, Faults: c.faults()}
 	if !c.Quiet && !c.JSON {
 		o.Progress, o.Lines = p.stderr, !isTerminal(p.stderr)

@@ -14,7 +14,7 @@ import (
 func copyRecord(r turn.Record) turn.Record {
 	r.Reply = copyPointer(r.Reply)
 	r.Queue = slices.Clone(r.Queue)
-	r.Troubles = slices.Clone(r.Troubles)
+	r.Troubles, r.Audit = slices.Clone(r.Troubles), slices.Clone(r.Audit)
 	r.Aside = copyPointer(r.Aside)
 	return r
 }

@@ -24,24 +24,29 @@ func (s *Store) Entries(ctx context.Context, key store.Key, query store.EntryQue
 }
 
 func (c *conversation) selected(query store.EntryQuery) []store.Entry {
-	limit := bounded(query.Limit, store.MaxEntries, store.MaxEntries)
-	var found []store.Entry
+	count := 0 // entries are large, and a slice that grows copies them again and again
 	for i := range c.entries {
-		e := c.entries[i]
+		if matches(&c.entries[i], query) {
+			count++
+		}
+	}
+	if count == 0 {
+		return nil
+	}
+	found := make([]store.Entry, 0, min(count, bounded(query.Limit, store.MaxEntries, store.MaxEntries)))
+	for i := range c.entries {
+		e := &c.entries[i]
 		if query.Backward {
-			e = c.entries[len(c.entries)-1-i]
+			e = &c.entries[len(c.entries)-1-i]
 		}
-		if !matches(e, query) {
-			continue
-		}
-		if found = append(found, copyEntry(e)); len(found) == limit {
-			break
+		if len(found) < cap(found) && matches(e, query) {
+			found = append(found, copyEntry(*e))
 		}
 	}
 	return found
 }
 
-func matches(e store.Entry, query store.EntryQuery) bool {
+func matches(e *store.Entry, query store.EntryQuery) bool {
 	return e.Seq > query.After &&
 		(query.Before == 0 || e.Seq < query.Before) &&
 		(query.ID == "" || e.Kind == store.Message && e.ID == query.ID) &&
