@@ -143,7 +143,7 @@ bots:
     debounce: 0
     responder: {kind: echo, delay: 1m}
   quick:
-    debounce: 50ms
+    debounce: 10s
     responder: {kind: echo, delay: 50ms}
 `
 
@@ -163,6 +163,7 @@ func TestServeAnswersAndStops(t *testing.T) {
 	do(t, env, "", "send", "quick", "c1", "first", "--id", "m1").expect(t, success, "queued  m1  version 1", "")
 	do(t, env, "", "send", "quick", "c1", "second", "--id", "m2").expect(t, success, "queued  m2  version 2", "")
 	do(t, env, "", "send", "quick", "c1", "second", "--id", "m2").expect(t, success, "duplicate  m2", "")
+	do(t, env, "", "flush", "quick", "c1").expect(t, success, "quick/c1  ", "")
 	p.until(t, "quick", "c1", func(s onereply.State) bool { return s.Phase == turn.Idle && s.Answered == 2 })
 	do(t, env, "", "show", "quick", "c1").expect(t, success, "(sent) to m1, m2", "")
 	do(t, env, "", "list", "quick").expect(t, success, "quick  c1            idle   2        2         0", "")

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -71,18 +70,6 @@ func TestNobodyIsToldBeforeTheDiskHasIt(t *testing.T) {
 	release()
 	for range waiting {
 		<-told
-	}
-}
-
-// awaitTransactions polls until so many transactions were applied.
-func awaitTransactions(t *testing.T, s *Store, count int64) {
-	t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
-	for s.Stats().Transactions < count {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d transactions, want %d", s.Stats().Transactions, count)
-		}
-		time.Sleep(time.Millisecond)
 	}
 }
 

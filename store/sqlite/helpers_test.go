@@ -125,16 +125,25 @@ func hold(t testing.TB, s *Store) (release func()) {
 // awaitWaiting polls until so many writes wait.
 func awaitWaiting(t testing.TB, s *Store, count int) {
 	t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
-	for {
+	await(t, count, "writes wait", func() int {
 		s.writer.queue.mu.Lock()
-		waiting := len(s.writer.queue.waiting)
-		s.writer.queue.mu.Unlock()
-		if waiting == count {
-			return
-		}
+		defer s.writer.queue.mu.Unlock()
+		return len(s.writer.queue.waiting)
+	})
+}
+
+// awaitTransactions polls until so many transactions were applied.
+func awaitTransactions(t testing.TB, s *Store, count int64) {
+	t.Helper()
+	await(t, int(count), "transactions were applied", func() int { return int(s.Stats().Transactions) })
+}
+
+func await(t testing.TB, want int, what string, count func() int) {
+	t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	for got := count(); got != want; got = count() {
 		if time.Now().After(deadline) {
-			t.Fatalf("%d writes wait, want %d", waiting, count)
+			t.Fatalf("%d %s, want %d", got, what, want)
 		}
 		time.Sleep(time.Millisecond)
 	}
