@@ -34,19 +34,19 @@ func TestFiveFastMessagesGetOneReplyThatCoversThem(t *testing.T) {
 	p.picture("writing")
 	p.until("the reply is sent", counter("replies", 1)+" && "+counter("messages", 5))
 	p.until("the drawing shows it", counts(".track svg circle.dot", 5)+" && "+counts(".track svg circle.sent", 1))
-	if got := p.content(".reply .covers"); got != "answers 5 messages: 1, 2, 3, 4 and 5" {
+	if got := p.content("#messages .reply .covers"); got != "answers 5 messages: 1, 2, 3, 4 and 5" {
 		t.Errorf("the reply says %q", got)
 	}
-	if p.count(".draft") != 0 || p.count(".mine[data-state=answered]") != 5 {
+	if p.count(".draft") != 0 || p.count("#messages .mine[data-state=answered]") != 5 {
 		t.Error("the draft is still there, or a message is not shown as answered")
 	}
 	p.run(one(".covers") + ".focus()")
-	if got := p.count(".mine.covered"); got != 5 {
+	if got := p.count("#messages .mine.covered"); got != 5 {
 		t.Errorf("%d messages are marked as covered, want 5", got)
 	}
 	p.picture("burst")
 	p.run(one(".covers") + ".blur()")
-	if got := p.count(".mine.covered"); got != 0 {
+	if got := p.count("#messages .mine.covered"); got != 0 {
 		t.Errorf("%d messages are still marked", got)
 	}
 }
@@ -60,10 +60,10 @@ func TestCorrectionWhileItWritesDiscardsTheDraft(t *testing.T) {
 		t.Error("the drawing does not say what the discarded attempt saw")
 	}
 	p.until("one reply answers both", counter("replies", 1))
-	if got := p.content(".reply .covers"); got != "answers 2 messages: 1 and 2" {
+	if got := p.content("#messages .reply .covers"); got != "answers 2 messages: 1 and 2" {
 		t.Errorf("the reply says %q", got)
 	}
-	if p.count(".reply") != 1 || !p.truth(says("#log", "it saw 1, newest was 2")) {
+	if p.count("#messages .reply") != 1 || !p.truth(says("#log", "it saw 1, newest was 2")) {
 		t.Error("the discarded draft is still shown, or the list does not tell of it")
 	}
 	p.picture("discard")
@@ -78,9 +78,9 @@ func TestRepeatIsShownAsRecognised(t *testing.T) {
 	p.until("it can be delivered again", "!"+one("#repeat")+".disabled")
 	p.click("#repeat")
 	p.until("the repeat is counted", counter("repeats", 1))
-	p.until("the message says so", says(".mine .repeats", "recognised"))
+	p.until("the message says so", says("#messages .mine .repeats", "recognised"))
 	p.until("the drawing shows it", counts(".track svg circle.hollow", 1))
-	if got := p.count(".mine"); got != 1 {
+	if got := p.count("#messages .mine"); got != 1 {
 		t.Errorf("%d messages, want 1", got)
 	}
 	p.until("one reply", counter("replies", 1))
@@ -90,24 +90,24 @@ func TestEditAndDelete(t *testing.T) {
 	p := open(t)
 	p.send("one", "two", "three")
 	p.until("all are accepted", counter("messages", 3))
-	p.run(one(".mine .tools button:nth-child(2)") + ".click()")
-	p.until("the bubble can be edited", counts(".mine .editing textarea", 1))
+	p.run(one("#messages .mine .tools button:nth-child(2)") + ".click()")
+	p.until("the bubble can be edited", counts("#messages .mine .editing textarea", 1))
 	p.do("replace the text", chromedp.SendKeys(".editing textarea", "uno"))
 	p.picture("edit")
 	p.enter()
-	p.until("the edit is accepted", says(".mine .state", "edited as #4"))
-	p.run(all(".mine") + "[1].querySelector('.tools button:nth-child(3)').click()")
-	p.until("the deletion is accepted", says(".mine[data-state=deleted] .text", "was deleted"))
+	p.until("the edit is accepted", says("#messages .mine .state", "edited as #4"))
+	p.run(all("#messages .mine") + "[1].querySelector('.tools button:nth-child(3)').click()")
+	p.until("the deletion is accepted", says("#messages .mine[data-state=deleted] .text", "was deleted"))
 	p.until("both are drawn", counts(".track svg circle.ring", 1)+" && "+counts(".track svg path.cross", 1))
 	p.until("the reply covers what is left", counter("replies", 1))
-	if got := p.content(".reply .covers"); got != "answers 2 messages: 1 and 3" {
+	if got := p.content("#messages .reply .covers"); got != "answers 2 messages: 1 and 3" {
 		t.Errorf("the reply says %q", got)
 	}
-	if !p.truth(says(".reply .text", "uno")) || p.truth(says(".reply .text", "two")) {
+	if !p.truth(says("#messages .reply .text", "uno")) || p.truth(says("#messages .reply .text", "two")) {
 		t.Error("the reply answers the text before the edit, or a deleted message")
 	}
-	p.run(one(".mine .tools button:nth-child(3)") + ".click()")
-	p.until("an answered message stays", says(".mine .note", "Already answered"))
+	p.run(one("#messages .mine .tools button:nth-child(3)") + ".click()")
+	p.until("an answered message stays", says("#messages .mine .note", "Already answered"))
 }
 
 func TestEndlessTypingShowsTheHardCap(t *testing.T) {
@@ -119,7 +119,7 @@ func TestEndlessTypingShowsTheHardCap(t *testing.T) {
 	p.until("a reply comes nevertheless", "Number("+one("#count-replies")+".textContent) > 0")
 	p.picture("endless")
 	p.click("#endless")
-	p.until("everything is answered", counts(".mine:not([data-state=answered])", 0))
+	p.until("everything is answered", counts("#messages .mine:not([data-state=answered])", 0))
 }
 
 func TestReconnectsAfterTheServerWentAway(t *testing.T) {
@@ -145,11 +145,11 @@ func testReconnect(t *testing.T, why string, away, back func(*backend)) {
 	p.until("the page says that it is away", one("#connection")+".dataset.state === 'lost'")
 	p.until("and why", says("#trouble", why))
 	p.send("meanwhile")
-	p.until("the message waits", says(".mine[data-state=unsent] .note", "safe"))
+	p.until("the message waits", says("#messages .mine[data-state=unsent] .note", "safe"))
 	p.picture("lost")
 	back(p.backend)
 	p.until("it is connected again", one("#connection")+".dataset.state === 'live' && "+one("#trouble")+".hidden")
-	p.click(".mine[data-state=unsent] .retry")
+	p.click("#messages .mine[data-state=unsent] .retry")
 	p.until("it is answered", counter("replies", 2)+" && "+counter("messages", 2))
 }
 
@@ -183,14 +183,14 @@ func TestTextIsShownAsText(t *testing.T) {
 	p.send(texts...)
 	p.until("it is answered", counter("replies", 1))
 	for i, want := range texts {
-		if got := p.text(all(".mine .text") + "[" + string(rune('0'+i)) + "].textContent"); got != want {
+		if got := p.text(all("#messages .mine .text") + "[" + string(rune('0'+i)) + "].textContent"); got != want {
 			t.Errorf("message %d is shown as %q, want %q", i+1, got, want)
 		}
 	}
 	if p.truth("window.hit") || p.count("#messages img, #messages script") != 0 {
 		t.Error("markup in a message became part of the page")
 	}
-	if !p.truth(`getComputedStyle(document.querySelectorAll('.mine .text')[1]).direction === 'rtl'`) {
+	if !p.truth(`getComputedStyle(document.querySelectorAll('#messages .mine .text')[1]).direction === 'rtl'`) {
 		t.Error("right-to-left text runs from left to right")
 	}
 	p.picture("text")
@@ -226,9 +226,9 @@ func TestKeyboardAlone(t *testing.T) {
 	focus("#burst")
 	p.key(" ")
 	p.until("the button sends", counter("messages", 6))
-	p.until("everything is answered", counts(".mine:not([data-state=answered])", 0))
+	p.until("everything is answered", counts("#messages .mine:not([data-state=answered])", 0))
 	focus(".covers")
-	p.until("the covered messages are marked", all(".mine.covered")+".length > 0")
+	p.until("the covered messages are marked", all("#messages .mine.covered")+".length > 0")
 }
 
 func TestDarkPhoneAndCalm(t *testing.T) {
@@ -275,7 +275,7 @@ func TestAccessibilityRules(t *testing.T) {
 	p.until("it is answered", counter("replies", 1))
 	p.click("#repeat")
 	p.until("the repeat is counted", counter("repeats", 1))
-	p.run(one(".mine .tools button:nth-child(2)") + ".click()")
+	p.run(one("#messages .mine .tools button:nth-child(2)") + ".click()")
 	p.passes("light")
 	p.media("prefers-color-scheme", "dark")
 	p.passes("dark")
