@@ -86,6 +86,7 @@ const fewConversations = 100
 // TestScenariosOfSeveralWorkersOnPostgres plays those stories with as many nodes
 // on one database. Each node has its own connections.
 func TestScenariosOfSeveralWorkersOnPostgres(t *testing.T) {
+	withoutRaces(t)
 	t.Parallel()
 	outside, end := NewOutside()
 	defer end()
@@ -97,6 +98,16 @@ func TestScenariosOfSeveralWorkersOnPostgres(t *testing.T) {
 		empty(t, open) // which is much faster than a new database each time
 		return outside.Opener(open)
 	})
+}
+
+// withoutRaces leaves stories on real stores to a run without the race detector,
+// which scripts/unit makes: they wait for the store, and with it for minutes. The
+// same code runs under the detector on the other stores.
+func withoutRaces(t *testing.T) {
+	t.Helper()
+	if raceDetector {
+		t.Skip("scripts/unit runs it without the race detector")
+	}
 }
 
 // empty deletes what the story before has left.
@@ -122,6 +133,7 @@ func empty(t *testing.T, open func(context.Context) (store.Store, error)) {
 
 // TestScenariosOfSeveralWorkersOnRedis is the same on Redis.
 func TestScenariosOfSeveralWorkersOnRedis(t *testing.T) {
+	withoutRaces(t)
 	t.Parallel()
 	outside, end := NewOutside()
 	defer end()
