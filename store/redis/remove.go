@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"strconv"
 
 	"github.com/onereply/onereply/store"
@@ -28,7 +29,8 @@ func (s *Store) Delete(ctx context.Context, key store.Key) error {
 const expireStep = 100
 
 // Expire implements [store.Store]. It counts entries, ids and conversations
-// alike, and works in scripts of at most 100 of them.
+// alike, and works in scripts of at most 100 of them. A shard that fails stops no
+// other; the error says what failed.
 func (s *Store) Expire(ctx context.Context, entriesBefore, idsBefore turn.Time, limit int) (int, error) {
 	known := strconv.Itoa(turn.Schema)
 	steps := []struct {
@@ -40,16 +42,24 @@ func (s *Store) Expire(ctx context.Context, entriesBefore, idsBefore turn.Time, 
 		{s.scripts.expireBare, idsBefore},
 	}
 	total := 0
+	var failures []error
 	for _, root := range s.shards.roots() {
 		for _, step := range steps {
 			removed, err := s.expireAll(ctx, step.script, root, limit-total, decimal(int64(step.before)), known)
 			total += removed
-			if err != nil {
-				return total, s.failed(err, "expire")
+			if err == nil {
+				continue
+			}
+			failures = append(failures, s.failed(err, "expire in %s", root))
+			if ctx.Err() != nil || errors.Is(err, store.ErrClosed) {
+				return total, errors.Join(failures...)
+			}
+			if _, there := answered(err); !there {
+				break // its server would keep the other steps waiting too
 			}
 		}
 	}
-	return total, nil
+	return total, errors.Join(failures...)
 }
 
 // expireAll runs a script until nothing is left for it, or limit is reached.

@@ -22,8 +22,8 @@ const claimRounds = 3
 // wanted behind others.
 const maxPart = 10_000
 
-// leftMark stands before the name of what claim.lua left to a newer program. No
-// name begins with it.
+// leftMark stands before the name of what claim.lua left to a newer program, or
+// removed since its record is lost. No name begins with it.
 const leftMark = "!"
 
 // Due implements [store.Store].
@@ -51,10 +51,7 @@ func (s *Store) due(ctx context.Context, until turn.Time, limit int, wanted func
 			if err != nil {
 				return nil, err
 			}
-			found, err := timersOf(scores, wanted)
-			if err != nil {
-				return nil, err
-			}
+			found := timersOf(scores, wanted)
 			if len(scores) == count && len(found) < limit { // there may be more behind what is not wanted
 				full = append(full, roots[i])
 			}
@@ -78,17 +75,15 @@ func (s *Store) dueIn(ctx context.Context, roots []string, until turn.Time, coun
 	return send(ctx, s.client, commands)
 }
 
-func timersOf(scores []rueidis.ZScore, wanted func(store.Key) bool) (timers []store.Timer, err error) {
+// timersOf are the wanted ones. What is no timer of ours, since somebody else put it
+// there, must not stop those that are.
+func timersOf(scores []rueidis.ZScore, wanted func(store.Key) bool) (timers []store.Timer) {
 	for _, score := range scores {
-		key, err := keyOf(score.Member)
-		if err != nil {
-			return nil, err
-		}
-		if wanted(key) {
+		if key, err := keyOf(score.Member); err == nil && wanted(key) {
 			timers = append(timers, store.Timer{Key: key, At: turn.Time(score.Score)})
 		}
 	}
-	return timers, nil
+	return timers
 }
 
 // Claim implements [store.Store]. It reads what is due in all shards, and then

@@ -31,8 +31,17 @@ end
 
 local settled_changed = false
 
+-- The schema of a record: nil where there is none, although an index has its name,
+-- because it was evicted or deleted by somebody. What can't be read counts as newer
+-- than all.
+local function schema_of(name)
+  local text = redis.call('HGET', own('record', name), 'schema')
+  if text then return tonumber(text) or math.huge end
+  if redis.call('EXISTS', own('record', name)) == 1 then return math.huge end
+end
+
 -- Keeps both indexes right for an entry that was before, and is now; either may
--- be nil.
+-- be nil, but not both.
 local function index(name, before, now)
   local seq = (now or before).seq
   if is_open(now) ~= is_open(before) then
@@ -61,28 +70,36 @@ local function raise(kind, name)
   end
 end
 
--- Remembers whether nothing is left in a conversation that anybody could miss.
-local function note_bare(name, phase, active)
-  if phase == 'idle' and redis.call('EXISTS', own('entries', name), own('ids', name)) == 0 then
-    redis.call('ZADD', shared('bare'), active, name)
-  else
-    redis.call('ZREM', shared('bare'), name)
-  end
-end
+-- All lists that a conversation may be in.
+local lists = {'idle', 'collecting', 'generating', 'sending', 'failed', 'paused', 'attention'}
 
--- Removes all that is stored of a conversation.
+-- Removes all that is stored of a conversation. Its record may be lost, and then
+-- nobody knows in which list it is.
 local function remove(name)
-  local phase = redis.call('HGET', own('record', name), 'phase')
-  if not phase then return end
   local bot = bot_of(name)
-  redis.call('ZREM', list_of(phase, bot), name)
-  redis.call('ZREM', list_of('attention', bot), name)
-  if redis.call('HINCRBY', shared('bots'), bot, -1) <= 0 then
+  local phase = redis.call('HGET', own('record', name), 'phase')
+  for _, list in ipairs(phase and {phase, 'attention'} or lists) do
+    redis.call('ZREM', list_of(list, bot), name)
+  end
+  if redis.call('ZREM', shared('all'), name) == 1 and redis.call('HINCRBY', shared('bots'), bot, -1) <= 0 then
     redis.call('HDEL', shared('bots'), bot)
   end
-  for _, kind in ipairs({'timers', 'all', 'settled', 'gone', 'bare'}) do
+  for _, kind in ipairs({'timers', 'settled', 'gone', 'bare'}) do
     redis.call('ZREM', shared(kind), name)
   end
   redis.call('UNLINK', own('record', name), own('entries', name), own('open', name),
     own('settled', name), own('ids', name), own('gone', name))
+end
+
+-- Remembers whether nothing is left in a conversation that anybody could miss.
+-- Where the record is lost too, the conversation ends here.
+local function note_bare(name, phase, active)
+  local empty = (phase == 'idle' or not phase) and redis.call('EXISTS', own('entries', name), own('ids', name)) == 0
+  if empty and not phase then
+    remove(name)
+  elseif empty then
+    redis.call('ZADD', shared('bare'), active, name)
+  else
+    redis.call('ZREM', shared('bare'), name)
+  end
 end

@@ -5,7 +5,7 @@
 --
 -- Race: a message that comes at this moment takes the conversation out of the
 -- index in the write that stores it. Records of a newer program stay: what they
--- mean is not known here.
+-- mean is not known here. Where the record is lost, the rest goes.
 
 local before, limit, known = '(' .. ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 
@@ -14,7 +14,8 @@ while removed < limit do
   local names = redis.call('ZRANGEBYSCORE', shared('bare'), '-inf', before, 'LIMIT', kept, limit - removed)
   if #names == 0 then break end
   for _, name in ipairs(names) do
-    if tonumber(redis.call('HGET', own('record', name), 'schema')) > known then
+    local schema = schema_of(name)
+    if schema and schema > known then
       kept = kept + 1
     else
       remove(name)

@@ -14,8 +14,12 @@ local function expire(name, left)
   for _, seq in ipairs(sequences) do
     local entry = entry_at(name, seq)
     redis.call('ZREMRANGEBYSCORE', own('entries', name), seq, seq)
-    index(name, entry, nil)
-    local claim = entry.kind == 'message' and redis.call('HGET', own('ids', name), entry.id)
+    if entry then
+      index(name, entry, nil)
+    else
+      redis.call('ZREM', own('settled', name), seq) -- the entry was lost
+    end
+    local claim = entry and entry.kind == 'message' and redis.call('HGET', own('ids', name), entry.id)
     if claim then
       local claimed_seq, at = string.match(claim, '^(%d+) (%-?%d+)$')
       if claimed_seq == seq then redis.call('ZADD', own('gone', name), at, entry.id) end
