@@ -107,7 +107,7 @@ func (d *Doctor) examine(ctx context.Context, all []*patient) error {
 		if err != nil {
 			return fmt.Errorf("read the transcript of %v: %w", p.Key, err)
 		}
-		p.state = state{record: p.Snapshot.Record, timer: p.Timer, now: now, transcript: lines}
+		p.state = state{lost: p.Snapshot.Op.IsZero(), record: p.Snapshot.Record, timer: p.Timer, now: now, transcript: lines}
 		p.problems = examine(p.state)
 		return nil
 	})

@@ -251,3 +251,41 @@ func TestAllPagesAreExamined(t *testing.T) {
 		t.Errorf("got %+v, want %d of each", sums, want)
 	}
 }
+
+// bereft is a store that has lost the record of one conversation.
+type bereft struct {
+	store.Store
+	lost store.Key
+}
+
+func (f bereft) Sweep(ctx context.Context, cursor string, limit int) ([]store.Found, string, error) {
+	found, next, err := f.Store.Sweep(ctx, cursor, limit)
+	for i := range found {
+		if found[i].Key == f.lost {
+			found[i].Snapshot = store.Snapshot{}
+		}
+	}
+	return found, next, err
+}
+
+func (f bereft) Commit(ctx context.Context, w store.Write) (store.Result, error) {
+	if w.Key == f.lost {
+		panic("a record was made up")
+	}
+	return f.Store.Commit(ctx, w)
+}
+
+// A conversation without a record is one finding, and no record is made up for it.
+func TestALostRecordIsReportedAndLeft(t *testing.T) {
+	s := memory.New()
+	seed(t, s)
+	for _, repair := range []bool{false, true} {
+		for _, lost := range []string{"waiting", "sending", "short", "empty"} {
+			sums, findings := checkup(t, bereft{s, keyOf(lost)}, repair)
+			expectRules(t, findings, []Rule{Lost})
+			if sums.Remaining != 1 || findings[0].Repaired || findings[0].Conversation != lost || (findings[0].Left != "") != repair {
+				t.Errorf("repair %v: got %+v with %+v", repair, sums, findings)
+			}
+		}
+	}
+}

@@ -61,6 +61,9 @@ func breaks(problems []Problem, rule Rule) bool {
 // repair writes the mended state, unless somebody wrote meanwhile. It returns
 // the problems that remain, and why.
 func (d *Doctor) repair(ctx context.Context, key store.Key, op store.Op, s state, problems []Problem) (remaining []Problem, left string, err error) {
+	if breaks(problems, Lost) {
+		return problems, "repairing it would be guessing", nil
+	}
 	better := mended(s)
 	remaining = examine(better)
 	if !improves(problems, remaining) {

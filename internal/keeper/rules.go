@@ -22,6 +22,7 @@ const (
 	Replies  Rule = "replies"  // what is to be sent is in the transcript, and the other way round
 	Covers   Rule = "covers"   // a message is answered by one reply, and by one that covers it
 	Copied   Rule = "copied"   // a copy of the conversation was finished
+	Lost     Rule = "lost"     // a conversation that the store knows of has a record
 )
 
 // Problem is one rule that a conversation breaks.
@@ -36,6 +37,7 @@ const claimSlack = 10 * time.Second
 
 // state is what is known of one conversation.
 type state struct {
+	lost       bool // there is no record
 	record     turn.Record
 	timer      turn.Time // 0: none
 	now        turn.Time // of the store, read after the timer
@@ -44,6 +46,9 @@ type state struct {
 
 // examine returns what is wrong with a conversation.
 func examine(s state) []Problem {
+	if s.lost {
+		return []Problem{{Lost, lostText(s)}}
+	}
 	if isCopying(s.record) {
 		return []Problem{{Copied, "a copy of this conversation was interrupted: run onereply copy again, with --resume"}}
 	}
@@ -60,6 +65,14 @@ func examine(s state) []Problem {
 		}
 	}
 	return found
+}
+
+// lostText says what is left of a conversation whose record was evicted, or deleted
+// by somebody. What it meant can't be told from that: which messages a reply was
+// under way for, or how often it was tried.
+func lostText(s state) string {
+	return fmt.Sprintf("its record is lost, and %d entries are left, %d of them messages that wait: save what you need of them and delete the conversation; until then it takes no messages",
+		s.transcript.size, len(s.transcript.pending))
 }
 
 func checkRecord(s state) string {

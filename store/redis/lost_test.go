@@ -1,7 +1,9 @@
 package redis
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/onereply/onereply/internal/testservers"
@@ -160,4 +162,64 @@ func TestDeletingWhatIsLeftOfALostConversation(t *testing.T) {
 		t.Errorf("%d keys are left, %v; want the one with the number of shards", size, err)
 	}
 	mustCommit(t, s, message(key("c"), store.Op{}, ops.next(), 1))
+}
+
+// Where the transcript is there and its record is not, a message is refused rather
+// than mixed with what is there, and nobody is told that it is kept.
+func TestAMessageAfterALostRecordIsRefused(t *testing.T) {
+	s := oneShard(t)
+	var ops ops
+	mustCommit(t, s, message(key("c"), store.Op{}, ops.next(), 1))
+	loseKey(t, s, "record", key("c"))
+	write := message(key("c"), store.Op{}, ops.next(), 1)
+	write.Append[0].ID = "new"
+	for _, write := range []store.Write{write, {Key: key("c"), Op: ops.next(), At: start, Record: turn.Record{Schema: turn.Schema, Phase: turn.Idle}}} {
+		result, err := s.Commit(t.Context(), write)
+		if !errors.Is(err, store.ErrNotApplied) || !strings.Contains(err.Error(), "doctor") {
+			t.Errorf("Commit: got %v, %v; want ErrNotApplied, and what to do", result.Status, err)
+		}
+	}
+	entries := mustEntries(t, s, key("c"), store.EntryQuery{})
+	if len(entries) != 1 || entries[0].ID != "m1" || !mustLoad(t, s, key("c")).Op.IsZero() {
+		t.Errorf("there are %+v, want what was there", entries)
+	}
+}
+
+// Where only traces are left, the conversation begins anew: it is counted once, and
+// is in one list.
+func TestAConversationBeginsAnewWhereOnlyTracesAreLeft(t *testing.T) {
+	s := oneShard(t)
+	var ops ops
+	write := settledMessage(key("c"), ops.next())
+	write.Append = nil
+	mustCommit(t, s, write)
+	loseKey(t, s, "record", key("c"))
+	mustCommit(t, s, message(key("c"), store.Op{}, ops.next(), 1))
+	for _, phase := range []turn.Phase{"", turn.Collecting} {
+		if page, err := s.List(t.Context(), store.ListQuery{Phase: phase}); err != nil || len(page.Items) != 1 {
+			t.Errorf("List %q: %+v, %v", phase, page.Items, err)
+		}
+	}
+	count, err := s.client.Do(t.Context(), s.client.B().Hget().Key("{onereply:0}:bots").Field("support").Build()).ToString()
+	if err != nil || count != "1" {
+		t.Errorf("the bot has %s conversations, %v", count, err)
+	}
+	idle, err := s.client.Do(t.Context(), s.client.B().Zcard().Key("{onereply:0}:list:idle:support").Build()).AsInt64()
+	if err != nil || idle != 0 {
+		t.Errorf("%d are in the list of the idle, %v", idle, err)
+	}
+}
+
+// An entry that was lost does not keep the others from being settled.
+func TestALostEntryDoesNotStopWrites(t *testing.T) {
+	s := oneShard(t)
+	var ops ops
+	op := mustCommit(t, s, message(key("c"), store.Op{}, ops.next(), 1))
+	loseKey(t, s, "entries", key("c"))
+	write := message(key("c"), op, ops.next(), 2)
+	write.Settle = []turn.Settle{{Through: 2, Status: turn.InputAnswered, ReplySeq: 2}}
+	mustCommit(t, s, write)
+	if entries := mustEntries(t, s, key("c"), store.EntryQuery{}); len(entries) != 1 || entries[0].Status != turn.InputAnswered {
+		t.Errorf("there are %+v", entries)
+	}
 }

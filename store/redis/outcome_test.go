@@ -3,6 +3,8 @@ package redis
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -124,21 +126,49 @@ func TestARefusedCommitIsNotApplied(t *testing.T) {
 	}
 }
 
-// An error from within a script says nothing about what it had done by then.
-func TestAnErrorFromWithinAScriptIsUnknown(t *testing.T) {
+// An error from within a script says nothing about what it had done by then, so it
+// is unknown. But it has done nothing: whatever is there that is not ours, it is met
+// before the first change, and once it is gone the write is applied as it was.
+func TestAWriteThatMeetsAStrangersKeyLeavesNothingBehind(t *testing.T) {
 	server := testservers.NewRedis(t)
-	s := openWith(t, server.URL(), Options{})
-	var ops ops
-	write := message(key("c"), store.Op{}, ops.next(), 1)
-	name := nameOf(write.Key)
-	stranger := s.client.B().Set().Key(s.shards.of(name) + ":timers").Value("not ours").Build()
-	if err := s.client.Do(t.Context(), stranger).Error(); err != nil {
+	for _, kind := range []string{
+		"timers", "all", "bots", "bare", "settled", "list:collecting:support", "list:attention:support",
+		"record:NAME", "entries:NAME", "open:NAME", "settled:NAME", "ids:NAME",
+	} {
+		t.Run(kind, func(t *testing.T) {
+			s := openNew(t, server)
+			var ops ops
+			write := message(key("c"), store.Op{}, ops.next(), 1)
+			name := nameOf(write.Key)
+			stranger := s.shards.of(name) + ":" + strings.Replace(kind, "NAME", name, 1)
+			if err := s.client.Do(t.Context(), s.client.B().Set().Key(stranger).Value("not ours").Build()).Error(); err != nil {
+				t.Fatal(err)
+			}
+			before := keysOf(t, s)
+			_, err := s.Commit(t.Context(), write)
+			if _, isAnswer := answered(err); !isAnswer || !errors.Is(err, store.ErrUnknown) || errors.Is(err, store.ErrNotApplied) {
+				t.Errorf("Commit: got %v, want ErrUnknown", err)
+			}
+			if after := keysOf(t, s); !slices.Equal(before, after) {
+				t.Errorf("there are %q, there were %q", after, before)
+			}
+			if err := s.client.Do(t.Context(), s.client.B().Del().Key(stranger).Build()).Error(); err != nil {
+				t.Fatal(err)
+			}
+			mustCommit(t, s, write)
+		})
+	}
+}
+
+// keysOf are the keys of a store.
+func keysOf(t *testing.T, s *Store) []string {
+	t.Helper()
+	keys, err := s.client.Do(t.Context(), s.client.B().Keys().Pattern("*"+s.shards.prefix+":*").Build()).AsStrSlice()
+	if err != nil {
 		t.Fatal(err)
 	}
-	_, err := s.Commit(t.Context(), write)
-	if _, isAnswer := answered(err); !isAnswer || !errors.Is(err, store.ErrUnknown) || errors.Is(err, store.ErrNotApplied) {
-		t.Errorf("Commit: got %v, want ErrUnknown", err)
-	}
+	slices.Sort(keys)
+	return keys
 }
 
 // eventually polls until something is so.

@@ -21,6 +21,8 @@ var (
 var (
 	//go:embed scripts/create.lua
 	createLua string
+	//go:embed scripts/rights.lua
+	rightsLua string
 	//go:embed scripts/clock.lua
 	clockLua string
 	//go:embed scripts/commit.lua
@@ -47,13 +49,14 @@ var (
 
 // scripts are all that the server runs for a store.
 type scripts struct {
-	create, clock, commit, found, claim, attend, list, sweep, remove script
-	expireEntries, expireIDs, expireBare                             script
+	create, rights, clock, commit, found, claim, attend, list, sweep, remove script
+	expireEntries, expireIDs, expireBare                                     script
 }
 
 func loadScripts() scripts {
 	return scripts{
 		create:        writes(createLua),
+		rights:        reads(rightsLua),
 		clock:         reads(clockLua),
 		commit:        writes(commitLua),
 		found:         reads(foundLua),

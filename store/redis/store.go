@@ -51,8 +51,8 @@ var (
 // those of [Options], which win over o.
 //
 // It refuses a server older than Redis 7, one that may evict keys unless that
-// is allowed, a number of shards other than the one that is remembered, and,
-// with [store.ErrNewerSchema], keys of a newer program. What the server's
+// is allowed, a user who lacks a command, a number of shards other than the one
+// that is remembered, and, with [store.ErrNewerSchema], keys of a newer program. What the server's
 // settings mean for acknowledged messages is in [Store.Guarantees].
 func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	config, o, err := parseURL(url, o)
@@ -97,8 +97,13 @@ func (s *Store) prepare(ctx context.Context, client rueidis.Client, o Options) (
 		return err
 	}
 	s.promise = settings.guarantees()
-	s.shards, err = settle(ctx, client, s.scripts.create, o)
-	return err
+	if err := checkRights(ctx, client, s.scripts.rights, o.Prefix+":meta"); err != nil {
+		return err
+	}
+	if s.shards, err = settle(ctx, client, s.scripts.create, o); err != nil {
+		return err
+	}
+	return checkRights(ctx, client, s.scripts.rights, s.shards.roots()...)
 }
 
 // begin starts a call, unless there is a reason not to. It bounds the call's

@@ -9,8 +9,9 @@
 --
 -- Race: two nodes that read the same record both write. The op is compared and
 -- replaced here, so one of them is told of the conflict; and a message that is
--- delivered twice at once claims its id once. All checks come before the first
--- change: the server does not undo what a script has done.
+-- delivered twice at once claims its id once. All that is read, checked and worked
+-- out comes before the first change: the server does not undo what a script has
+-- done. The op is the very last one, so that whoever finds it finds all of the write.
 
 local taken = 0
 local function take()
@@ -24,22 +25,46 @@ local attention, record, timer, now = take(), take(), take(), take()
 local there = redis.call('HMGET', own('record', name), 'op', 'phase', 'last')
 if (there[1] or '') ~= expected then return {'conflict'} end
 
-local appended, repeated, claimed = {}, {}, {}
-local last = tonumber(there[3] or '0')
+-- What is in the transcript counts too, should the record be lost: a sequence is
+-- given to one entry.
+local highest = redis.call('ZRANGE', own('entries', name), -1, -1, 'WITHSCORES')[2]
+if highest and expected == '' then
+  return {'refused', 'the record of this conversation is lost, and entries of it are there: see what onereply doctor says'}
+end
+
+local repeated, claimed = {}, {}
+local last = math.max(tonumber(there[3] or '0'), tonumber(highest or '0'))
 local out_of_order
-for i = 1, tonumber(take()) do
+
+-- The entries that this write changes, by sequence: as they were, nil for new ones,
+-- and as they will be.
+local order, was, will = {}, {}, {}
+
+local function put(entry)
+  if not will[entry.seq] then order[#order + 1] = entry.seq end
+  will[entry.seq] = entry
+end
+
+local function entry_now(seq) return will[seq] or entry_at(name, seq) end
+
+local function change(before, after)
+  if not will[after.seq] then was[after.seq] = before end
+  put(after)
+end
+
+for _ = 1, tonumber(take()) do
   local text = take()
   local entry = decode(text)
   entry.text = text
-  appended[i] = entry
   if entry.kind == 'message' then
     if claimed[entry.id] or redis.call('HEXISTS', own('ids', name), entry.id) == 1 then
       repeated[#repeated + 1] = entry.id
     end
-    claimed[entry.id] = true
+    claimed[entry.id] = entry.seq
   end
   if tonumber(entry.seq) <= last then out_of_order = out_of_order or entry.seq end
   last = math.max(last, tonumber(entry.seq))
+  put(entry)
 end
 if #repeated > 0 then
   table.insert(repeated, 1, 'duplicate')
@@ -49,16 +74,67 @@ if out_of_order then
   return {'refused', 'the sequence ' .. out_of_order .. ' is not greater than all before'}
 end
 
+for _ = 1, tonumber(take()) do
+  local after = decode(take())
+  local before = entry_now(after.seq)
+  if before then change(before, after) end
+end
+
+local function with_status(before, status)
+  local after = {}
+  for key, value in pairs(before) do after[key] = value end
+  after.text, after.head = nil, {unpack(before.head)}
+  after.status, after.head[3] = status, status
+  return after
+end
+
+for _ = 1, tonumber(take()) do
+  local after_seq, from, through = take(), tonumber(take()), tonumber(take())
+  local old, new, reply = take(), take(), take()
+  local function settle(seq)
+    local before = entry_now(seq)
+    if before and before.kind == 'message' and before.status == old
+      and from < before.version and before.version <= through then
+      local after = with_status(before, new)
+      after.head[5] = reply
+      change(before, after)
+    end
+  end
+  local open = redis.call('ZRANGEBYSCORE', own('open', name), '(' .. after_seq, '+inf')
+  for _, seq in ipairs(order) do
+    if tonumber(seq) > tonumber(after_seq) then open[#open + 1] = seq end
+  end
+  for _, seq in ipairs(open) do settle(seq) end
+end
+
+for _ = 1, tonumber(take()) do
+  local seq, status, reason = take(), take(), take()
+  local before = entry_now(seq)
+  if before and before.kind == 'reply' then
+    local after = with_status(before, status)
+    after.head[8] = reason
+    change(before, after)
+  end
+end
+
+-- The rights and the kinds of keys that what follows needs.
+local bot = bot_of(name)
+local denied = lacks({'ZADD', 'ZREM', 'ZREMRANGEBYSCORE', 'HINCRBY', 'HSET', 'EXISTS'})
+if denied then return {'refused', denied} end
+for _, key in ipairs({
+  shared('all'), shared('timers'), shared('settled'), shared('bare'), list_of(phase, bot), list_of('attention', bot),
+  list_of(there[2] or phase, bot), own('settled', name), own('open', name),
+}) do redis.call('ZCARD', key) end
+for _, key in ipairs({shared('bots'), own('ids', name)}) do redis.call('HLEN', key) end
+
 -- Nothing below can fail for a reason that was not checked above.
 
-redis.call('HSET', own('record', name), 'op', op, 'schema', schema, 'phase', phase,
-  'active', now, 'last', string.format('%.0f', last), 'record', record)
-local bot = bot_of(name)
-if expected == '' then
-  redis.call('ZADD', shared('all'), 0, name)
+if expected ~= '' then
+  if there[2] ~= phase then redis.call('ZREM', list_of(there[2], bot), name) end
+elseif redis.call('ZADD', shared('all'), 0, name) == 1 then
   redis.call('HINCRBY', shared('bots'), bot, 1)
-elseif there[2] ~= phase then
-  redis.call('ZREM', list_of(there[2], bot), name)
+else -- the record was lost, and with it in which list it is
+  for _, list in ipairs(lists) do redis.call('ZREM', list_of(list, bot), name) end
 end
 local place = string.format('%.0f', -tonumber(now))
 redis.call('ZADD', list_of(phase, bot), place, name)
@@ -73,57 +149,17 @@ else
   redis.call('ZADD', shared('timers'), timer, name)
 end
 
-for _, entry in ipairs(appended) do
-  redis.call('ZADD', own('entries', name), entry.seq, entry.text)
-  if entry.kind == 'message' then
-    redis.call('HSET', own('ids', name), entry.id, entry.seq .. ' ' .. now)
-  end
-  index(name, nil, entry)
+for _, seq in ipairs(order) do
+  if was[seq] then redis.call('ZREMRANGEBYSCORE', own('entries', name), seq, seq) end
+  redis.call('ZADD', own('entries', name), seq, will[seq].text or encode(will[seq]))
+  index(name, was[seq], will[seq])
 end
-
-local function replace(before, after)
-  redis.call('ZREMRANGEBYSCORE', own('entries', name), after.seq, after.seq)
-  redis.call('ZADD', own('entries', name), after.seq, encode(after))
-  index(name, before, after)
-end
-
-for _ = 1, tonumber(take()) do
-  local after = decode(take())
-  local before = entry_at(name, after.seq)
-  if before then replace(before, after) end
-end
-
-local function with_status(before, status)
-  local after = {}
-  for key, value in pairs(before) do after[key] = value end
-  after.status, after.head[3] = status, status
-  return after
-end
-
-for _ = 1, tonumber(take()) do
-  local after_seq, from, through = take(), tonumber(take()), tonumber(take())
-  local old, new, reply = take(), take(), take()
-  for _, seq in ipairs(redis.call('ZRANGEBYSCORE', own('open', name), '(' .. after_seq, '+inf')) do
-    local before = entry_at(name, seq)
-    if before.kind == 'message' and before.status == old
-      and from < before.version and before.version <= through then
-      local after = with_status(before, new)
-      after.head[5] = reply
-      replace(before, after)
-    end
-  end
-end
-
-for _ = 1, tonumber(take()) do
-  local seq, status, reason = take(), take(), take()
-  local before = entry_at(name, seq)
-  if before and before.kind == 'reply' then
-    local after = with_status(before, status)
-    after.head[8] = reason
-    replace(before, after)
-  end
+for id, seq in pairs(claimed) do
+  redis.call('HSET', own('ids', name), id, seq .. ' ' .. now)
 end
 
 if settled_changed then raise('settled', name) end
 note_bare(name, phase, now)
+redis.call('HSET', own('record', name), 'op', op, 'schema', schema, 'phase', phase,
+  'active', now, 'last', string.format('%.0f', last), 'record', record)
 return {'ok'}

@@ -20,3 +20,14 @@ local function bot_of(name)
   local length, begin = string.match(name, '^(%d+):()')
   return string.sub(name, begin, begin + length - 1)
 end
+
+-- Names the commands of a list that this user may not use on keys of the shard, nil
+-- if there is none. A command without a right fails where it is called, in the
+-- middle of what a script does.
+local function lacks(commands)
+  local denied, key = {}, shared('rights')
+  for _, command in ipairs(commands) do
+    if not redis.acl_check_cmd(command, key, key) then denied[#denied + 1] = command end
+  end
+  if #denied > 0 then return 'this user may not use ' .. table.concat(denied, ', ') .. ' on keys that begin with ' .. root end
+end
