@@ -20,6 +20,7 @@ const (
 	CodeUnavailable Code = "unavailable" // the store is out of reach, or the node is closing: try again later
 	CodeUnknown     Code = "unknown"     // nobody knows whether a human's reply was stored: look at the transcript before you send it again
 	CodeNewer       Code = "newer"       // a newer version of the program wrote what is stored: this node leaves it alone until it is upgraded
+	CodeCorrupt     Code = "corrupt"     // what is stored is not what was written: nothing is changed of it, and it does not get better by itself
 	CodeTooMany     Code = "too_many"    // a limit of this conversation is reached: try again later
 )
 

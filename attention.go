@@ -162,6 +162,9 @@ func (a *App) overdue(ctx context.Context, bot string, limit int) ([]AttentionIt
 			continue
 		}
 		snapshot, err := a.store.Load(ctx, timer.Key)
+		if errors.Is(err, store.ErrNewerSchema) || errors.Is(err, store.ErrCorrupt) {
+			continue // the doctor names it
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -43,6 +43,8 @@ func (c call) of(err error) error {
 		return c.fail(CodeUnknown, "", err)
 	case errors.Is(err, store.ErrNewerSchema):
 		return c.fail(CodeNewer, "", err)
+	case errors.Is(err, store.ErrCorrupt):
+		return c.fail(CodeCorrupt, "", err)
 	case errors.Is(err, engine.ErrTooMany):
 		return c.fail(CodeTooMany, "", err)
 	}

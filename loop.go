@@ -171,6 +171,8 @@ func (a *App) load(o engine.Load) {
 	switch {
 	case errors.Is(result.Err, store.ErrNewerSchema):
 		a.health.log(a.logOf(o.Key), "a newer version of the program wrote this conversation; it is left alone: upgrade this node", "err", result.Err)
+	case errors.Is(result.Err, store.ErrCorrupt):
+		a.health.log(a.logOf(o.Key), "what is stored of this conversation can't be read; it is left alone: onereply doctor names all of them", "err", result.Err)
 	case result.Err != nil:
 		a.health.log(a.logOf(o.Key), "a read failed", "err", result.Err)
 	}

@@ -3,6 +3,7 @@ package onereply
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -46,7 +47,7 @@ func (a *App) list(ctx context.Context, q ListQuery) (found []State, next string
 		if err != nil {
 			return nil, "", err
 		}
-		rows, err := a.rows(ctx, page.Items, sought, q.Preview)
+		rows, err := a.rows(ctx, readable(page.Items), sought, q.Preview)
 		if err != nil {
 			return nil, "", err
 		}
@@ -57,6 +58,12 @@ func (a *App) list(ctx context.Context, q ListQuery) (found []State, next string
 		}
 	}
 	return found, query.Cursor, nil
+}
+
+// readable leaves out what this program can't read: an older node's list goes on
+// beside records of a newer one.
+func readable(items []store.Item) []store.Item {
+	return slices.DeleteFunc(items, func(item store.Item) bool { return item.Err != nil })
 }
 
 // rows are those of a page that match, with their last inputs where they are

@@ -41,6 +41,7 @@ const (
 	kindUnavailable      kind = "unavailable"
 	kindOutcomeUnknown   kind = "outcome-unknown"
 	kindNewerVersion     kind = "newer-version"
+	kindCorrupt          kind = "corrupt"
 )
 
 // statusClientGone stands in logs and metrics for a client that left before
@@ -94,6 +95,8 @@ func (k kind) describe() (status int, title string) {
 		return http.StatusServiceUnavailable, "Not available for now"
 	case kindOutcomeUnknown:
 		return http.StatusServiceUnavailable, "Nobody knows whether it was stored"
+	case kindCorrupt:
+		return http.StatusInternalServerError, "What is stored can't be read"
 	case kindNewerVersion:
 		return http.StatusServiceUnavailable, "This node is older than what is stored"
 	}
@@ -170,6 +173,9 @@ func problemOfApp(refused *onereply.Error, err error) *problem {
 	case onereply.CodeNewer:
 		p.kind = kindNewerVersion
 		p.detail = "A newer version of onereply wrote this conversation. A node that was upgraded can serve it; this one changes nothing of it."
+	case onereply.CodeCorrupt:
+		p.kind = kindCorrupt
+		p.detail = "What is stored of this conversation is not what was written. Nothing of it was changed; the log of the server says more, and so does onereply doctor."
 	case onereply.CodeUnknown: // no Retry-After: a repeat would be a second reply
 		p.kind, p.detail = kindOutcomeUnknown, "Look at the transcript before you send it again."
 	default:

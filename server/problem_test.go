@@ -33,6 +33,7 @@ func TestErrorsOfTheApp(t *testing.T) {
 		{"conflict", refusal(onereply.CodeConflict, "", "superseded"), kindConflict, "", "superseded", "", ""},
 		{"too many", refusal(onereply.CodeTooMany, "", "10000 wait"), kindTooMany, "", "10000 wait", "", "1"},
 		{"unavailable", refusal(onereply.CodeUnavailable, "", "dial 10.1.2.3"), kindUnavailable, "", "again later", "10.1.2.3", "1"},
+		{"corrupt", refusal(onereply.CodeCorrupt, "", "the record of secret"), kindCorrupt, "", "doctor", "secret", ""},
 		{"too slow", fmt.Errorf("x: %w", context.DeadlineExceeded), kindUnavailable, "", "again later", "deadline", "1"},
 		{"a code of tomorrow", refusal("other", "", "secret"), kindInternal, "", "log", "secret", ""},
 		{"any other error", errors.New("secret"), kindInternal, "", "log", "secret", ""},

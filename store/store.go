@@ -73,6 +73,8 @@ var (
 	// ErrNewerSchema: the record was written by a newer program. It is refused,
 	// never rewritten.
 	ErrNewerSchema = errors.New("written by a newer version of onereply: upgrade this node")
+	// ErrCorrupt: what is stored is not what was written: no program can read it.
+	ErrCorrupt = errors.New("what is stored is not what was written")
 	// ErrCursor: the cursor of a list or a sweep was not made by this store.
 	ErrCursor = errors.New("the cursor is not one that a page before gave")
 	// ErrInUse: another process has the store open, and it takes one only.
@@ -249,6 +251,10 @@ type Item struct {
 	Key      Key
 	Snapshot Snapshot
 	Active   turn.Time // the last write
+	// Err is why the record can't be read, where it can't: it wraps [ErrNewerSchema]
+	// or [ErrCorrupt], and Snapshot is zero. Such a record stands where it stood when
+	// it was written, and is no reason to hide the others.
+	Err error
 }
 
 // Page is a part of a list. Next is "" at its end. A conversation that is
@@ -275,6 +281,7 @@ type Found struct {
 	Key      Key
 	Snapshot Snapshot
 	Timer    turn.Time // 0: it has none
+	Err      error     // as that of an Item
 }
 
 // Store keeps conversations. All methods may be called at once from many

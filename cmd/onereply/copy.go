@@ -123,10 +123,10 @@ func (p *program) printCopy(r copyResult) error {
 	}
 	verdict := "Verified: both hold the same.\n"
 	if !r.Verified {
-		verdict = "NOT the same: see above. A node that ran meanwhile, or conversations that were in the target before, are the usual reasons.\n"
+		verdict = "NOT the same: see above. A node that ran meanwhile, conversations that were in the target before, or that can't be read, are the usual reasons.\n"
 	}
-	_, err := fmt.Fprintf(p.stdout, "%s copied with %s, %d there already, %d left as they were.\n%5s %12s %12s %12s %12s\n%s%s%s%s\n",
-		counted(r.Copied, "conversation"), countedEntries(r.Progress.Entries), r.Skipped, r.Left,
+	_, err := fmt.Fprintf(p.stdout, "%s copied with %s, %d there already, %d left as they were, %d that can't be read.\n%5s %12s %12s %12s %12s\n%s%s%s%s\n",
+		counted(r.Copied, "conversation"), countedEntries(r.Progress.Entries), r.Skipped, r.Left, r.Unread,
 		"", "conversations", "entries", "timers", "waiting", row("from", r.From), row("to", r.To), verdict, notCopied)
 	return err
 }

@@ -37,6 +37,7 @@ type Copy struct {
 type Progress struct {
 	Copied  int `json:"copied"`  // conversations
 	Skipped int `json:"skipped"` // conversations that were there already
+	Unread  int `json:"unread"`  // conversations that this program can't read, so that they were not copied: [Verify] names them
 	Left    int `json:"left"`    // conversations that are there with other writes: [Verify] names them
 	Entries int `json:"entries"` // copied
 }
@@ -78,6 +79,9 @@ func (c *Copy) page(ctx context.Context, items []store.Item, done *Progress) err
 	var mu sync.Mutex // guards done
 	return each(ctx, len(items), func(ctx context.Context, i int) error {
 		status, entries, err := c.conversation(ctx, items[i])
+		if isUnreadable(err) {
+			status, err = unread, nil
+		}
 		if err != nil {
 			return fmt.Errorf("copy %v: %w", items[i].Key, err)
 		}
@@ -89,6 +93,8 @@ func (c *Copy) page(ctx context.Context, items []store.Item, done *Progress) err
 			done.Copied++
 		case skipped:
 			done.Skipped++
+		case unread:
+			done.Unread++
 		case left:
 			done.Left++
 		}
@@ -103,10 +109,14 @@ const (
 	copied status = iota
 	skipped
 	left
+	unread
 )
 
 // conversation copies one, unless it is there.
 func (c *Copy) conversation(ctx context.Context, item store.Item) (status, int, error) {
+	if item.Err != nil {
+		return 0, 0, item.Err
+	}
 	there, err := c.To.Load(ctx, item.Key)
 	switch {
 	case err != nil:

@@ -1,7 +1,9 @@
 package keeper
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/onereply/onereply/store"
@@ -54,6 +56,8 @@ type patient struct {
 	store.Found
 	state    state
 	problems []Problem
+
+	unreadable bool // no rule can be applied, and nothing mended
 }
 
 // page examines what one sweep found. What has a problem is looked at again, in
@@ -104,6 +108,10 @@ func (d *Doctor) examine(ctx context.Context, all []*patient) error {
 	return each(ctx, len(all), func(ctx context.Context, i int) error {
 		p := all[i]
 		lines, err := readTranscript(ctx, d.Store, p.Key)
+		if unreadable := cmp.Or(p.Err, err); isUnreadable(unreadable) {
+			p.unreadable, p.problems = true, []Problem{{Record, unreadable.Error()}}
+			return nil
+		}
 		if err != nil {
 			return fmt.Errorf("read the transcript of %v: %w", p.Key, err)
 		}
@@ -111,6 +119,12 @@ func (d *Doctor) examine(ctx context.Context, all []*patient) error {
 		p.problems = examine(p.state)
 		return nil
 	})
+}
+
+// isUnreadable reports whether an error is about what one conversation holds, and
+// not about the store.
+func isUnreadable(err error) bool {
+	return errors.Is(err, store.ErrCorrupt) || errors.Is(err, store.ErrNewerSchema)
 }
 
 func ill(all []*patient) []*patient {
@@ -159,7 +173,10 @@ func (d *Doctor) again(ctx context.Context, cursor string, suspects []*patient) 
 // report repairs, where that is wanted, and tells of each problem.
 func (d *Doctor) report(ctx context.Context, p *patient, total *Checkup) error {
 	remaining, left := p.problems, ""
-	if d.Repair {
+	switch {
+	case d.Repair && p.unreadable:
+		left = "what is there can't be read, so it is left as it is"
+	case d.Repair:
 		var err error
 		if remaining, left, err = d.repair(ctx, p.Key, p.Snapshot.Op, p.state, p.problems); err != nil {
 			return err

@@ -14,7 +14,7 @@ type Rule string
 
 // The rules.
 const (
-	Record   Rule = "record"   // turn.Check holds
+	Record   Rule = "record"   // it can be read, and turn.Check holds
 	Timer    Rule = "timer"    // the timer is the record's wake-up, or was moved by a claim
 	Lease    Rule = "lease"    // a lease has a nonce, the last token and an expiry
 	Pending  Rule = "pending"  // the record counts the messages that wait, and each will be answered

@@ -1,6 +1,7 @@
 package keeper
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -26,9 +27,16 @@ func Verify(ctx context.Context, from, to store.Store, differs func(Finding)) (s
 	var mu sync.Mutex // differs is called alone
 	revisions := func(ctx context.Context, f store.Found) error {
 		there, err := to.Load(ctx, f.Key)
-		if err == nil && there.Op != f.Snapshot.Op {
-			mu.Lock()
-			defer mu.Unlock()
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case isUnreadable(cmp.Or(f.Err, err)):
+			differs(Finding{
+				Bot: f.Key.Bot, Conversation: f.Key.Conversation, Rule: Record,
+				Problem: "it was not copied: " + cmp.Or(f.Err, err).Error(),
+			})
+			return nil
+		case err == nil && there.Op != f.Snapshot.Op:
 			differs(Finding{
 				Bot: f.Key.Bot, Conversation: f.Key.Conversation, Rule: Copied,
 				Problem: "the target holds other writes: it had this conversation before, or a node ran meanwhile; it was left as it is",
@@ -58,7 +66,7 @@ func count(ctx context.Context, kept store.Store, armed func(store.Found) bool, 
 		}
 		err = each(ctx, len(found), func(ctx context.Context, i int) error {
 			entries, err := countEntries(ctx, kept, found[i].Key)
-			if err == nil {
+			if err == nil || isUnreadable(err) { // what it has is not copied either
 				err = also(ctx, found[i])
 			}
 			if err != nil {

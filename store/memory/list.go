@@ -44,10 +44,7 @@ func (s *Store) List(ctx context.Context, query store.ListQuery) (store.Page, er
 	}
 	for _, p := range places {
 		snapshot, err := s.conversations[p.Key].snapshot(p.Key)
-		if err != nil {
-			return store.Page{}, err
-		}
-		page.Items = append(page.Items, store.Item{Key: p.Key, Snapshot: snapshot, Active: p.Active})
+		page.Items = append(page.Items, store.Item{Key: p.Key, Snapshot: snapshot, Active: p.Active, Err: err})
 	}
 	return page, nil
 }
@@ -92,10 +89,7 @@ func (s *Store) Sweep(ctx context.Context, from string, limit int) ([]store.Foun
 	var found []store.Found
 	for _, key := range keys {
 		snapshot, err := s.conversations[key].snapshot(key)
-		if err != nil {
-			return nil, "", err
-		}
-		found = append(found, store.Found{Key: key, Snapshot: snapshot, Timer: s.timers.at(key)})
+		found = append(found, store.Found{Key: key, Snapshot: snapshot, Timer: s.timers.at(key), Err: err})
 	}
 	return found, next, nil
 }

@@ -32,6 +32,9 @@ func emptied(url string) func(t *testing.T) store.Store {
 func contract(open func(t *testing.T) store.Store) storetest.Options {
 	return storetest.Options{
 		Open: open,
+		Corrupt: func(t *testing.T, s store.Store, key store.Key) {
+			sql(t, s.(*Store), `UPDATE onereply.conversations SET record = '{broken' WHERE conversation = $1`, key.Conversation)
+		},
 		Reopen: func(t *testing.T, s store.Store) store.Store {
 			mustClose(t, s.(*Store))
 			return openAt(t, s.(*Store).url())

@@ -65,7 +65,7 @@ func (r row) snapshot() (store.Snapshot, error) {
 		return store.Snapshot{}, err
 	}
 	if err := json.Unmarshal([]byte(r.record), &snapshot.Record); err != nil {
-		return store.Snapshot{}, fmt.Errorf("the record of %v is not what was written: %w", r.key, err)
+		return store.Snapshot{}, fmt.Errorf("the record of %v: %w: %w", r.key, store.ErrCorrupt, err)
 	}
 	copy(snapshot.Op[:], r.op)
 	return snapshot, nil
@@ -106,8 +106,9 @@ func (s *Store) List(ctx context.Context, query store.ListQuery) (store.Page, er
 	var items []store.Item
 	err = s.each(ctx, statement, arguments, func(rows pgx.Rows) error {
 		var item store.Item
-		var err error
-		item.Key, item.Snapshot, err = scanConversation(rows, (*int64)(&item.Active))
+		r, err := scanConversation(rows, (*int64)(&item.Active))
+		item.Key = r.key
+		item.Snapshot, item.Err = r.snapshot()
 		items = append(items, item)
 		return err
 	})
@@ -134,8 +135,9 @@ func (s *Store) Sweep(ctx context.Context, cursor string, limit int) ([]store.Fo
 	err = s.each(ctx, sweepConversations, []any{after, limit + 1}, func(rows pgx.Rows) error {
 		var f store.Found
 		var number int64
-		var err error
-		f.Key, f.Snapshot, err = scanConversation(rows, (*int64)(&f.Timer), &number)
+		r, err := scanConversation(rows, (*int64)(&f.Timer), &number)
+		f.Key = r.key
+		f.Snapshot, f.Err = r.snapshot()
 		found, numbers = append(found, f), append(numbers, number)
 		return err
 	})
@@ -149,14 +151,9 @@ func (s *Store) Sweep(ctx context.Context, cursor string, limit int) ([]store.Fo
 }
 
 // scanConversation reads a row with a key, and what follows it.
-func scanConversation(rows pgx.Rows, rest ...any) (store.Key, store.Snapshot, error) {
-	var r row
-	into := append([]any{&r.schema, &r.op, &r.record, &r.key.Bot, &r.key.Conversation}, rest...)
-	if err := rows.Scan(into...); err != nil {
-		return store.Key{}, store.Snapshot{}, err
-	}
-	snapshot, err := r.snapshot()
-	return r.key, snapshot, err
+func scanConversation(rows pgx.Rows, rest ...any) (r row, err error) {
+	err = rows.Scan(append([]any{&r.schema, &r.op, &r.record, &r.key.Bot, &r.key.Conversation}, rest...)...)
+	return r, err
 }
 
 // place is where a page of a list ended.

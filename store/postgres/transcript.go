@@ -72,7 +72,7 @@ func scanEntry(row pgx.Rows) (e store.Entry, err error) {
 	}
 	e.Kind, e.Status = store.Kind(kind), turn.Status(status)
 	if err := json.Unmarshal([]byte(body), &e.Body); err != nil {
-		return e, fmt.Errorf("the body of entry %d is not what was written: %w", e.Seq, err)
+		return e, fmt.Errorf("the body of entry %d: %w: %w", e.Seq, store.ErrCorrupt, err)
 	}
 	return e, nil
 }

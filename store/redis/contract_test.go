@@ -11,9 +11,19 @@ import (
 func TestContract(t *testing.T) {
 	server := testservers.NewRedis(t)
 	storetest.Run(t, storetest.Options{
-		Open:   func(t *testing.T) store.Store { return openNew(t, server) },
-		Second: func(t *testing.T, s store.Store) (store.Store, error) { return again(t, server, s), nil },
+		Corrupt: corrupt,
+		Open:    func(t *testing.T) store.Store { return openNew(t, server) },
+		Second:  func(t *testing.T, s store.Store) (store.Store, error) { return again(t, server, s), nil },
 	})
+}
+
+// corrupt makes a record what no program wrote.
+func corrupt(t *testing.T, s store.Store, key store.Key) {
+	r, name := s.(*Store), nameOf(key)
+	command := r.client.B().Hset().Key(r.shards.of(name)+":record:"+name).FieldValue().FieldValue("record", "{broken").Build()
+	if err := r.client.Do(t.Context(), command).Error(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // On a server that syncs its log before it answers, a restart loses nothing.
@@ -37,8 +47,9 @@ func TestContractOfADurableServer(t *testing.T) {
 func TestContractOfACluster(t *testing.T) {
 	server := testservers.NewRedisCluster(t, 3)[0]
 	storetest.Run(t, storetest.Options{
-		Open:   func(t *testing.T) store.Store { return openNew(t, server) },
-		Second: func(t *testing.T, s store.Store) (store.Store, error) { return again(t, server, s), nil },
+		Corrupt: corrupt,
+		Open:    func(t *testing.T) store.Store { return openNew(t, server) },
+		Second:  func(t *testing.T, s store.Store) (store.Store, error) { return again(t, server, s), nil },
 	})
 }
 

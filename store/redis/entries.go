@@ -38,21 +38,21 @@ func decodeEntry(text string) (store.Entry, error) {
 	first, body, _ := strings.Cut(text, "\n")
 	var head []string
 	if err := json.Unmarshal([]byte(first), &head); err != nil {
-		return store.Entry{}, fmt.Errorf("an entry is not what was written: %w", err)
+		return store.Entry{}, fmt.Errorf("an entry: %w: %w", store.ErrCorrupt, err)
 	}
 	if len(head) != headFields {
-		return store.Entry{}, fmt.Errorf("an entry is not what was written: it has %d fields", len(head))
+		return store.Entry{}, fmt.Errorf("an entry: %w: it has %d fields", store.ErrCorrupt, len(head))
 	}
 	e := store.Entry{Kind: store.Kind(head[1]), Status: turn.Status(head[2]), ID: head[6], Reason: head[7]}
 	for i, field := range map[int]*int64{0: &e.Seq, 3: &e.Version, 4: &e.ReplySeq, 5: (*int64)(&e.At)} {
 		value, err := strconv.ParseInt(head[i], 10, 64)
 		if err != nil {
-			return store.Entry{}, fmt.Errorf("an entry is not what was written: %w", err)
+			return store.Entry{}, fmt.Errorf("an entry: %w: %w", store.ErrCorrupt, err)
 		}
 		*field = value
 	}
 	if err := json.Unmarshal([]byte(body), &e.Body); err != nil {
-		return store.Entry{}, fmt.Errorf("the body of entry %d is not what was written: %w", e.Seq, err)
+		return store.Entry{}, fmt.Errorf("the body of entry %d: %w: %w", e.Seq, store.ErrCorrupt, err)
 	}
 	return e, nil
 }

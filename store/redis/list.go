@@ -33,15 +33,18 @@ func (s *Store) Load(ctx context.Context, key store.Key) (store.Snapshot, error)
 		return store.Snapshot{}, s.failed(err, "load %v", key)
 	}
 	defer end()
-	snapshots, err := s.snapshots(ctx, []store.Key{key})
+	items, err := s.records(ctx, []store.Key{key})
+	if err == nil {
+		err = items[0].Err
+	}
 	if err != nil {
 		return store.Snapshot{}, s.failed(err, "load %v", key)
 	}
-	return snapshots[0], nil
+	return items[0].Snapshot, nil
 }
 
-// snapshots reads records in one round trip. Those that are not there are zero.
-func (s *Store) snapshots(ctx context.Context, keys []store.Key) ([]store.Snapshot, error) {
+// records reads records in one round trip. Those that are not there are zero.
+func (s *Store) records(ctx context.Context, keys []store.Key) ([]store.Item, error) {
 	if len(keys) == 0 {
 		return nil, nil
 	}
@@ -51,7 +54,7 @@ func (s *Store) snapshots(ctx context.Context, keys []store.Key) ([]store.Snapsh
 		commands = append(commands, s.client.B().Hmget().Key(s.shards.of(name)+":record:"+name).
 			Field("op", "schema", "record").Build())
 	}
-	snapshots := make([]store.Snapshot, len(keys))
+	items := make([]store.Item, len(keys))
 	for i, result := range send(ctx, s.client, commands) {
 		fields, err := result.ToArray()
 		if err != nil {
@@ -63,11 +66,10 @@ func (s *Store) snapshots(ctx context.Context, keys []store.Key) ([]store.Snapsh
 				return nil, err
 			}
 		}
-		if snapshots[i], err = decodeSnapshot(keys[i], values[0], values[1], values[2]); err != nil {
-			return nil, err
-		}
+		items[i].Key = keys[i]
+		items[i].Snapshot, items[i].Err = decodeSnapshot(keys[i], values[0], values[1], values[2])
 	}
-	return snapshots, nil
+	return items, nil
 }
 
 // decodeSnapshot refuses a record of a newer program before it tries to
@@ -79,13 +81,13 @@ func decodeSnapshot(key store.Key, op, schema, record string) (store.Snapshot, e
 	}
 	version, err := strconv.Atoi(schema)
 	if err != nil || len(op) != len(snapshot.Op) {
-		return snapshot, fmt.Errorf("the record of %v is not what was written: schema %q, op %q", key, schema, op)
+		return snapshot, fmt.Errorf("the record of %v: %w: schema %q, op %q", key, store.ErrCorrupt, schema, op)
 	}
 	if err := store.CheckRecord(key, turn.Record{Schema: version}); err != nil {
 		return snapshot, err
 	}
 	if err := json.Unmarshal([]byte(record), &snapshot.Record); err != nil {
-		return store.Snapshot{}, fmt.Errorf("the record of %v is not what was written: %w", key, err)
+		return store.Snapshot{}, fmt.Errorf("the record of %v: %w: %w", key, store.ErrCorrupt, err)
 	}
 	copy(snapshot.Op[:], op)
 	return snapshot, nil
@@ -219,16 +221,22 @@ func (s *Store) items(ctx context.Context, places []place, query store.ListQuery
 	for i, p := range places {
 		keys[i] = p.Key
 	}
-	snapshots, err := s.snapshots(ctx, keys)
+	records, err := s.records(ctx, keys)
 	if err != nil {
 		return nil, err
 	}
 	var items []store.Item
-	for i, snapshot := range snapshots {
-		if snapshot.Op.IsZero() || !selects(query, places[i].list, snapshot.Record) {
+	for i, item := range records {
+		item.Active = places[i].Active
+		switch {
+		case item.Err != nil: // nothing tells that it left the list; it may be in both of what needs attention
+			if len(items) > 0 && items[len(items)-1].Key == item.Key {
+				continue
+			}
+		case item.Snapshot.Op.IsZero() || !selects(query, places[i].list, item.Snapshot.Record):
 			continue
 		}
-		items = append(items, store.Item{Key: keys[i], Snapshot: snapshot, Active: places[i].Active})
+		items = append(items, item)
 	}
 	return items, nil
 }

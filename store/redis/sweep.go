@@ -83,9 +83,7 @@ func decodeFound(fields []string) (f store.Found, err error) {
 	if f.Key, err = keyOf(fields[0]); err != nil {
 		return f, err
 	}
-	if f.Snapshot, err = decodeSnapshot(f.Key, fields[1], fields[2], fields[3]); err != nil {
-		return f, err
-	}
+	f.Snapshot, f.Err = decodeSnapshot(f.Key, fields[1], fields[2], fields[3])
 	if fields[4] != "" {
 		at, err := strconv.ParseFloat(fields[4], 64)
 		if err != nil {

@@ -65,7 +65,7 @@ func scanSnapshot(row *sqlite3.Stmt, key store.Key) (store.Snapshot, error) {
 		return store.Snapshot{}, err
 	}
 	if err := json.Unmarshal(row.ColumnRawText(2), &snapshot.Record); err != nil {
-		return store.Snapshot{}, fmt.Errorf("the record of %v is not what was written: %w", key, err)
+		return store.Snapshot{}, fmt.Errorf("the record of %v: %w: %w", key, store.ErrCorrupt, err)
 	}
 	copy(snapshot.Op[:], row.ColumnRawBlob(1))
 	return snapshot, nil
@@ -91,8 +91,8 @@ func (s *Store) List(ctx context.Context, query store.ListQuery) (store.Page, er
 		return db.each(func(row *sqlite3.Stmt) error {
 			key := scanKey(row)
 			snapshot, err := scanSnapshot(row, key)
-			items = append(items, store.Item{Key: key, Snapshot: snapshot, Active: turn.Time(row.ColumnInt64(5))})
-			return err
+			items = append(items, store.Item{Key: key, Snapshot: snapshot, Active: turn.Time(row.ColumnInt64(5)), Err: err})
+			return nil
 		}, statement, query.Bot, string(query.Phase), int64(after.Active),
 			after.Key.Bot, after.Key.Conversation, limit+1) // one more tells whether there is a next page
 	}, "list")
@@ -128,9 +128,9 @@ func (s *Store) Sweep(ctx context.Context, cursor string, limit int) ([]store.Fo
 		return db.each(func(row *sqlite3.Stmt) error {
 			key := scanKey(row)
 			snapshot, err := scanSnapshot(row, key)
-			found = append(found, store.Found{Key: key, Snapshot: snapshot, Timer: turn.Time(row.ColumnInt64(5))})
+			found = append(found, store.Found{Key: key, Snapshot: snapshot, Timer: turn.Time(row.ColumnInt64(5)), Err: err})
 			numbers = append(numbers, row.ColumnInt64(6))
-			return err
+			return nil
 		}, sweepConversations, after, limit+1)
 	}, "sweep")
 	if err != nil {

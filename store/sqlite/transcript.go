@@ -175,7 +175,7 @@ func scanEntry(row *sqlite3.Stmt) (store.Entry, error) {
 		Version: row.ColumnInt64(6), ReplySeq: row.ColumnInt64(7),
 	}
 	if err := json.Unmarshal(row.ColumnRawText(8), &e.Body); err != nil {
-		return e, fmt.Errorf("the body of entry %d is not what was written: %w", e.Seq, err)
+		return e, fmt.Errorf("the body of entry %d: %w: %w", e.Seq, store.ErrCorrupt, err)
 	}
 	return e, nil
 }

@@ -13,9 +13,9 @@
 //   - conversations of the same time are listed by [store.Key.Compare];
 //   - Settle changes messages only, Mark changes replies only;
 //   - Reopen sets failed messages to pending, whatever else the Settle says;
-//   - Commit stores the schema that it is given; Load, and any page of List or
-//     Sweep that holds such a record, refuse one that is too new, and Expire
-//     leaves it;
+//   - Commit stores the schema that it is given; Load refuses a record that is too
+//     new, List and Sweep give it with an Err among the others, and Expire leaves
+//     it; a record that is not what was written is told from it, and given likewise;
 //   - a context that ended before the call leaves nothing behind;
 //   - an id stays claimed as long as its message is in the transcript, however
 //     old both are;
@@ -53,6 +53,10 @@ type Options struct {
 	// store on the same data. It must be set if and only if the store says that it
 	// is durable.
 	Reopen func(t *testing.T, s store.Store) store.Store
+
+	// Corrupt makes the record of a conversation one that can't be read. Nil leaves
+	// those tests out: for a store that keeps records as they are.
+	Corrupt func(t *testing.T, s store.Store, key store.Key)
 
 	// Second opens the data of s while s is open, as another process would. Nil
 	// leaves those tests out.
