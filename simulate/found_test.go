@@ -67,3 +67,13 @@ func TestSentAgainUnderAPause(t *testing.T) {
 		{ID: 4, At: 10 * time.Second, What: resend},
 	}, func(s *settings) { s.policy.ResendUnknown = false })
 }
+
+// An operator asked a node for a resume that remembered the conversation as it
+// was before another node paused it: it said that this was done, and did nothing.
+func TestResumeAtANodeThatKnowsNoPause(t *testing.T) {
+	foundBefore(t, []Event{
+		{ID: 1, At: 500 * time.Millisecond, What: edit, Message: "m1"},
+		{ID: 2, At: 2 * time.Second, What: pause, Node: 1},
+		{ID: 3, At: 6 * time.Second, What: resume},
+	})
+}

@@ -146,6 +146,7 @@ func (n *Node) load(c *conversation) {
 		case r.needs():
 			read.IDs = append(read.IDs, r.ID)
 		}
+		r.fresh = true
 	}
 	c.busy, c.reading = true, read
 	n.emit(read)
@@ -234,7 +235,12 @@ func (n *Node) apply(c *conversation) {
 		r.maybe = r.maybe || r.doubted && r.expected != c.snap.Op
 		n.one(c, b, r)
 	}
-	if !b.changed {
+	switch {
+	case !b.changed && b.mayBeStale():
+		n.requeueBatch(c, b, false)
+		n.load(c)
+		return
+	case !b.changed:
 		n.finish(c, b)
 		return
 	}
@@ -243,6 +249,14 @@ func (n *Node) apply(c *conversation) {
 	b.write.Timer, _ = b.record.Wake()
 	c.batch, c.busy = b, true
 	n.emit(Commit{Write: b.write})
+}
+
+// mayBeStale reports whether the batch says of something that an operator asked for
+// that there is nothing to do, by a record that was read before he asked. Another
+// node may have written since: it would have been told as done, and never be. What
+// is written needs no such care, since the store compares.
+func (b *batch) mayBeStale() bool {
+	return slices.ContainsFunc(b.requests, func(r *Request) bool { return r.controls() && !r.fresh })
 }
 
 // Committed takes the answer to a Commit.

@@ -160,6 +160,7 @@ type Request struct {
 	trial    try          // what the write under way makes of it
 	tried    []try        // the same of writes that may have been applied
 	looked   bool         // found is up to date
+	fresh    bool         // the record was read, or is being read, since it was asked for
 	found    *store.Entry
 	pending  []store.Entry
 	result   Result
