@@ -274,3 +274,72 @@ func lostNotCounted(r *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) t
 	}
 	return e
 }
+
+// dropped is a fault that says of an event that it was carried out, and does
+// not.
+func dropped[E turn.Event](outcome turn.Outcome, when turn.Phase) func(engine.Step) engine.Step {
+	return func(step engine.Step) engine.Step {
+		return func(r turn.Record, e turn.Event, now turn.Time, p turn.Policy) (turn.Record, turn.Effects) {
+			if _, ok := e.(E); ok && (when == "" || r.Phase == when) {
+				return r, turn.Effects{Outcome: outcome}
+			}
+			return step(r, e, now, p)
+		}
+	}
+}
+
+func pausedByItself(_, is *turn.Record, e turn.Event, effects *turn.Effects, _ turn.Time) {
+	if _, ok := e.(turn.Message); ok && effects.Changed && is.Phase == turn.Collecting {
+		is.OnHold = true
+	}
+}
+
+func oldSealsCount(r *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
+	if s, ok := e.(turn.Seal); ok && s.Token < r.Lease.Token {
+		return turn.Seal{Token: r.Lease.Token}
+	}
+	return e
+}
+
+func lastPartDropped(_ *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
+	if g, ok := e.(turn.Generated); ok && g.Parts > 1 {
+		g.Parts--
+		return g
+	}
+	return e
+}
+
+func againFromTheStart(was, is *turn.Record, _ turn.Event, _ *turn.Effects, _ turn.Time) {
+	if is.Reply != nil && is.Reply.Kind == turn.ReplyAgain && (was.Reply == nil || was.Reply.Seq != is.Reply.Seq) {
+		is.Reply.Done = 0
+	}
+}
+
+func outagesUseUp(_ *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
+	if f, ok := e.(turn.GenerateFailed); ok {
+		f.Fault = turn.Mistake
+		return f
+	}
+	return e
+}
+
+func triedOnce(_ *turn.Record, e turn.Event, _ turn.Time, p *turn.Policy) turn.Event {
+	if _, ok := e.(turn.SendFailed); ok {
+		p.RetryFor = 0
+	}
+	return e
+}
+
+func lateAfterDiscards(was, is *turn.Record, e turn.Event, _ *turn.Effects, _ turn.Time) {
+	if _, ok := e.(turn.Generated); ok && is.Reply != nil && was.Discards > 0 {
+		is.Reply.Late = true
+	}
+}
+
+func mediaIgnored(_ *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
+	if m, ok := e.(turn.Message); ok {
+		m.Media = false
+		return m
+	}
+	return e
+}

@@ -14,7 +14,7 @@ func (n *node) startSend(o engine.Send) {
 	if n.variant.flaws.sendsWait {
 		d, life := roll(n.Seed, "flawed queue", int64(n.now), int64(n.index)), n.life
 		wait := d.span(0, 3*n.policy.Lease)
-		if n.ledger.faultless() || n.ledger.talk(o.Key).operated {
+		if n.ledger.faultless() {
 			wait = 0
 		}
 		n.after(wait, func() { n.tell(life, func(turn.Time) { n.deliver(o, o.Entry) }) })
@@ -78,6 +78,9 @@ func (n *node) handOver(o engine.Send, entry store.Entry, result engine.SendResu
 		arrives, known, result.Err = false, false, "no answer in time"
 	}
 	s := n.ledger.sendBegins(n, o, entry, arrives)
+	if s.reply != nil {
+		s.reply.refused = s.reply.refused || result.ForGood
+	}
 	n.flight(o, s, result, took, limit, known)
 }
 

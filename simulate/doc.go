@@ -29,7 +29,10 @@
 //	channel.go    the channel
 //	people.go     requests, and arrivals aimed at an instant
 //	ledger.go     what an onlooker remembers
+//	told.go       what people were told, and whether it is so
 //	judge.go      the promise, checked at each write
+//	causes.go     why something may be given up
+//	history.go    what the model is told of before
 //	sends.go      the promise, checked at each send
 //	verdict.go    the promise, checked when all is at rest
 //	shrink.go     a failing plan, cut down

@@ -13,8 +13,8 @@ import (
 func (l *ledger) wrote(n *node, write store.Write, before turn.Record, waiting []store.Entry) {
 	t, after := l.talk(write.Key), write.Record
 	l.say("store", "%s of %s: %s", t.key.Conversation, n.name, sum(before, after))
-	if at, _ := after.Wake(); write.Timer != at {
-		l.fail("P6 timer", "the record wants to be looked at at %s, and the timer is set for %s", clock(at), clock(write.Timer))
+	if at := wakeUp(after); write.Timer != at {
+		l.fail("P6 timer", "the record is to be looked at at %s, and the timer is set for %s", clock(at), clock(write.Timer))
 	}
 	l.judgeInputs(n, t, write, before)
 	l.judgeLease(n, t, write, before)
@@ -24,11 +24,27 @@ func (l *ledger) wrote(n *node, write store.Write, before turn.Record, waiting [
 			l.committed(n, t, write, before, waiting, e)
 		}
 	}
-	l.judgeAside(write)
+	l.judgeEnd(t, write, before)
+	l.judgeGivenUp(t, write, before)
 	l.follow(n, t, write, before)
 	if err := turn.Check(after); err != nil {
 		l.fail("turn.Check", "%v", err) // last: what breaks a promise is told by the name of the promise
 	}
+}
+
+// wakeUp is when somebody must look at a record: at the end of a lease, for the
+// next try to send, or at the end of a window. It is said here once more, since
+// what the engine says of it is what is judged.
+func wakeUp(r turn.Record) turn.Time {
+	switch {
+	case r.Lease.Nonce != "":
+		return r.Lease.Expires
+	case r.Reply != nil && (!r.OnHold || r.Reply.Kind == turn.ReplyHuman || r.Reply.Kind == turn.ReplyAgain):
+		return r.Reply.RetryAt
+	case r.Phase == turn.Collecting && !r.OnHold:
+		return r.Due
+	}
+	return 0
 }
 
 // follow remembers what later writes are judged by.
@@ -38,7 +54,16 @@ func (l *ledger) follow(n *node, t *talk, write store.Write, before turn.Record)
 		t.leases[after.Lease.Nonce] = true
 	}
 	l.followRemedy(t, write, before)
+	t.standing = standings(after, t.standing, l.now)
+	if after.Lease.Nonce != before.Lease.Nonce && after.Lease.Nonce != "" {
+		t.taken = l.now
+	}
+	if after.Phase == turn.Idle {
+		t.first = 0
+	}
 	switch {
+	case !before.OnHold && after.OnHold && !l.askedFor(t.key, 0, pause):
+		l.fail("P2 pause", "a pause began, and nobody asked for it")
 	case before.OnHold && !after.OnHold && t.resumes == 0:
 		l.fail("P2 pause", "the pause ended, and nobody asked for it")
 	case before.OnHold && !after.OnHold:
@@ -61,9 +86,18 @@ func (l *ledger) follow(n *node, t *talk, write store.Write, before turn.Record)
 func (l *ledger) followRemedy(t *talk, write store.Write, before turn.Record) {
 	after := write.Record
 	for _, mark := range write.Mark {
-		if mark.Reason == turn.ByOperator && !t.remedied {
+		if mark.Reason == turn.ByOperator && !l.askedFor(t.key, 0, resend, markSent) {
 			l.fail("P7 once", "reply %d is %s by an operator, and nobody asked for it", mark.Seq, mark.Status)
 		}
+	}
+	for _, e := range write.Change {
+		if r := t.replies[e.Seq]; r != nil {
+			r.done = max(r.done, e.Delivered)
+		}
+	}
+	if after.Reply != nil && t.replies[after.Reply.Seq] != nil {
+		r := t.replies[after.Reply.Seq]
+		r.done = max(r.done, after.Reply.Done)
 	}
 	if after.Reply == nil || after.Reply.Kind != turn.ReplyAgain || before.Reply != nil && before.Reply.Seq == after.Reply.Seq {
 		return
@@ -81,12 +115,17 @@ func (l *ledger) judgeInputs(n *node, t *talk, write store.Write, before turn.Re
 			continue
 		}
 		visible++
+		l.judgeText(t.key, e)
+		if t.first == 0 {
+			t.first = write.At
+		}
 		folded = folded || e.EditedAt != 0 || e.Status == turn.InputDeleted
 		if t.messages[e.ID] == nil {
 			t.messages[e.ID] = &message{id: e.ID, accepted: l.now}
 			l.sums.Inputs++
 			l.story.arrivals = append(l.story.arrivals, arrival{id: e.ID, at: l.now, node: n.index})
 		}
+		t.messages[e.ID].accepted = l.now
 	}
 	if grown := write.Record.Version - before.Version; grown < visible || grown > visible && !folded {
 		l.fail("P4 version", "%d inputs were accepted, and the version grew by %d", visible, grown)
@@ -142,18 +181,23 @@ func (l *ledger) judgeBegin(t *talk, write store.Write, before turn.Record) {
 	if write.Record.OnHold && !write.Record.Sealed {
 		l.fail("P2 pause", "an attempt began while a human has the conversation")
 	}
-	if write.Record.Runs != 1 || before.Phase != turn.Collecting || t.operated {
+	due := l.earliest(t, write)
+	flushed := l.askedFor(t.key, t.first.Add(-longestRest), flush, requeue)
+	t.first, t.shown = 0, write.Record.Through
+	if write.Record.Runs != 1 || before.Phase != turn.Collecting || flushed {
 		return
 	}
-	if due := l.earliest(write); l.now.Add(2*slack) < due { // its inputs came by other clocks than the wake-up
+	if l.now.Add(2*slack) < due { // its inputs came by other clocks than the wake-up
 		l.fail("P2 due", "an attempt began %v before the window can have ended", due.Sub(l.now))
 	}
 }
 
 // earliest is when a window can end at the earliest: a quiet time after the
-// last message, or the hard cap after the first.
-func (l *ledger) earliest(write store.Write) turn.Time {
-	var first, last turn.Time
+// last message, or the hard cap after the first; and where an attachment is on
+// its way, when that is waited for no longer.
+func (l *ledger) earliest(t *talk, write store.Write) turn.Time {
+	first := t.first
+	var last, media turn.Time
 	for _, e := range l.waiting(write.Key) {
 		if e.Version > write.Record.Through {
 			continue // it came behind the wake-up, in the same write
@@ -162,8 +206,15 @@ func (l *ledger) earliest(write store.Write) turn.Time {
 			first = e.At
 		}
 		last = max(last, e.At)
+		if e.Version > t.shown && slices.ContainsFunc(e.Attachments, func(a store.Attachment) bool { return a.Pending }) {
+			media = max(media, e.At.Add(l.policy.MediaWait))
+		}
 	}
-	return min(last.Add(l.policy.Debounce), first.Add(l.policy.MaxWait))
+	if l.askedFor(write.Key, first, resend) {
+		media = 0 // a reply that is sent in between ends that wait
+	}
+	due := min(last.Add(l.policy.Debounce), first.Add(l.policy.MaxWait))
+	return max(due, min(media, first.Add(max(l.policy.MaxWait, l.policy.MediaWait))))
 }
 
 // longestRest is the longest back-off, and the rest after too many turns in a
@@ -199,24 +250,9 @@ func (l *ledger) judgeWindow(t *talk, write store.Write, before turn.Record) {
 	}
 }
 
-// judgeAside is P3 for inputs that are given up: only the loss of workers
-// brings that about.
-func (l *ledger) judgeAside(write store.Write) {
-	for _, s := range write.Settle {
-		if s.Status == turn.InputFailed && !l.breaks(losesWorkers) {
-			l.fail("P3 aside", "inputs up to version %d were set aside, and nothing that happened costs a worker its lease", s.Through)
-		}
-	}
-}
-
 // committed judges a reply as it is committed, and remembers it.
 func (l *ledger) committed(n *node, t *talk, write store.Write, before turn.Record, waiting []store.Entry, e store.Entry) {
-	r := &reply{entry: e, parts: 1, sends: map[int]*sending{}, shown: map[int]bool{}}
-	for _, queued := range slices.Concat(write.Record.Queue, current(write.Record)) {
-		if queued.Seq == e.Seq {
-			r.parts = queued.Parts
-		}
-	}
+	r := &reply{entry: e, texts: []string{e.Text}, sends: map[int]*sending{}, shown: map[int]bool{}}
 	t.replies[e.Seq] = r
 	if e.Author != turn.ReplyAnswer {
 		return
@@ -227,6 +263,7 @@ func (l *ledger) committed(n *node, t *talk, write store.Write, before turn.Reco
 		return
 	}
 	r.seen = saw(c.text)
+	r.texts = l.partsOf(c)
 	if ids := idsOf(r.seen); !slices.Equal(ids, e.Covers) {
 		l.fail("P1 covers", "the reply says that it covers %v, and its prompt held %v", e.Covers, ids)
 	}
@@ -242,11 +279,13 @@ func textOf(c *call) string {
 	return c.text
 }
 
-func current(r turn.Record) []turn.Reply {
-	if r.Reply == nil {
-		return nil
+// partsOf are the texts that a person is to see, one a send, of what the model
+// returned.
+func (l *ledger) partsOf(c *call) []string {
+	if l.whole && len(c.parts) > 0 {
+		return []string{c.text}
 	}
-	return []turn.Reply{*r.Reply}
+	return c.parts
 }
 
 func idsOf(seen []sight) []string {
@@ -257,27 +296,29 @@ func idsOf(seen []sight) []string {
 	return ids
 }
 
-// judgeCurrent is P2: nothing waits at the commit that the reply has not seen,
-// as it is now, unless the reply is late and may be.
+// judgeCurrent is P2: the reply has seen all that waits at its commit, as it
+// is now, and nothing else. One that is late, and may be, has seen all that
+// waited at its version, as it was then; and something newer came.
 func (l *ledger) judgeCurrent(write store.Write, before turn.Record, waiting []store.Entry, e store.Entry, seen []sight) {
+	through := write.Record.Version
 	if e.Late {
 		sealed := before.Sealed || write.Record.Reply != nil && write.Record.Reply.Sealed
 		if l.policy.OnNewInput != turn.Finish && !sealed && before.Discards < l.policy.MaxDiscards {
 			l.fail("P2 late", "a reply was committed although it is late, after %d discards of %d", before.Discards, l.policy.MaxDiscards)
 		}
-		return
+		if e.Version >= write.Record.Version {
+			l.fail("P2 late", "a reply says that it is late, and nothing newer came")
+		}
+		through = e.Version
 	}
 	unseen := map[sight]bool{}
-	for _, m := range waiting {
-		unseen[sight{m.ID, m.Text}] = true
-	}
-	for _, m := range write.Append {
+	for _, m := range slices.Concat(waiting, write.Append) {
 		if m.Kind == store.Message && m.Seq < e.Seq {
-			unseen[sight{m.ID, m.Text}] = true
+			l.asOf(unseen, m, through)
 		}
 	}
 	for _, s := range seen {
-		if !unseen[s] {
+		if !unseen[s] && !(e.Late && l.isDeleted(write.Key, s.id)) && !changedWith(write, s.id) {
 			l.fail("P2 current", "the reply answers %s=%s, which does not wait", s.id, s.text)
 		}
 		delete(unseen, s)
@@ -288,6 +329,21 @@ func (l *ledger) judgeCurrent(write store.Write, before turn.Record, waiting []s
 			return
 		}
 	}
+}
+
+// asOf adds a message as it was at a version, if it was there.
+func (l *ledger) asOf(all map[sight]bool, m store.Entry, version int64) {
+	switch {
+	case m.Version <= version:
+		all[sight{m.ID, m.Text}] = true
+	case m.Was != nil && m.Was.Version <= version:
+		all[sight{m.ID, m.Was.Text}] = true
+	}
+}
+
+func (l *ledger) isDeleted(key store.Key, id string) bool {
+	found := l.entries(key, store.EntryQuery{ID: id, Limit: 1})
+	return len(found) == 1 && found[0].Status == turn.InputDeleted
 }
 
 // changedWith reports whether the write itself changes a message: nobody can

@@ -11,9 +11,13 @@ import (
 type ledger struct {
 	*world
 	talks map[store.Key]*talk
-	calls map[string]*call // of the model, by nonce
-	sums  sums
-	story story
+	calls map[string]*call                 // of the model, by nonce
+	asked map[store.Key]map[What]turn.Time // when somebody last asked for it
+	gone  map[store.Key]turn.Time          // when it was last deleted
+
+	erased map[store.Key][]string // ids that went with it
+	sums   sums
+	story  story
 }
 
 // sums are what a run adds to the report.
@@ -34,20 +38,25 @@ type talk struct {
 	discards map[int64]int    // by turn
 	lost     map[int64]int    // attempts in a row whose worker was lost, by turn
 	resumes  int              // asked for, and not seen to happen yet
+	standing []standing       // what a request would end
+	spent    map[int64]int    // attempts that failed, by turn
+	workers  map[int64]int    // those of them whose worker was lost
+	first    turn.Time        // of the inputs that no attempt has seen, 0: there are none
+	taken    turn.Time        // when the last lease was taken
+	shown    int64            // the version that the last attempt saw
 	since    turn.Time        // it collects since then
 	rested   turn.Time        // when it was last told to rest, by a back-off or by the ceiling on turns
 	paused   turn.Time        // it is on hold since then, 0: it is not
 	wrote    map[*node]turn.Time
 	begun    int64 // greatest turn of which a part was handed to the channel
-	remedied bool  // an operator asked for a reply to be sent again, or marked as sent
-	operated bool  // somebody but a typist does something to it, at some time
 }
 
 // message is what a person wrote.
 type message struct {
 	id       string
-	accepted turn.Time
+	accepted turn.Time // or edited
 	acked    bool
+	retired  bool // its author was told that it is deleted
 }
 
 // call is a call of the model.
@@ -55,23 +64,28 @@ type call struct {
 	key     store.Key
 	node    *node
 	life    int
+	turn    int64
 	text    string
+	parts   []string
+	fault   turn.Fault // of what it returned by itself
 	stopped bool
 	over    bool
 }
 
 // reply is a committed reply.
 type reply struct {
-	entry store.Entry
-	parts int
-	seen  []sight
-	sends map[int]*sending // by part: the last one
-	shown map[int]bool     // parts that the person saw
-	again bool             // an operator had it sent again: the person may see parts twice
+	entry   store.Entry
+	texts   []string // what is to be sent, a part each
+	seen    []sight
+	sends   map[int]*sending // by part: the last one
+	shown   map[int]bool     // parts that the person saw
+	done    int              // parts that are known to be delivered
+	refused bool             // by the channel, for good
+	again   bool             // an operator had it sent again: the person may see twice what is not done
 }
 
 func newLedger(w *world) *ledger {
-	return &ledger{world: w, talks: map[store.Key]*talk{}, calls: map[string]*call{}}
+	return &ledger{world: w, talks: map[store.Key]*talk{}, calls: map[string]*call{}, asked: map[store.Key]map[What]turn.Time{}, gone: map[store.Key]turn.Time{}, erased: map[store.Key][]string{}}
 }
 
 func (l *ledger) talk(key store.Key) *talk {
@@ -80,23 +94,11 @@ func (l *ledger) talk(key store.Key) *talk {
 		t = &talk{
 			key: key, messages: map[string]*message{}, replies: map[int64]*reply{}, leases: map[string]bool{},
 			visible: map[sight]string{}, spoken: map[string]bool{}, discards: map[int64]int{}, lost: map[int64]int{}, wrote: map[*node]turn.Time{},
-			operated: l.isOperated(key),
+			spent: map[int64]int{}, workers: map[int64]int{}, standing: standings(turn.Record{}, nil, start),
 		}
 		l.talks[key] = t
 	}
 	return t
-}
-
-// isOperated reports whether the plan has more for a conversation than
-// messages.
-func (l *ledger) isOperated(key store.Key) bool {
-	for _, e := range l.Events {
-		_, breaks := troubles[e.What]
-		if !breaks && l.key(e.Talk) == key && e.What != send && e.What != again {
-			return true
-		}
-	}
-	return false
 }
 
 // faultless reports whether nothing breaks in this plan.
@@ -117,7 +119,11 @@ func (l *ledger) breaks(kind func(What) bool) bool {
 // forgot begins anew: all that was stored of a conversation is gone.
 func (l *ledger) forgot(key store.Key) {
 	l.say("store", "%s is deleted", key.Conversation)
+	for id := range l.talk(key).messages {
+		l.erased[key] = append(l.erased[key], id)
+	}
 	delete(l.talks, key)
+	l.gone[key] = l.now
 }
 
 // waiting is what the store holds that is not settled.
@@ -125,51 +131,22 @@ func (l *ledger) waiting(key store.Key) []store.Entry {
 	return l.entries(key, store.EntryQuery{Status: turn.InputPending})
 }
 
-// acknowledged takes what somebody was told.
-func (l *ledger) acknowledged(a *ask, result engine.Result) {
-	if result.Err != nil || a.lost {
-		return
-	}
-	t := l.talk(a.key)
-	switch a.op {
-	case engine.Receive:
-		l.acknowledgedMessage(t, a, result)
-	case engine.HumanReply:
-		t.sayings = append(t.sayings, a.text)
-	}
-}
-
-// acknowledgedMessage is P4: what was acknowledged is in the store already.
-func (l *ledger) acknowledgedMessage(t *talk, a *ask, result engine.Result) {
-	m := t.messages[a.Message]
-	if m == nil {
-		if !l.mayForget(a.key) {
-			l.fail("P4 lost", "%s was acknowledged (%s) and is not in the store", a.Message, result.Outcome)
-		}
-		return
-	}
-	m.acked = true
-}
-
-// mayForget reports whether the plan deletes a conversation.
-func (l *ledger) mayForget(key store.Key) bool {
-	for _, e := range l.Events {
-		if e.What == forget && l.key(e.Talk) == key {
-			return true
-		}
-	}
-	return false
-}
-
 // modelStarts notes a call.
 func (l *ledger) modelStarts(n *node, o engine.Start, text string) {
 	l.sums.ModelCalls++
 	l.story.runs = append(l.story.runs, span{node: n.index, from: l.now, to: l.now, nonce: o.Lease.Nonce, shows: idsOf(saw(text))})
-	l.calls[o.Lease.Nonce] = &call{key: o.Key, node: n, life: n.life, text: text}
+	l.calls[o.Lease.Nonce] = &call{key: o.Key, node: n, life: n.life, turn: o.Turn, text: text}
+	l.judgeHistory(o)
 }
 
-func (l *ledger) modelEnds(nonce string) {
-	l.calls[nonce].over = true
+// modelEnds notes what a call returned. One that was told to end, or whose
+// process is gone, returns nothing that counts.
+func (l *ledger) modelEnds(nonce string, r engine.Response) {
+	c := l.calls[nonce]
+	if !c.stopped && !c.over {
+		c.fault = r.Fault
+	}
+	c.over, c.parts = true, r.Parts
 	l.story.ends(nonce, l.now)
 }
 
@@ -181,13 +158,13 @@ func (l *ledger) told(e engine.Event) {
 	if e.Kind == turn.ReplyDiscardedKind && (e.Reason == string(turn.Mistake) || e.Reason == string(turn.Rejected)) {
 		l.talk(e.Key).lost[e.Turn] = 0
 	}
-	if e.Kind != turn.ReplyDiscardedKind || e.Reason != turn.Superseded {
+	if e.Kind != turn.ReplyDiscardedKind || e.Reason != turn.Superseded || e.At <= l.gone[e.Key].Add(slack) {
 		return
 	}
 	l.sums.Discards++
 	t := l.talk(e.Key)
 	t.discards[e.Turn]++
-	if t.discards[e.Turn] > l.policy.MaxDiscards && !l.mayForget(e.Key) {
+	if t.discards[e.Turn] > l.policy.MaxDiscards {
 		l.fail("P3 bound", "turn %d was discarded %d times for newer input, and %d are allowed", e.Turn, t.discards[e.Turn], l.policy.MaxDiscards)
 	}
 }

@@ -130,6 +130,11 @@ func (n *node) readPrompt(o engine.ReadPrompt) {
 		n.read("history", o.Key.Conversation, func() {
 			tail = n.entries(o.Key, store.EntryQuery{Limit: 2*o.History + len(entries), Backward: true})
 			slices.Reverse(tail)
+			for i := range tail {
+				if n.variant.flaws.historyTellsAll && tail[i].Kind == store.Reply {
+					tail[i].Status = turn.ReplySent
+				}
+			}
 		}, done)
 	})
 }
@@ -146,6 +151,9 @@ func (n *node) claim(o engine.Claim) {
 func (n *node) claimAt(now turn.Time, o engine.Claim) []store.Timer {
 	if n.variant.flaws.noClaims {
 		return nil
+	}
+	if n.variant.flaws.claimsLate {
+		now = now.Add(-longestRest / 2)
 	}
 	claimed, err := n.store.Claim(context.Background(), now, o.Limit, o.Hold, o.Bots...)
 	n.mustBeNil(err)
@@ -254,6 +262,9 @@ func (n *node) apply(write store.Write) (store.Result, error) {
 	before := n.snapshot(write.Key)
 	entries := n.ledger.waiting(write.Key)
 	n.variant.store(n, &write, before)
+	if ids := n.variant.claimed(n, write); len(ids) > 0 && write.Expect == before.Op {
+		return store.Result{Status: store.Duplicate, Duplicates: ids}, nil
+	}
 	result, err := n.store.Commit(context.Background(), write)
 	if err != nil {
 		n.fail("P4 store", "the store refuses a write: %v", err)
@@ -284,6 +295,13 @@ func (n *node) setTimer(key store.Key, at turn.Time) {
 		return
 	}
 	_, err := n.store.Commit(context.Background(), store.Write{Key: key, Expect: s.Op, Op: s.Op, Record: s.Record, At: n.now, Timer: at})
+	n.mustBeNil(err)
+}
+
+// restore puts an entry back into the store, and leaves all else.
+func (n *node) restore(key store.Key, e store.Entry) {
+	s := n.snapshot(key)
+	_, err := n.store.Commit(context.Background(), store.Write{Key: key, Expect: s.Op, Op: s.Op, Record: s.Record, At: n.now, Timer: wakeUp(s.Record), Change: []store.Entry{e}})
 	n.mustBeNil(err)
 }
 

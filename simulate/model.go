@@ -69,10 +69,10 @@ func (n *node) startModel(o engine.Start) {
 	}
 	deaf := n.strikes(modelDeaf, n.index, d, 60)
 	ends := n.now.Add(took)
-	w := &work{orphan: func() { n.ledger.modelEnds(nonce) }}
+	w := &work{orphan: func() { n.ledger.modelEnds(nonce, engine.Response{}) }}
 	respond := func(r engine.Response) {
 		if !w.over {
-			n.ledger.modelEnds(nonce)
+			n.ledger.modelEnds(nonce, r)
 		}
 		n.end(nonce, w, life, func(now turn.Time) { n.engine.Responded(now, r) })
 	}

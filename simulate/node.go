@@ -20,9 +20,8 @@ type node struct {
 	frozen  bool
 	inbox   []func() // what arrived while frozen
 	offset  time.Duration
-	wall    time.Duration // how wrong the wall clock is; nothing may depend on it
-	rush    turn.Time     // up to here its way to the store takes no time
-	writes  uint64        // ids of writes given out in this life
+	rush    turn.Time // up to here its way to the store takes no time
+	writes  uint64    // ids of writes given out in this life
 	random  *dice
 	running map[string]*work // by nonce: what runs for it in the outside world
 	waiting []*ask           // requests that were not answered yet
@@ -36,7 +35,7 @@ func (n *node) boot() {
 	n.random = roll(n.Seed, "jitter", int64(n.index), int64(n.life))
 	n.writes, n.running, n.waiting, n.tickAt, n.frozen = 0, map[string]*work{}, nil, 0, false
 	n.engine = engine.New(engine.Options{
-		Name: n.name, Bots: n.bots(), MaxGenerations: 8, Alone: n.alone,
+		Name: n.name, Bots: n.bots(), MaxGenerations: n.generations, Alone: n.alone,
 		NewOp: n.newOp, Step: n.variant.around(turn.Step), Random: n.random.next,
 	})
 	n.say(n.name, "starts")
@@ -67,7 +66,7 @@ func (n *node) newOp() (op store.Op) {
 // clock is the store's clock as this node knows it.
 func (n *node) clock() turn.Time {
 	if n.variant.flaws.wallClock {
-		return n.now.Add(n.wall + n.offset)
+		return n.now.Add(n.offset + roll(n.Seed, "wall", int64(n.index)).span(-time.Hour, time.Hour))
 	}
 	return n.now.Add(n.offset)
 }

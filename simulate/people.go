@@ -18,7 +18,8 @@ type ask struct {
 	op    engine.Op
 	text  string // that it brings
 	lost  bool   // nobody will ever answer
-	token int64  // seal
+	at    turn.Time
+	which int64 // the turn that it is about, or the token
 }
 
 // words are those of the texts that are not empty.
@@ -37,12 +38,7 @@ func (w *world) ask(e Event) {
 	a := &ask{Event: e, key: w.key(e.Talk), node: n}
 	r := a.request()
 	w.say("people", "%s to %s", words(e.What, e.Message, a.text), n.name)
-	switch e.What {
-	case resume:
-		w.ledger.talk(a.key).resumes++
-	case resend, markSent:
-		w.ledger.talk(a.key).remedied = true
-	}
+	w.ledger.asks(a)
 	n.submit(a, r)
 }
 
@@ -68,14 +64,15 @@ func (w *world) upFrom(index int) *node {
 // request is what the engine is asked.
 func (a *ask) request() *engine.Request {
 	r := &engine.Request{ID: a.Message}
+	defer func() { a.which = r.Turn }()
 	switch a.What {
 	case send, again:
 		a.op = engine.Receive
-		a.text = "first"
+		a.text = said(a.key, a.Message)
 		r.Body = store.Body{Text: a.text, Attachments: attachments(a.Flag)}
 	case edit:
 		a.op = engine.Edit
-		a.text = fmt.Sprintf("edit%d", a.Event.ID)
+		a.text = fmt.Sprintf("%s.edit%d", said(a.key, a.Message), a.Event.ID)
 		r.Text = &a.text
 	case retract:
 		a.op = engine.Retract
@@ -113,6 +110,9 @@ func (n *node) troubled(key store.Key) int64 {
 	return r.Turn
 }
 
+// said is the text of a message before any edit. No other message has it.
+func said(key store.Key, id string) string { return key.Conversation + "." + id }
+
 func attachments(pending bool) []store.Attachment {
 	if !pending {
 		return nil
@@ -122,7 +122,7 @@ func attachments(pending bool) []store.Attachment {
 
 // seal is asked for by the model, through its node.
 func (n *node) seal(key store.Key, lease turn.Lease) {
-	a := &ask{Event: Event{What: modelSeals}, key: key, node: n, op: engine.Seal, token: lease.Token}
+	a := &ask{Event: Event{What: modelSeals}, key: key, node: n, op: engine.Seal, at: n.now, which: lease.Token}
 	r := &engine.Request{Token: lease.Token}
 	r.Key, r.Ticket, r.Op = key, a, engine.Seal
 	life := n.life

@@ -108,7 +108,7 @@ func trafficPlan(seed uint64) *Plan {
 // plainSettings are the defaults of a bot, on three nodes.
 func plainSettings() settings {
 	return settings{
-		nodes: 3, talks: 1, parts: 1, recognises: true,
+		nodes: 3, talks: 1, parts: 1, generations: 8, recognises: true,
 		policy: turn.Policy{
 			Debounce: 1500 * time.Millisecond, MaxWait: 10 * time.Second, OnNewInput: turn.Interrupt, MaxDiscards: 2,
 			Lease: 30 * time.Second, MediaWait: 15 * time.Second, MaxAttempts: 3, ResendUnknown: true, RetryFor: time.Minute,

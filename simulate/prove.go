@@ -112,6 +112,23 @@ func coreFaults() []variant {
 		{name: "a reply that failed is said to be sent in part", check: "P7 fate", needs: []What{sendRefused}, step: marked(turn.ReplyFailed, turn.ReplyPartial)},
 		{name: "a reply of unknown fate is said to have failed", check: "P7 withdrawn", needs: []What{sendUnsureYes}, step: marked(turn.ReplyUnknown, turn.ReplyFailed)},
 		{name: "a reply that was withdrawn settles what it answers", check: "P3 answered", needs: []What{sendFails, sendRefused}, step: behind(unansweredSettles)},
+		{name: "an edit is acknowledged, and dropped", check: "P4 lost", step: dropped[turn.Edit](turn.Queued, turn.Generating)},
+		{name: "a deletion is acknowledged, and dropped", check: "P4 lost", step: dropped[turn.Delete](turn.Queued, turn.Generating)},
+		{name: "a pause is acknowledged, and dropped", check: "P4 lost", step: dropped[turn.Pause](turn.Done, turn.Generating)},
+		{name: "a resume is acknowledged, and dropped", check: "P4 lost", step: dropped[turn.Resume](turn.Done, turn.Collecting)},
+		{name: "a requeue is acknowledged, and dropped", check: "P4 lost", needs: []What{modelRejects, modelFails}, step: dropped[turn.Requeue](turn.Done, turn.Failed)},
+		{name: "a flush is acknowledged, and dropped", check: "P4 lost", step: dropped[turn.Flush](turn.Done, turn.Collecting)},
+		{name: "a seal is acknowledged, and dropped", check: "P4 lost", needs: []What{modelSeals}, step: dropped[turn.Seal](turn.Done, turn.Generating)},
+		{name: "a reply is said to be sent again, and is not", check: "P4 lost", needs: []What{sendUnsureNo}, step: dropped[turn.Resend](turn.Done, "")},
+		{name: "a reply is said to be marked as sent, and is not", check: "P4 lost", needs: []What{sendUnsureNo}, step: dropped[turn.MarkSent](turn.Done, "")},
+		{name: "a message pauses the conversation", check: "P2 pause", step: behind(pausedByItself)},
+		{name: "a seal under an earlier lease counts", check: "P5 fenced", needs: []What{modelSeals, modelFails}, step: before(oldSealsCount)},
+		{name: "the last part of a reply is never sent", check: "P7 sent", step: before(lastPartDropped)},
+		{name: "a reply that is sent again begins with its first part", check: "P7 once", needs: []What{sendUnsureNo, sendRefused}, step: behind(againFromTheStart)},
+		{name: "an outage of the model uses up attempts", check: "P3 failed", needs: []What{modelOut}, step: before(outagesUseUp)},
+		{name: "a send that failed is not tried again", check: "P3 failed", needs: []What{sendFails}, step: before(triedOnce)},
+		{name: "a reply says that it is late, and is not", check: "P2 late", step: behind(lateAfterDiscards)},
+		{name: "attachments are not waited for", check: "P2 due", step: before(mediaIgnored)},
 	}
 }
 
@@ -128,17 +145,24 @@ func storeFaults() []variant {
 		{name: "a repeated id is found after the version grew", check: "P4 version", flaws: flaws{dedupeAfterBump: true}},
 		{name: "the last timer is not cleared", check: "P6 timer", flaws: flaws{timerStays: true}},
 		{name: "a deletion takes another conversation with it", check: "P4 lost", calm: true, flaws: flaws{deletesAnother: true}},
+		{name: "the second message of a batch gets the text of the first", check: "P4 lost", flaws: flaws{textsMixed: true}},
+		{name: "a message that was deleted comes back", check: "P4 lost", flaws: flaws{deletedComesBack: true}},
+		{name: "ids are claimed for all conversations of a bot", check: "P4 lost", flaws: flaws{idsOfBot: true}},
+		{name: "ids stay claimed after the conversation is deleted", check: "P4 lost", calm: true, flaws: flaws{idsStay: true}},
+		{name: "the timer of a lease is set 20 s late", check: "P6 timer", flaws: flaws{leaseTimerLate: true}},
+		{name: "timers of lost workers are found half a minute late", check: "P3 waiting", needs: []What{crash, freeze}, flaws: flaws{claimsLate: true}},
 		{name: "a batch gives one sequence to two entries", check: "P4 store", flaws: flaws{refused: true}},
 	}
 }
 
 func runtimeFaults() []variant {
 	return []variant{
+		{name: "the model is told of replies that nobody saw", check: "P7 fate", needs: []What{sendRefused, sendUnsureNo}, flaws: flaws{historyTellsAll: true}},
 		{name: "what a reply covers is computed at its commit", check: "P1 covers", flaws: flaws{coversAtCommit: true}},
 		{name: "the prompt is read after the version", check: "P1 covers", flaws: flaws{promptReadLate: true}},
 		{name: "a holder that lost its lease goes on", check: "P5 single flight", needs: []What{partition, modelHangs}, flaws: flaws{stopsIgnored: true}},
 		{name: "timers fire a minute late", check: "P5 single flight", flaws: flaws{ticksLate: true}},
-		{name: "leases by the local wall clock", check: "P5 lease", needs: []What{wallJumps}, flaws: flaws{wallClock: true}},
+		{name: "leases by the local wall clock", check: "P5 lease", flaws: flaws{wallClock: true}},
 		{name: "a write of unknown outcome is taken for applied", check: "P4 lost", flaws: flaws{unknownIsApplied: true}},
 		{name: "the id of the operation is ignored", check: "P1 one reply", needs: []What{unknownKept}, flaws: flaws{opIgnored: true}},
 		{name: "the message is acknowledged before it is written", check: "P4 lost", flaws: flaws{ackBeforeWrite: true}},

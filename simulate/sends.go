@@ -30,18 +30,21 @@ func (l *ledger) sendBegins(n *node, o engine.Send, e store.Entry, arrives bool)
 	if !t.leases[o.Lease.Nonce] || r == nil {
 		return s // it was deleted while the send was on its way
 	}
-	s.talk, s.reply, s.text = t, r, partOf(o, e)
+	s.talk, s.reply, s.text = t, r, partOf(o, e, l.whole)
+	if s.part >= len(r.texts) || s.text != r.texts[s.part] {
+		l.fail("P7 sent", "part %d of reply %s is sent as %q, and is one of %q", s.part+1, s.id, s.text, r.texts)
+	}
 	l.judgeSendLease(n, o, e, t)
 	l.judgeSendOrder(o, t, r)
 	r.sends[s.part] = s
 	return s
 }
 
-func partOf(o engine.Send, e store.Entry) string {
-	if o.Reply.Parts > 1 {
-		return e.Parts[o.Reply.Done]
+func partOf(o engine.Send, e store.Entry, whole bool) string {
+	if o.Reply.Parts == 1 && len(e.Parts) != 1 || whole {
+		return e.Text
 	}
-	return e.Text
+	return e.Parts[o.Reply.Done]
 }
 
 // judgeSendLease is P5: a fenced node never sends.
@@ -68,6 +71,9 @@ func (l *ledger) judgeSendOrder(o engine.Send, t *talk, r *reply) {
 		l.fail("P7 order", "reply %d was sent after reply %d", o.Reply.Turn, t.begun)
 	}
 	t.begun = max(t.begun, o.Reply.Turn)
+	if o.Reply.Done < r.done {
+		l.fail("P7 once", "part %d of reply %s was sent again, and it was known to be delivered", o.Reply.Done+1, r.entry.ID)
+	}
 	if last := r.sends[o.Reply.Done]; last != nil && !last.failed && !l.policy.ResendUnknown {
 		l.fail("P7 once", "part %d of reply %s was sent again, and nobody knows that it was not delivered", o.Reply.Done+1, r.entry.ID)
 	}
@@ -137,7 +143,7 @@ func (l *ledger) see(s *sending) {
 }
 
 // waited is how long the first of the messages waited for this reply. Where
-// nothing breaks, that has a bound.
+// nothing breaks but processes, that has a bound.
 func (l *ledger) waited(t *talk, seen []sight) {
 	oldest := l.now
 	for _, s := range seen {
@@ -149,15 +155,18 @@ func (l *ledger) waited(t *talk, seen []sight) {
 	l.story.replies = append(l.story.replies, answer{at: l.now, covers: idsOf(seen)})
 	wait := l.now.Sub(oldest)
 	l.sums.Waits = append(l.sums.Waits, int(wait.Milliseconds()))
-	if !t.operated && wait > l.waitBound() && l.faultless() {
-		l.fail("P3 waiting", "a message waited %v for its reply, longer than %v, and nothing was broken", wait, l.waitBound())
+	bound, bounded := l.waitBound()
+	disturbed := l.askedFor(t.key, oldest, pause, resume, closes, humanSays, retract, resend, forget)
+	if bounded && !disturbed && wait > bound {
+		l.fail("P3 waiting", "a message waited %v for its reply, longer than %v", wait, bound)
 	}
 }
 
-// waitBound is how long an input waits at most where nothing breaks: the rest
-// of the turn before it, then each attempt that may be discarded and its
-// window.
-func (l *ledger) waitBound() time.Duration {
+// waitBound is how long an input waits at most: the rest of the turn before it,
+// then each attempt that may be discarded and its window. A process that is
+// killed or stands still adds that time, its lease, and the time until somebody
+// finds its timer. There is no bound where anything else breaks.
+func (l *ledger) waitBound() (time.Duration, bool) {
 	p := l.policy
 	window := max(p.MaxWait, p.MediaWait) + 100*time.Millisecond
 	attempts := time.Duration(p.MaxDiscards + 2)
@@ -166,5 +175,16 @@ func (l *ledger) waitBound() time.Duration {
 	if p.TurnsPerMinute > 0 {
 		bound += time.Minute
 	}
-	return bound
+	for _, e := range l.Events {
+		switch _, breaks := troubles[e.What]; {
+		case e.What == crash || e.What == freeze:
+			bound += e.For + p.Lease + claimed + l.slowest
+		case breaks && e.What != clockSteps:
+			return 0, false
+		}
+	}
+	return bound * time.Duration(l.queueing()), true
 }
+
+// queueing is how many conversations share a place at most.
+func (l *ledger) queueing() int { return (l.settings.talks + l.generations - 1) / l.generations }

@@ -15,6 +15,7 @@ type settings struct {
 	alone       bool
 	policy      turn.Policy
 	parts       int  // most parts of a reply
+	generations int  // at once on a node
 	whole       bool // one send carries all parts
 	recognises  bool // the channel shows a repeated part once
 	timeout     time.Duration
@@ -58,6 +59,7 @@ func newSettings(seed uint64, nodes int) settings {
 	if nodes > 0 {
 		s.nodes = nodes
 	}
+	s.generations = d.between(1, 8)
 	s.alone = s.nodes == 1 && d.chance(50)
 	return s
 }

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/onereply/onereply/internal/engine"
 	"github.com/onereply/onereply/turn"
@@ -56,26 +55,6 @@ func TestOneSeedOneTranscript(t *testing.T) {
 	}
 	if first, second := tell(), tell(); first != second {
 		t.Error("the same seeds gave two transcripts")
-	}
-}
-
-// Clocks of the nodes' own may be wrong by an hour, and jump: not a byte of
-// what happens depends on them.
-func TestWallClocksChangeNothing(t *testing.T) {
-	for seed := range uint64(20) {
-		var right, wrong bytes.Buffer
-		play := func(wrong time.Duration, trace *bytes.Buffer) {
-			w := newWorld(newPlan(seed, Options{}), variant{}, trace)
-			for _, n := range w.nodes {
-				n.wall = wrong * time.Duration(n.index+1)
-			}
-			w.play()
-		}
-		play(0, &right)
-		play(-time.Hour, &wrong)
-		if right.String() != wrong.String() {
-			t.Errorf("seed %d: wall clocks that are wrong changed what happened", seed)
-		}
 	}
 }
 

@@ -21,7 +21,6 @@ const (
 	crash         What = "crash"
 	freeze        What = "freeze"
 	drain         What = "drain"
-	wallJumps     What = "wall-clock"
 	clockSteps    What = "clock-step"
 	modelFails    What = "model-failure"
 	modelOut      What = "model-outage"
@@ -67,7 +66,6 @@ var troubles = map[What]trouble{
 	crash:         {"the process is killed, and started again", true, true, 6 * time.Second},
 	freeze:        {"the process stands still", true, true, 15 * time.Second},
 	drain:         {"the process drains, gives its leases back and is started again", true, true, 6 * time.Second},
-	wallJumps:     {"the wall clock jumps", true, true, 0},
 	clockSteps:    {"the process measures the store's clock anew, and is off otherwise", true, true, 0},
 	modelFails:    {"calls of the model fail", false, false, 6 * time.Second},
 	modelOut:      {"the model can't be reached", false, false, 10 * time.Second},
@@ -82,16 +80,6 @@ var troubles = map[What]trouble{
 	sendUnsureYes: {"sends arrive, and nobody learns of it", false, false, 8 * time.Second},
 	sendUnsureNo:  {"sends are lost, and nobody learns of it", false, false, 8 * time.Second},
 	sendSlow:      {"sends take long", false, false, 10 * time.Second},
-}
-
-// losesWorkers reports whether a trouble can cost a worker its lease.
-func losesWorkers(what What) bool {
-	switch what {
-	case wallJumps, clockSteps, modelFails, modelOut, modelRejects, modelSilent, modelSeals,
-		sendFails, sendRefused, sendUnsureYes, sendUnsureNo:
-		return false
-	}
-	return true
 }
 
 // FaultNames are the kinds of fault that a run can be allowed to have.

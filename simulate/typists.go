@@ -34,13 +34,16 @@ func (t *typist) say(at time.Duration) string {
 
 func (t *typist) sayTo(at time.Duration, node int, aim instant, offset int) string {
 	t.last++
-	id := fmt.Sprintf("%c%d", 'a'+t.talk, t.last)
+	id := messageID(t.last)
 	t.add(Event{
 		At: at, What: send, Node: node, Talk: t.talk, Message: id,
 		Flag: t.dice.chance(5), Aim: aim, Offset: offset,
 	})
 	return id
 }
+
+// messageID is the same in all conversations: their ids are their own.
+func messageID(number int) string { return fmt.Sprintf("m%d", number) }
 
 // uniform spreads messages evenly.
 func (t *typist) uniform() {
@@ -136,7 +139,7 @@ func (p *Plan) operate(talk int) {
 	if d.chance(40) {
 		return
 	}
-	anyMessage := func() string { return fmt.Sprintf("%c%d", 'a'+talk, d.between(1, 6)) }
+	anyMessage := func() string { return messageID(d.between(1, 6)) }
 	for range d.between(1, 5) {
 		e := Event{At: d.span(0, p.traffic), Node: d.below(p.nodes), Talk: talk}
 		e.What = one(d, edit, edit, retract, typing, flush, pause, humanSays, requeue, pause, humanSays, retract)

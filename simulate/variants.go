@@ -2,6 +2,8 @@ package simulate
 
 import (
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/onereply/onereply/internal/engine"
 	"github.com/onereply/onereply/store"
@@ -51,6 +53,13 @@ type flaws struct {
 	timerStays       bool // a timer is not cleared
 	deletesAnother   bool // a deletion takes another conversation with it
 	partUnderPause   bool // the next part of a reply goes out under a pause
+	textsMixed       bool // the second message of a batch gets the text of the first
+	deletedComesBack bool // the end of a turn brings back a message that its author deleted
+	idsOfBot         bool // ids are claimed for all conversations
+	idsStay          bool // ids stay claimed after a deletion
+	leaseTimerLate   bool // the timer of a lease is set late
+	claimsLate       bool // timers are claimed late
+	historyTellsAll  bool // the history tells of all replies as if they were sent
 	refused          bool // a write that the store's contract forbids
 }
 
@@ -90,6 +99,18 @@ func (v variant) store(n *node, write *store.Write, before store.Snapshot) {
 	if v.flaws.partUnderPause && write.Record.PauseReason != "" {
 		write.Record.OnHold = true
 	}
+	if v.flaws.leaseTimerLate && write.Record.Lease.Nonce != "" {
+		write.Timer = write.Timer.Add(20 * time.Second)
+	}
+	if v.flaws.textsMixed && len(write.Append) > 1 && write.Append[1].Kind == store.Message {
+		write.Append[1].Text = write.Append[0].Text
+	}
+	if v.flaws.deletedComesBack && write.Record.Phase == turn.Idle {
+		for _, e := range n.entries(write.Key, store.EntryQuery{Status: turn.InputDeleted}) {
+			e.Text, e.Status = said(write.Key, e.ID), turn.InputClosed
+			n.restore(write.Key, e)
+		}
+	}
 	if v.flaws.refused && len(write.Append) > 1 {
 		write.Append[1].Seq = write.Append[0].Seq
 	}
@@ -104,4 +125,26 @@ func (v variant) replyID(o engine.Send, e store.Entry) string {
 		return fmt.Sprintf("%s/%d", e.ID, o.Lease.Token)
 	}
 	return e.ID
+}
+
+// claimed are the ids of a write that the flawed store takes for repeated.
+func (v variant) claimed(n *node, write store.Write) []string {
+	var ids []string
+	for _, e := range write.Append {
+		other := v.flaws.idsOfBot && n.elsewhere(write.Key, e.ID) || v.flaws.idsStay && slices.Contains(n.ledger.erased[write.Key], e.ID)
+		if e.Kind == store.Message && other {
+			ids = append(ids, e.ID)
+		}
+	}
+	return ids
+}
+
+// elsewhere reports whether another conversation has a message of this id.
+func (w *world) elsewhere(key store.Key, id string) bool {
+	for talk := range w.talks {
+		if k := w.key(talk); k != key && len(w.entries(k, store.EntryQuery{ID: id, Limit: 1})) > 0 {
+			return true
+		}
+	}
+	return false
 }

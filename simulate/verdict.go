@@ -69,6 +69,10 @@ func (l *ledger) verdict(t *talk) {
 	for _, e := range entries {
 		if e.Kind == store.Message {
 			there[e.ID] = true
+			l.judgeText(t.key, e)
+			if t.messages[e.ID].retired && e.Status != turn.InputDeleted {
+				l.fail("P4 lost", "the deletion of %s was acknowledged, and it is %s", e.ID, e.Status)
+			}
 			l.judgeMessage(t, record, e, fates[e.ReplySeq])
 		} else {
 			there[e.Text] = there[e.Text] || e.Author == turn.ReplyHuman
@@ -81,7 +85,7 @@ func (l *ledger) verdict(t *talk) {
 		}
 	}
 	for _, text := range t.sayings {
-		if !there[text] && !l.mayForget(t.key) {
+		if !there[text] {
 			l.fail("P4 lost", "the reply %q of a person was acknowledged and is gone", text)
 		}
 	}
@@ -102,11 +106,11 @@ func (l *ledger) judgeMessage(t *talk, record turn.Record, e store.Entry, fate t
 			l.fail("P3 answered", "%s=%s is marked as answered, by a reply that is %s", e.ID, e.Text, fate)
 		}
 	case turn.InputPending:
-		if !record.OnHold && (record.Phase != turn.Failed || l.faultless()) {
+		if !record.OnHold && record.Phase != turn.Failed {
 			l.fail("P3 stranded", "%s waits, and the conversation is %s", e.ID, record.Shown())
 		}
 	case turn.InputClosed:
-		if silent := answers && by.entry.Text == ""; !silent && !t.operated {
+		if silent := answers && by.entry.Text == ""; !silent && !l.askedFor(t.key, 0, closes, humanSays) {
 			l.fail("P3 closed", "%s was closed, and nobody asked for it", e.ID)
 		}
 	}
@@ -125,8 +129,8 @@ func (l *ledger) judgeReply(t *talk, record turn.Record, e store.Entry) {
 		if e.Reason == turn.ByOperator {
 			return // who marked it as sent knows better
 		}
-		if len(r.shown) != r.parts {
-			l.fail("P7 fate", "reply %s is marked as sent, and the person saw %d of %d parts", e.ID, len(r.shown), r.parts)
+		if len(r.shown) != len(r.texts) {
+			l.fail("P7 fate", "reply %s is marked as sent, and the person saw %d of %d parts", e.ID, len(r.shown), len(r.texts))
 		}
 	case turn.ReplyPartial:
 		if len(r.shown) < e.Delivered || len(r.shown) == 0 {

@@ -106,7 +106,7 @@ func (w *world) restBound() time.Duration {
 	attempt := w.timeout + returnGrace + p.Lease
 	attempts := time.Duration(p.MaxAttempts + p.MaxDiscards + 1)
 	sends := time.Duration(w.parts*w.talks+10) * (w.sendTimeout + p.Lease)
-	return 3*time.Minute + 2*(window+attempt*attempts) + sends + 3*p.RetryFor // twice for what operators have sent again
+	return 3*time.Minute + time.Duration(2*w.ledger.queueing())*(window+attempt*attempts) + sends + 3*p.RetryFor // twice for what operators have sent again
 }
 
 // claimed is longer than a claim keeps a timer from others.
@@ -179,9 +179,6 @@ func (w *world) trouble(e Event) {
 		n.freeze(e.For)
 	case drain:
 		n.drain(e.For)
-	case wallJumps:
-		n.wall = roll(w.Seed, "wall", int64(e.ID)).span(-time.Hour, time.Hour)
-		w.count(wallJumps)
 	case clockSteps:
 		n.measure(e.ID)
 	default:

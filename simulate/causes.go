@@ -1,0 +1,60 @@
+package simulate
+
+import (
+	"slices"
+
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+// judgeEnd is P3 for what is given up: a turn fails over a rejection or over as
+// many attempts as are allowed, and its inputs are set aside over as many
+// workers that were lost.
+func (l *ledger) judgeEnd(t *talk, write store.Write, before turn.Record) {
+	after := write.Record
+	if before.Phase == turn.Generating && after.Lease.Nonce != before.Lease.Nonce {
+		l.countEnd(t, write, before)
+	}
+	failed := after.Phase == turn.Failed || after.Reply != nil && after.Reply.Kind == turn.ReplyFallback
+	if before.Phase == turn.Generating && failed && t.spent[before.Turn] < l.policy.MaxAttempts {
+		l.fail("P3 failed", "turn %d was given up after %d of %d attempts", before.Turn, t.spent[before.Turn], l.policy.MaxAttempts)
+	}
+	for _, s := range write.Settle {
+		if s.Status == turn.InputFailed && t.workers[before.Turn] < l.policy.MaxAttempts {
+			l.fail("P3 aside", "inputs up to version %d were set aside after %d of %d workers were lost", s.Through, t.workers[before.Turn], l.policy.MaxAttempts)
+		}
+	}
+}
+
+// countEnd counts an attempt that ended, by what its model returned or by its
+// worker being lost.
+func (l *ledger) countEnd(t *talk, write store.Write, before turn.Record) {
+	c := l.calls[before.Lease.Nonce]
+	switch {
+	case c != nil && c.fault == turn.Rejected:
+		t.spent[before.Turn] += l.policy.MaxAttempts
+	case c != nil && c.fault == turn.Mistake:
+		t.spent[before.Turn]++
+	}
+	if l.now.Add(slack) >= before.Lease.Expires || l.alone {
+		t.workers[before.Turn]++
+		if c == nil || c.fault != turn.Mistake {
+			t.spent[before.Turn]++
+		}
+	}
+}
+
+// judgeGivenUp is P3 for what is not delivered: the channel refused it, it was
+// tried for as long as is allowed, or a human stepped in.
+func (l *ledger) judgeGivenUp(t *talk, write store.Write, before turn.Record) {
+	human := before.OnHold || write.Record.OnHold || slices.ContainsFunc(write.Append, func(e store.Entry) bool { return e.Author == turn.ReplyHuman })
+	for _, mark := range write.Mark {
+		r := t.replies[mark.Seq]
+		if r == nil || human || mark.Status != turn.ReplyFailed && mark.Status != turn.ReplyPartial {
+			continue
+		}
+		if tried := write.At.Sub(r.entry.At); !r.refused && tried+slack < l.policy.RetryFor {
+			l.fail("P3 failed", "reply %s is %s after %v, and is to be tried for %v", r.entry.ID, mark.Status, tried, l.policy.RetryFor)
+		}
+	}
+}

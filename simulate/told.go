@@ -1,0 +1,153 @@
+package simulate
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/onereply/onereply/internal/engine"
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+// closes is a resume that answers nothing of what waits.
+const closes What = "resume, closing"
+
+// asks notes that somebody asks for something.
+func (l *ledger) asks(a *ask) {
+	a.at = l.now
+	what := a.What
+	if what == resume && !a.Flag {
+		what = closes
+	}
+	if l.asked[a.key] == nil {
+		l.asked[a.key] = map[What]turn.Time{}
+	}
+	l.asked[a.key][what] = l.now
+	if a.What == resume {
+		l.talk(a.key).resumes++
+	}
+}
+
+// askedFor reports whether somebody asked for one of these at a time, or later.
+func (l *ledger) askedFor(key store.Key, since turn.Time, any ...What) bool {
+	return slices.ContainsFunc(any, func(what What) bool {
+		at := l.asked[key][what]
+		return at != 0 && at >= since
+	})
+}
+
+// acknowledged takes what somebody was told. What was asked before a deletion
+// may have gone with it.
+func (l *ledger) acknowledged(a *ask, result engine.Result) {
+	if result.Err != nil || a.lost || l.gone[a.key] >= a.at && l.gone[a.key] != 0 {
+		return
+	}
+	t := l.talk(a.key)
+	switch a.op {
+	case engine.Receive:
+		l.acknowledgedMessage(t, a, result)
+	case engine.Edit, engine.Retract:
+		l.acknowledgedChange(t, a, result)
+	case engine.HumanReply:
+		t.sayings = append(t.sayings, a.text)
+	default:
+		l.acknowledgedControl(t, a, result)
+	}
+}
+
+// acknowledgedMessage is P4: what was acknowledged is in the store already.
+func (l *ledger) acknowledgedMessage(t *talk, a *ask, result engine.Result) {
+	m := t.messages[a.Message]
+	if m == nil {
+		l.fail("P4 lost", "%s was acknowledged (%s) and is not in the store", a.Message, result.Outcome)
+		return
+	}
+	m.acked = true
+}
+
+// acknowledgedChange is P4 for second thoughts: the message reads as its author
+// was told, or has changed again since; and one that is deleted stays so.
+func (l *ledger) acknowledgedChange(t *talk, a *ask, result engine.Result) {
+	if result.Outcome == turn.Ignored {
+		return
+	}
+	for _, e := range l.entries(a.key, store.EntryQuery{ID: a.Message, Limit: 1}) {
+		kept := e.Text == a.text || e.Version > result.Version
+		if a.op == engine.Retract {
+			t.messages[e.ID].retired, kept = true, false
+		}
+		if !kept && e.Status != turn.InputDeleted {
+			l.fail("P4 lost", "the %s of %s was acknowledged, and it is still %s, %q", a.What, e.ID, e.Status, e.Text)
+		}
+	}
+}
+
+// judgeText is P4 for what is stored: each message reads as its author wrote it.
+func (l *ledger) judgeText(key store.Key, e store.Entry) {
+	first := said(key, e.ID)
+	if e.Status != turn.InputDeleted && e.Text != first && !strings.HasPrefix(e.Text, first+".") {
+		l.fail("P4 lost", "%s is stored as %q, which its author never wrote", e.ID, e.Text)
+	}
+}
+
+// standing is a state of a conversation that a request ends.
+type standing struct {
+	by    What
+	which int64
+	since turn.Time
+}
+
+// standings are the states of a record that a request would end. Those that
+// were there before stand since then.
+func standings(r turn.Record, before []standing, now turn.Time) []standing {
+	all := make([]standing, 0, 4)
+	stands := func(by What, which int64) {
+		s := standing{by, which, now}
+		for _, old := range before {
+			if old.by == by && old.which == which {
+				s.since = old.since
+			}
+		}
+		all = append(all, s)
+	}
+	if r.OnHold {
+		stands(resume, 0)
+	} else {
+		stands(pause, 0)
+	}
+	switch {
+	case r.Phase == turn.Failed:
+		stands(requeue, 0)
+	case r.Phase == turn.Collecting:
+		stands(flush, int64(r.Due))
+	case r.Phase == turn.Generating && !r.Sealed:
+		stands(modelSeals, r.Lease.Token)
+	}
+	for _, trouble := range r.Troubles {
+		stands(markSent, trouble.Turn)
+		if !trouble.Again {
+			stands(resend, trouble.Turn)
+		}
+	}
+	return all
+}
+
+// undoes is what makes a request void that is carried out together with it.
+var undoes = map[What][]What{pause: {resume, closes}, resume: {pause}, closes: {pause}}
+
+// acknowledgedControl is P4 for operators and agents: what they were told is
+// done has ended the state that it ends.
+func (l *ledger) acknowledgedControl(t *talk, a *ask, result engine.Result) {
+	if result.Outcome != turn.Done {
+		return
+	}
+	for _, s := range t.standing {
+		of := s.which == a.which || s.by == flush && turn.Time(s.which) > result.At.Add(slack)
+		if s.by == a.What && of && s.since < a.at && !l.askedFor(a.key, a.at.Add(-storeTimeout), undoes[a.What]...) {
+			l.fail("P4 lost", "the %s was acknowledged, and all is as it was before", a.What)
+		}
+	}
+	if lease := l.snapshot(a.key).Record.Lease; a.op == engine.Seal && lease.Token > a.which && t.taken < a.at {
+		l.fail("P5 fenced", "a seal under lease %d was accepted under lease %d", a.which, lease.Token)
+	}
+}
