@@ -16,8 +16,12 @@ func (s *step) wakeSending(e Wake) {
 		case !s.p.ResendUnknown || s.Reply.Crashes >= s.p.MaxAttempts:
 			s.finish(ReplyUnknown, Crashed)
 			return
-		case !s.maySend():
-			return // kept for the resume
+		case s.maySend():
+		case s.keeps():
+			return // for the resume
+		default:
+			s.stop(WasPaused)
+			return
 		}
 	case !s.maySend():
 		s.nothing(e, WasPaused)
@@ -78,7 +82,7 @@ func (s *step) sendUnknown(e SendUnknown) {
 	s.Reply.Tries++
 	s.Reply.Unsure = true
 	s.tellPart(PartUnknown, e.Text, s.Reply.Done+1)
-	if !s.p.ResendUnknown || s.now.Sub(s.Reply.Since) >= s.p.RetryFor {
+	if !s.p.ResendUnknown || s.now.Sub(s.Reply.Since) >= s.p.RetryFor || !s.maySend() && !s.keeps() {
 		s.finish(ReplyUnknown, e.Text)
 		return
 	}
@@ -89,9 +93,10 @@ func (s *step) sendUnknown(e SendUnknown) {
 
 // keeps reports whether the reply outlives a pause: one that something
 // irreversible stands behind, and one that a person may have seen already and
-// that is to be sent again.
+// that is to be sent again; but not where a human has replied since, whose words
+// go out under the pause and would wait behind it.
 func (s *step) keeps() bool {
-	return s.Reply.Sealed || s.Reply.Unsure && s.p.ResendUnknown
+	return len(s.Queue) == 0 && (s.Reply.Sealed || s.Reply.Unsure && s.p.ResendUnknown)
 }
 
 // untouched reports whether nothing of the reply can have reached anybody.
