@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { explain, join, read, summary } from '../web/assets/lanes.js';
+import { explain, join, read, stepsOf, summary, turnOf } from '../web/assets/lanes.js';
 
 const zero = Date.parse('2026-01-31T12:00:00.000Z');
 const time = (after) => new Date(zero + after).toISOString();
@@ -80,7 +80,7 @@ test('a lease is a bar for each holder, and a lost one is cut', () => {
 test('a commit has both versions', () => {
 	const story = read(busyTurn);
 	assert.deepEqual(story.commits.map(({ passed, through, version }) => [passed, through, version]), [[false, 3, 4], [true, 5, 5]]);
-	assert.match(tell(story, story.commits[0]), /Refused: the attempt had seen 3, but the newest input was 4/);
+	assert.match(tell(story, story.commits[0]), /Nothing was committed: the attempt had seen 3, but the newest input was 4/);
 	assert.match(tell(story, story.commits[1]), /Its check passed: it had seen 5, and the newest was 5/);
 });
 
@@ -187,4 +187,44 @@ test('steps that are stored and streamed are taken once', () => {
 
 test('a type that is not known is left out, not fatal', () => {
 	assert.equal(read(steps([0, 'something.new'])).rows.length, 0);
+});
+
+test('steps that are not kept are told, and nothing opens after them', () => {
+	const story = read(stepsOf({ turn: 3, lost: 288, steps: steps(input(0, 145), scheduled(0, 145, 1500), input(300, 146), scheduled(300, 146, 1800), started(1800, 9, 1, 146)) }));
+	assert.match(story.rows[0].text, /^288 earlier steps of this turn are not kept/);
+	assert.equal(story.marks.length, 1);
+	for (const { text } of story.rows) assert.doesNotMatch(text, /opens/);
+	assert.match(summary(story), /^inputs 145 to 146, 288 earlier steps not kept/);
+	assert.match(tell(story, story.windows[0]), /lasted at least 1\.8 s/);
+	const whole = steps(input(0, 1));
+	assert.equal(stepsOf({ turn: 3, lost: 0, steps: whole }), whole);
+});
+
+test('an input that came too late for the reply is of the next turn', () => {
+	const late = [
+		...steps(input(0, 1), scheduled(0, 1, 1500), started(1500, 7, 1, 1), input(1800, 2), [2500, 'reply.committed', { token: 7, through: 1, version: 2, parts: 1, reply_id: 'c/3', late_input: true }]),
+		...steps([2600, 'reply.sent', { token: 7, through: 1, version: 2, part: 1, parts: 1, reply_id: 'c/3' }]),
+	];
+	assert.deepEqual(turnOf(late), [3, 3, 3, 3, 3, 3]);
+	late.push({ type: 'turn.scheduled', at: time(2600), turn: 4, version: 2, due_at: time(3300) });
+	assert.deepEqual(turnOf(late), [3, 3, 3, 4, 3, 3, 4]);
+	const withdrawn = [...late.slice(0, 5), ...steps([2700, 'reply.discarded', { token: 7, version: 2, reply_id: 'c/3', reason: 'withdrawn' }]), late.at(-1)];
+	assert.equal(turnOf(withdrawn)[3], 3);
+});
+
+test('sentences say nothing twice, and nothing that is not known', () => {
+	const human = read(steps([0, 'reply.committed', { reason: 'human', parts: 1, reply_id: 'c/3' }], [10, 'reply.sent', { token: 3, parts: 1, part: 1, reply_id: 'c/3' }]));
+	for (const { text } of human.rows) assert.doesNotMatch(text, /undefined/);
+	const reply = { token: 8, parts: 1, reply_id: 'c/3', through: 1, version: 1 };
+	const unknown = read(steps(started(0, 8, 1, 1), [900, 'reply.committed', reply], [1000, 'part.unknown', { ...reply, part: 1, reason: 'unknown_outcome' }], [1000, 'reply.failed', { ...reply, part: 0, reason: 'unknown_outcome' }]));
+	assert.equal(tell(unknown, unknown.sends[0]).match(/obody knows/g).length, 1);
+	const rejected = read(steps(started(0, 8, 1, 1), [700, 'reply.discarded', { token: 8, reason: 'rejected' }], [700, 'attempt.failed', { token: 8, reason: 'rejected' }], [700, 'turn.failed', { reason: 'bad_request' }]));
+	assert.equal(new Set(rejected.rows.map(({ text }) => text)).size, rejected.rows.length);
+	assert.equal(rejected.rows.length, 4);
+});
+
+test('a person who ends the window is told of', () => {
+	const story = read(steps(input(0, 1), scheduled(0, 1, 3_600_000), [500, 'turn.scheduled', { version: 1, due_at: 500 }]));
+	assert.match(story.rows[1].text, /opens and ends in 60 min/);
+	assert.match(story.rows[2].text, /A person ended the window/);
 });

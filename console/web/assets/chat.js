@@ -40,8 +40,8 @@ export class Chat {
 	}
 
 	view(entry) {
-		if (!this.views.has(entry.id)) this.views.set(entry.id, this.make(entry));
-		return this.views.get(entry.id);
+		if (!this.views.has(entry.key)) this.views.set(entry.key, this.make(entry));
+		return this.views.get(entry.key);
 	}
 
 	make(entry) {
@@ -51,7 +51,7 @@ export class Chat {
 	}
 
 	highlight(ids, on) {
-		for (const id of ids) this.views.get(id)?.node.classList.toggle('covered', on);
+		for (const id of ids) this.views.get(`message/${id}`)?.node.classList.toggle('covered', on);
 	}
 }
 

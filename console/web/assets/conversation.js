@@ -1,6 +1,5 @@
 // What the page knows of the conversation: the one place that events and the
-// transcript change. The chat only reads it; drawing and list are made of the
-// steps that it keeps.
+// transcript change. The chat only reads it.
 //
 // Everything may arrive twice and in either order (an event before the receipt
 // of the call that caused it, a transcript that holds what an event told), so
@@ -8,24 +7,16 @@
 
 import { because } from './words.js';
 
-const kept = 900; // steps
-
 /** Statuses of replies after which nothing more happens to them. */
 const settled = new Set(['sent', 'undelivered', 'unknown', 'withdrawn', 'no_reply', 'partial']);
-
-/** Reasons of discards that newer input or a person caused, not a fault. */
-const overtaken = new Set(['superseded', 'paused', 'deleted', 'closed_by_human']);
 
 export class Conversation {
 	constructor(changed) {
 		this.changed = changed;
 		this.entries = []; // messages, replies and notes, as the chat shows them
-		this.known = new Map(); // the same by id
+		this.known = new Map(); // the same by type and id: people choose the ids of messages
 		this.draft = null; // the reply that is being written
-		this.steps = []; // events, and the repeats that receipts told of
-		this.version = 0;
 		this.phase = 'idle';
-		this.count = { messages: 0, repeats: 0, discards: 0, replies: 0 };
 		this.skew = Infinity; // how far this clock is ahead of the server's
 	}
 
@@ -40,20 +31,18 @@ export class Conversation {
 			if (entry.kind === 'message') this.mergeMessage(entry);
 			else this.mergeReply(entry);
 		}
-		this.recount();
 		this.changed();
 	}
 
 	mergeMessage({ id, text, version, status, sender, at, attachments }) {
-		const message = this.known.get(id) ?? this.put({ type: 'message', id, number: version, edits: [], repeats: 0, note: '' });
+		const message = this.message(id) ?? this.put({ type: 'message', id, number: version, edits: [], repeats: 0, note: '' });
 		message.number ||= version;
 		message.version = Math.max(message.version ?? 0, version);
 		Object.assign(message, { text, sender, at, attachments, state: status === 'pending' ? 'waiting' : status });
-		this.version = Math.max(this.version, version);
 	}
 
 	mergeReply({ id, text, covers, status, late_input: late, author, turn, at }) {
-		const reply = this.known.get(id) ?? this.put({ type: 'reply', id });
+		const reply = this.put({ type: 'reply', id });
 		Object.assign(reply, { text, covers: covers ?? [], late, author, turn, at, state: status === 'committed' ? 'sending' : status });
 		if (settled.has(reply.state)) this.cover(reply);
 	}
@@ -68,8 +57,6 @@ export class Conversation {
 	/** Takes an event of the stream. */
 	apply(event) {
 		this.skew = Math.min(this.skew, Date.now() - Date.parse(event.at));
-		this.version = Math.max(this.version, event.version ?? 0);
-		this.keep(event);
 		this[event.type]?.(event);
 		this.changed();
 	}
@@ -77,13 +64,12 @@ export class Conversation {
 	// One method for each type of event that changes more than the steps.
 
 	'message.accepted'(event) {
-		let message = this.known.get(event.message_id);
+		let message = this.message(event.message_id);
 		if (message && event.version <= message.version) return; // known already
 		const kind = { edited: 'edit', deleted: 'delete' }[event.reason] ?? 'message';
 		message ??= this.put({ type: 'message', id: event.message_id, edits: [], repeats: 0, at: event.at });
 		message.number ||= event.version;
-		if (kind === 'message') this.count.messages += 1;
-		else message.edits.push(event.version);
+		if (kind !== 'message') message.edits.push(event.version);
 		Object.assign(message, { version: event.version, text: event.text ?? '', state: kind === 'delete' ? 'deleted' : 'waiting', note: '' });
 		if (this.phase === 'collecting' && !this.entries.some((entry) => entry.state === 'waiting')) this.phase = 'idle';
 	}
@@ -103,8 +89,7 @@ export class Conversation {
 
 	'reply.discarded'({ token, through, version, reason, reply_id: id }) {
 		this.endDraft(token);
-		if (overtaken.has(reason)) this.count.discards += 1;
-		if (id && this.known.has(id)) this.known.get(id).state = 'withdrawn';
+		if (id) this.put({ type: 'reply', id, text: '', covers: [] }).state = 'withdrawn';
 		if (this.phase !== 'paused') this.phase = 'idle'; // a pause is told before the discard that it causes
 		const why = reason && reason !== 'superseded' ? because(reason) : `it saw ${through}, the newest was ${version}`;
 		this.put({ type: 'note', id: `discard/${token}`, text: `A draft was thrown away: ${why}.` });
@@ -124,7 +109,6 @@ export class Conversation {
 		if (!last) return;
 		this.phase = 'idle';
 		this.cover(reply);
-		this.recount();
 	}
 
 	'reply.failed'(event) {
@@ -149,11 +133,16 @@ export class Conversation {
 	// The parts that those are made of.
 
 	put(entry) {
-		if (!this.known.has(entry.id)) {
-			this.known.set(entry.id, entry);
+		entry.key = `${entry.type}/${entry.id}`;
+		if (!this.known.has(entry.key)) {
+			this.known.set(entry.key, entry);
 			this.entries.push(entry);
 		}
-		return this.known.get(entry.id);
+		return this.known.get(entry.key);
+	}
+
+	message(id) {
+		return this.known.get(`message/${id}`);
 	}
 
 	reply({ reply_id: id, text, covers, late_input: late, turn, at, reason }, state) {
@@ -167,23 +156,12 @@ export class Conversation {
 
 	cover(reply) {
 		for (const id of reply.covers) {
-			const message = this.known.get(id);
+			const message = this.message(id);
 			if (message && message.state !== 'deleted') message.state = 'answered';
 		}
 	}
 
 	endDraft(token) {
 		if (this.draft?.token === token) this.draft = null;
-	}
-
-	keep(step) {
-		this.steps.push(step);
-		if (this.steps.length > kept) this.steps.shift();
-	}
-
-	recount() {
-		const of = (type) => this.entries.filter((entry) => entry.type === type);
-		this.count.messages = of('message').filter((message) => message.version > 0).length;
-		this.count.replies = of('reply').filter((reply) => reply.state === 'sent').length;
 	}
 }

@@ -22,15 +22,27 @@ export function join(stored, live) {
 	return [...known.values()].sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
 }
 
+/** The steps of a stored turn, and how many before them are not kept. */
+export const stepsOf = ({ turn, lost, steps }) => (lost && steps.length ? [{ type: 'steps.lost', at: steps[0].at, turn, lost }, ...steps] : steps);
+
 /**
  * The turn that each step belongs to. What opens a turn is told under the
- * number of the turn before, in the same write as the window of its own.
+ * number of the turn before, in the same write as the window of its own; and
+ * what a reply came too early for is of the next turn, once that has begun.
  */
 export function turnOf(steps) {
+	const covered = new Map(); // the newest version that the reply of a turn had seen
+	let newest = 0;
+	for (const { type, turn = 0, reply_id: reply, through } of steps) {
+		if (type === 'reply.committed' && through) covered.set(turn, through);
+		else if (type === 'reply.discarded' && reply) covered.delete(turn);
+		newest = Math.max(newest, turn);
+	}
 	return steps.map((step, index) => {
-		if (step.type !== 'message.accepted') return step.turn || 0;
+		const turn = step.turn || 0;
+		if (step.type !== 'message.accepted') return turn;
 		const next = steps.slice(index + 1, index + 3).find(({ type, version }) => type === 'turn.scheduled' && version === step.version);
-		return Math.max(next?.turn ?? 0, step.turn ?? 0);
+		return Math.max(next?.turn ?? 0, turn < newest && step.version > covered.get(turn) ? turn + 1 : turn);
 	});
 }
 
@@ -53,6 +65,7 @@ export class Story {
 		this.marks = []; // what people did, and turns that failed
 		this.rows = []; // { step, at, tone, text, item }: each step as a sentence
 		this.numbers = new Map(); // of messages, by id
+		this.lost = 0; // steps before the first that are not kept
 	}
 
 	/** Everything that is drawn, in the order of time; for going from one to the next. */
@@ -161,6 +174,11 @@ export const windowEnd = (window, now) => window.end ?? Math.max(window.due, now
 
 /** What each type of step changes, and its sentence. */
 const takers = {
+	'steps.lost'({ lost }, at, turn) {
+		this.lost += lost;
+		return this.mark(at, turn, 'quiet', `${plural(lost, 'earlier step')} of this turn are not kept: there were too many.`);
+	},
+
 	'message.accepted'(step, at, turn) {
 		const kind = { edited: 'edit', deleted: 'delete' }[step.reason] ?? 'message';
 		if (kind === 'message') this.numbers.set(step.message_id, step.version);
@@ -183,8 +201,9 @@ const takers = {
 	'turn.scheduled'(step, at, turn) {
 		const due = Date.parse(step.due_at);
 		let item = this.openWindow();
-		const opened = !item;
-		item ??= this.add(this.windows, 'window', at, turn, { moves: [], kind: this.waits ? 'wait' : 'quiet', causes: this.waits });
+		const cut = this.lost > 0 && !this.windows.length && !this.attempts.length; // its start is not kept
+		const opened = !item && !cut;
+		item ??= this.add(this.windows, 'window', at, turn, { moves: [], kind: this.waits ? 'wait' : 'quiet', causes: this.waits, cut });
 		this.waits = null;
 		item.capped = step.reason === 'max_wait';
 		item.due = due;
@@ -192,7 +211,8 @@ const takers = {
 		const left = seconds(Math.max(0, due - at));
 		const text = item.capped ? `The window has reached its hard cap: it ends in ${left}, whatever comes.`
 			: step.reason ? `The next attempt waits ${left}: ${because(step.reason)}.`
-				: opened ? `The window opens and ends in ${left}.` : `The window now ends in ${left}.`;
+				: opened ? `The window opens and ends in ${left}.`
+					: due <= at && this.rows.at(-1)?.step.type !== 'message.accepted' ? 'A person ended the window: the next attempt starts at once.' : `The window now ends in ${left}.`;
 		return { tone: 'window', text, item };
 	},
 
@@ -224,7 +244,7 @@ const takers = {
 		if (item) item.through = through;
 		this.endLease(at, step.token, lost);
 		const stale = !step.reason || step.reason === 'superseded';
-		const text = stale ? `Refused: the attempt had seen ${through}, but the newest input was ${step.version}.` : `Nothing was committed: ${because(step.reason)}.`;
+		const text = stale ? `Nothing was committed: the attempt had seen ${through}, but the newest input was ${step.version}.` : `Nothing was committed: ${because(step.reason)}.`;
 		if (!lost) this.add(this.commits, 'commit', at, turn, { end: at, passed: false, through, version: step.version, reason: step.reason, text });
 		return { tone: 'discard', text: `Attempt ${item?.number ?? step.attempt ?? 1} ${lost ? 'lost' : 'discarded'}${after(item, at)}: ${stale ? `it saw ${through}, newest was ${step.version}` : because(step.reason)}.`, item };
 	},
@@ -249,7 +269,7 @@ const takers = {
 		const text = {
 			human: 'A person’s reply needs no check: it was committed, and closes what waits.',
 			fallback: 'The fallback text was committed, because the turn failed.',
-		}[step.reason] ?? `The reply was committed${after(attempt, at)}. Its check passed: it had seen ${step.through}, and the newest was ${step.version}${step.version > step.through ? ', which gets the next reply' : ', in the same write'}.`;
+		}[step.reason] ?? `The reply was committed${after(attempt, at)}. Its check passed: it had seen ${step.through}, and the newest was ${step.version}${step.version > step.through ? ', which gets the next reply' : ''}.`;
 		return { tone: 'reply', text, item };
 	},
 
@@ -268,23 +288,24 @@ const takers = {
 	'part.unknown'(step, at, turn) {
 		const item = this.endSend(step, at, turn, 'unknown');
 		this.endLease(at);
-		return { tone: 'discard', text: `Nobody knows whether ${partWords(item)} arrived: ${because(step.reason) || 'no answer came'}.${this.retry(step, at, turn, item)}`, item };
+		return { tone: 'discard', text: `Nobody knows whether ${partWords(item)} arrived: ${step.reason === 'unknown_outcome' ? 'no answer came' : because(step.reason) || 'no answer came'}.${this.retry(step, at, turn, item)}`, item };
 	},
 
 	'reply.sent'(step, at, turn) {
 		if (step.parts && (step.part ?? step.parts) < step.parts) return takers['part.sent'].call(this, step, at, turn);
 		const item = this.endSend(step, at, turn, 'sent');
 		this.endLease(at);
-		return { tone: 'reply', text: `${capital(partWords(item))} was delivered${after(item, at)}: everything up to ${step.through} is answered.`, item };
+		return { tone: 'reply', text: `${capital(partWords(item))} was delivered${after(item, at)}${step.through ? `: everything up to ${step.through} is answered` : ''}.`, item };
 	},
 
 	'reply.failed'(step, at, turn) {
 		const unknown = step.reason === 'unknown_outcome' || step.reason === 'worker_lost';
 		const last = this.sends.at(-1);
 		// The try that ended it may have been told already.
-		const item = last?.end && (last.outcome === 'unknown' || last.outcome === 'failed') ? last : this.endSend(step, at, turn, unknown ? 'unknown' : 'failed');
+		const told = last?.end && (last.outcome === 'unknown' || last.outcome === 'failed');
+		const item = told ? last : this.endSend(step, at, turn, unknown ? 'unknown' : 'failed');
 		this.endLease(at);
-		return { tone: 'discard', text: unknown ? 'Nobody knows whether the reply arrived, and it is not sent again by itself: a person decides.' : `The reply could not be delivered: ${why(step.reason)}.`, item };
+		return { tone: 'discard', text: unknown ? `${told ? 'The reply' : 'Nobody knows whether the reply arrived, and it'} is not sent again by itself: a person decides.` : `The reply could not be delivered: ${why(step.reason)}.`, item };
 	},
 
 	'turn.failed'(step, at, turn) {
@@ -328,8 +349,10 @@ function failedAttempt(step, at) {
 	const item = this.running(step.token) ? this.endAttempt(step, at, 'failed') : this.attempts.findLast((one) => one.token === step.token);
 	this.endLease(at, step.token);
 	this.waits = step.reason;
-	const next = step.due_at ? ` The next try is in ${seconds(Math.max(0, Date.parse(step.due_at) - at))}.` : '';
-	return { tone: 'discard', text: `Attempt ${item?.number ?? step.attempt ?? 1} failed: ${why(step.reason)}.${next}`, item };
+	const number = item?.number ?? step.attempt ?? 1;
+	const told = this.rows.at(-1)?.step.type === 'reply.discarded'; // that it ended, in the same write
+	const next = step.due_at ? ` The next try is in ${seconds(Math.max(0, Date.parse(step.due_at) - at))}.` : told ? ' It is not tried again by itself.' : '';
+	return { tone: 'discard', text: `${told ? `This was the failure of attempt ${number}.` : `Attempt ${number} failed: ${why(step.reason)}.`}${next}`, item };
 }
 
 /** A committed reply that certainly reached nobody, and was overtaken. */
@@ -358,7 +381,7 @@ const explainers = {
 		const length = seconds(windowEnd(item, now) - item.at);
 		const moved = item.moves.length > 1 ? `; newer input moved its end ${plural(item.moves.length - 1, 'time')}` : '';
 		if (item.kind === 'wait') return `The next attempt waits ${length}: ${because(item.causes)}${moved}.`;
-		return `The quiet time ${item.end ? 'lasted' : 'will last'} ${length}${moved}${item.capped ? ', until the hard cap, which no input can move' : ''}.`;
+		return `The quiet time ${item.end ? 'lasted' : 'will last'}${item.cut ? ' at least' : ''} ${length}${moved}${item.capped ? ', until the hard cap, which no input can move' : ''}.`;
 	},
 
 	lease({ token, holder, at, end, lost }, now) {
@@ -377,14 +400,15 @@ function inWindow(item, story) {
 }
 
 /** What a person sees at a glance, for the drawing's label. */
-export function summary({ inputs, attempts, sends }) {
+export function summary({ inputs, attempts, sends, lost }) {
 	if (!inputs.length && !attempts.length && !sends.length) return 'nothing yet';
 	const repeats = inputs.filter(({ kind }) => kind === 'repeat').length;
 	const bad = attempts.filter(({ result }) => result === 'discarded').length;
 	const sent = sends.filter(({ outcome, part, parts }) => outcome === 'sent' && part === parts).length;
 	const unknown = sends.filter(({ outcome }) => outcome === 'unknown').length;
+	const versions = inputs.filter(({ kind }) => kind !== 'repeat').map(({ version }) => version);
 	return [
-		plural(inputs.length - repeats, 'input'), repeats && plural(repeats, 'repeat'), plural(attempts.length, 'attempt'),
+		lost && versions.length ? `inputs ${versions[0]} to ${versions.at(-1)}` : plural(versions.length, 'input'), lost && `${lost} earlier steps not kept`, repeats && plural(repeats, 'repeat'), plural(attempts.length, 'attempt'),
 		bad && `${bad} discarded`, sent === 1 ? '1 reply sent' : `${sent} replies sent`, unknown && `${unknown} unknown`,
 	].filter(Boolean).join(', ');
 }

@@ -172,7 +172,7 @@ function repeat() {
 
 function retry(id) {
 	conversation.retrying(id);
-	deliver(id, conversation.known.get(id).text);
+	deliver(id, conversation.message(id).text);
 }
 
 function edit(id, text) {
@@ -206,7 +206,7 @@ function started(patience) {
 }
 
 function showCounters() {
-	for (const [name, count] of Object.entries(conversation.count)) setText(byId(`count-${name}`), String(count));
+	for (const [name, count] of Object.entries(conversation.count())) setText(byId(`count-${name}`), String(count));
 }
 
 function showPhase() {

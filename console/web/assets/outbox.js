@@ -3,7 +3,38 @@
 
 import { Conversation } from './conversation.js';
 
+const kept = 900; // steps
+
+/** Reasons of discards that newer input or a person caused, not a fault. */
+const overtaken = new Set(['superseded', 'paused', 'deleted', 'closed_by_human']);
+
 export class OwnConversation extends Conversation {
+	constructor(changed) {
+		super(changed);
+		this.steps = []; // events, and the repeats that receipts told of
+		this.repeats = 0;
+		this.discards = 0;
+	}
+
+	apply(event) {
+		this.keep(event);
+		if (event.type === 'reply.discarded' && overtaken.has(event.reason)) this.discards += 1;
+		super.apply(event);
+	}
+
+	keep(step) {
+		this.steps.push(step);
+		if (this.steps.length > kept) this.steps.shift();
+	}
+
+	count() {
+		const of = (test) => this.entries.filter(test).length;
+		return {
+			messages: of(({ type, version }) => type === 'message' && version > 0), repeats: this.repeats,
+			discards: this.discards, replies: of(({ type, state }) => type === 'reply' && state === 'sent'),
+		};
+	}
+
 	/** The latest own message that can be delivered again. */
 	lastDelivered() {
 		return this.entries.findLast((entry) => entry.type === 'message' && entry.version > 0 && entry.state !== 'deleted');
@@ -17,10 +48,10 @@ export class OwnConversation extends Conversation {
 
 	/** The answer to sending, editing or deleting a message. */
 	receipt(id, receipt) {
-		const message = this.known.get(id);
+		const message = this.message(id);
 		if (receipt.duplicate) {
 			message.repeats += 1;
-			this.count.repeats += 1;
+			this.repeats += 1;
 			this.keep({ type: 'message.repeated', at: new Date(this.now()).toISOString(), message_id: id });
 		}
 		if (message.state === 'sending' || message.state === 'unsent') message.state = 'waiting';
@@ -30,7 +61,7 @@ export class OwnConversation extends Conversation {
 
 	/** A call about a message that did not work. */
 	refused(id, trouble) {
-		const message = this.known.get(id);
+		const message = this.message(id);
 		const never = message.version === 0 && message.state === 'sending';
 		if (never) message.state = trouble.again ? 'unsent' : 'refused';
 		message.note = trouble.message + (never && trouble.again ? ' Sending again is safe: the id stays the same.' : '');
@@ -39,7 +70,7 @@ export class OwnConversation extends Conversation {
 
 	/** Before a message is tried again. */
 	retrying(id) {
-		Object.assign(this.known.get(id), { state: 'sending', note: '' });
+		Object.assign(this.message(id), { state: 'sending', note: '' });
 		this.changed();
 	}
 }

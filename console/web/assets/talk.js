@@ -5,7 +5,7 @@ import { Actions, copier } from './actions.js';
 import { Chat } from './chat.js';
 import { Conversation } from './conversation.js';
 import { button, clock, element, onceAFrame, setText, throttled } from './dom.js';
-import { join, read, turnOf } from './lanes.js';
+import { join, read, stepsOf, turnOf } from './lanes.js';
 import { Timeline } from './timeline.js';
 import { lasting, plural } from './words.js';
 
@@ -153,7 +153,7 @@ class Talk {
 
 	/** The steps that are shown, and the numbers of all turns. */
 	steps() {
-		const all = join(this.stored.flatMap(({ steps }) => steps), this.live);
+		const all = join(this.stored.flatMap(stepsOf), this.live);
 		const turns = turnOf(all);
 		const numbers = [...new Set([...turns, ...this.stored.map(({ turn }) => turn)])].filter(Boolean).sort((a, b) => a - b);
 		const shown = this.all ? 0 : this.turn || numbers.at(-1);

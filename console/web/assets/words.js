@@ -15,11 +15,11 @@ const reasons = {
 	rejected: 'the model refused the request',
 };
 
-/** A reason code in words. */
-export const because = (reason) => reasons[reason] ?? String(reason ?? '').replaceAll('_', ' ');
+/** A reason code in words; what a person or a program wrote stays as it is. */
+export const because = (reason) => (Object.hasOwn(reasons, reason ?? '') ? reasons[reason] : reason ?? '');
 
-/** Milliseconds as seconds with one decimal, very few as they are. */
-export const seconds = (milliseconds) => (milliseconds < 100 ? `${Math.round(milliseconds)} ms` : `${(milliseconds / 1000).toFixed(1)} s`);
+/** Milliseconds as seconds with one decimal, very few as they are, and many in the unit that fits. */
+export const seconds = (milliseconds) => (milliseconds < 100 ? `${Math.round(milliseconds)} ms` : milliseconds < 99_950 ? `${(milliseconds / 1000).toFixed(1)} s` : lasting(milliseconds));
 
 /** How long, in the unit that fits: "0.4 s", "12 s", "5 min", "3 h", "2 days". */
 export function lasting(milliseconds) {
@@ -38,7 +38,7 @@ export const plural = (count, noun) => `${count} ${noun}${count === 1 ? '' : 's'
 
 /** "1, 2 and 5", or "1 to 12", from the ids of messages. */
 export function numbers(ids, conversation) {
-	const list = ids.map((id) => conversation.known.get(id)?.number || '?');
+	const list = ids.map((id) => conversation.message(id)?.number || '?');
 	const last = list.pop();
 	if (list.length > 5 && last - list[0] === list.length) return `${list[0]} to ${last}`;
 	return list.length ? `${list.join(', ')} and ${last}` : String(last);
