@@ -228,3 +228,15 @@ test('a person who ends the window is told of', () => {
 	assert.match(story.rows[1].text, /opens and ends in 60 min/);
 	assert.match(story.rows[2].text, /A person ended the window/);
 });
+
+test('a long wait is no busy time, and needs no drawing in every frame', () => {
+	const story = read(steps(input(0, 1), scheduled(0, 1, 3_600_000), input(600_000, 2), scheduled(600_000, 2, 3_600_000)));
+	const now = zero + 900_000;
+	const length = story.spans(now).reduce((sum, [start, end]) => sum + end - start, 0);
+	assert.ok(length < 1000, `${length} ms to scale`);
+	assert.ok(story.spans(now).some(([start]) => start === now));
+	assert.equal(story.quietFor(now), 2_700_000);
+	assert.equal(read(busyTurn.slice(0, 4)).spans(zero + 400).some(([start, end]) => end - start >= 1200), true);
+	assert.equal(read(busyTurn.slice(0, 8)).quietFor(zero + 2500), 0);
+	assert.equal(read(busyTurn).quietFor(zero + 40_000), Infinity);
+});

@@ -19,7 +19,14 @@ test('a place is the place of its time', () => {
 
 test('what fits, fits', () => {
 	const spans = [[0, 4000], [60_000, 61_000]];
-	assert.ok(Math.abs(timescale(spans, fitting(spans, 700)).width - 700) <= 1);
+	assert.ok(Math.abs(timescale(spans, ...fitting(spans, 700)).width - 700) <= 1);
+});
+
+test('whatever the turn was, it can be fitted in', () => {
+	const often = Array.from({ length: 50 }, (_, index) => [index * 60_000, index * 60_000 + 500]);
+	for (const spans of [often, [[0, 7_200_000]], [[0, 40_000], [3_600_000, 3_600_000]]]) {
+		assert.ok(timescale(spans, ...fitting(spans, 700)).width <= 701);
+	}
 });
 
 test('marks on the axis keep their distance', () => {

@@ -32,13 +32,13 @@ export function copier(text, what, say) {
 
 /** Each action with what it does; allowed says in which states it makes sense. */
 const actions = [
-	{ name: 'flush', label: 'Flush now', about: 'Ends the quiet time: the bot answers at once.', path: 'flush', done: 'The quiet time is over.', allowed: ({ pending, phase }) => pending > 0 && phase !== 'paused' },
-	{ name: 'pause', label: 'Pause', about: 'You take over: messages are kept, nothing is answered.', path: 'pause', done: 'Paused. Messages are kept.', field: 'Reason', allowed: ({ phase }) => phase !== 'paused', body: (value) => ({ reason: value }), flags: (value) => (value ? [`--reason=${value}`] : []) },
-	{ name: 'resume', label: 'Resume', about: 'The bot speaks again, and answers what waits.', path: 'resume', done: 'Resumed. What waits is answered.', allowed: ({ phase }) => phase === 'paused', body: () => ({ answer_pending: true }) },
-	{ name: 'resume', label: 'Resume and close', about: 'The bot speaks again; what waits is closed without a reply.', path: 'resume', done: 'Resumed. What waited is closed.', allowed: ({ phase }) => phase === 'paused', body: () => ({ answer_pending: false }), flags: () => ['--close'] },
-	{ name: 'requeue', label: 'Requeue', about: 'Tries a failed turn again, with all that waits.', path: 'requeue', done: 'The turn is tried again.', allowed: ({ phase }) => phase === 'failed' },
-	{ name: 'reply', label: 'Reply', about: 'Your own reply: it is delivered, and closes what waits.', path: 'replies', done: 'Your reply is on its way.', field: 'Your reply', text: true, allowed: () => true, body: (value) => ({ text: value }) },
-	{ name: 'delete', label: 'Delete', about: 'Removes all that is stored of the conversation.', done: 'Deleted.', danger: true, allowed: () => true, flags: () => ['--yes'] },
+	{ name: 'flush', label: 'Flush now', about: 'Ends the quiet time: the bot answers at once.', done: 'The quiet time is over.', allowed: ({ pending, phase }) => pending > 0 && phase !== 'paused' },
+	{ name: 'pause', label: 'Pause', about: 'You take over: messages are kept, nothing is answered.', done: 'Paused. Messages are kept.', field: 'Reason', allowed: ({ phase }) => phase !== 'paused', body: (value) => ({ reason: value }), flags: (value) => (value ? [`--reason=${value}`] : []) },
+	{ name: 'resume', label: 'Resume', about: 'The bot speaks again, and answers what waits.', done: 'Resumed. What waits is answered.', allowed: ({ phase }) => phase === 'paused', body: () => ({ answer_pending: true }) },
+	{ name: 'resume', label: 'Resume and close', about: 'The bot speaks again; what waits is closed without a reply.', done: 'Resumed. What waited is closed.', allowed: ({ phase }) => phase === 'paused', body: () => ({ answer_pending: false }), flags: () => ['--close'] },
+	{ name: 'requeue', label: 'Requeue', about: 'Tries a failed turn again, with all that waits.', done: 'The turn is tried again.', allowed: ({ phase }) => phase === 'failed' },
+	{ name: 'reply', label: 'Reply', about: 'Your own reply: it is delivered, and closes what waits.', path: 'replies', done: 'Your reply is on its way.', field: 'Your reply', text: true, body: (value) => ({ text: value }) },
+	{ name: 'delete', label: 'Delete', about: 'Removes all that is stored of the conversation.', done: 'Deleted.', danger: true, flags: () => ['--yes'] },
 ];
 
 export class Actions {
@@ -71,7 +71,7 @@ export class Actions {
 	/** Shows which actions make sense, and the replies that need a decision. */
 	render(state, entries) {
 		for (const { action, node, press } of this.rows) {
-			const allowed = Boolean(state) && action.allowed(state);
+			const allowed = Boolean(state) && (action.allowed?.(state) ?? true);
 			node.hidden = action.name === 'resume' && !allowed || action.name === 'pause' && !allowed;
 			press.disabled = !allowed || press.dataset.busy === 'yes';
 		}
@@ -92,7 +92,7 @@ export class Actions {
 		const value = field?.value.trim() ?? '';
 		if (action.text && !value) return field.focus();
 		if (action.danger && !await this.frame.confirm({ title: 'Delete this conversation?', text: `Everything that is stored of “${this.conversation}” goes: messages, replies, its timeline. Nothing brings it back.`, yes: 'Delete it' })) return;
-		await attempt(press, this.frame, action.done, () => (action.path ? this.api.act(action.path, action.body?.(value)) : this.api.forget()), () => {
+		await attempt(press, this.frame, action.done, () => (action.danger ? this.api.forget() : this.api.act(action.path ?? action.name, action.body?.(value))), () => {
 			if (field) field.value = '';
 			field?.dispatchEvent(new Event('input'));
 			this.done(action.name);
@@ -100,12 +100,15 @@ export class Actions {
 	}
 }
 
-/** The buttons with which a person decides about a reply that did not end well. */
+/** The buttons with which a person mends what did not end well. */
 export function remedies(api, turn, frame, done, names = ['resend', 'mark_sent']) {
-	const known = { resend: ['Send again', 'resend', 'The reply is sent again, under the same id.'], mark_sent: ['Mark as sent', 'mark-sent', 'Marked as sent.'] };
+	const known = {
+		requeue: ['Requeue', 'requeue', 'The turn is tried again.'], flush: ['Flush now', 'flush', 'The quiet time is over.'],
+		resend: ['Send again', `turns/${turn}/resend`, 'The reply is sent again, under the same id.'], mark_sent: ['Mark as sent', `turns/${turn}/mark-sent`, 'Marked as sent.'],
+	};
 	return names.filter((name) => known[name]).map((name) => {
 		const [label, path, said] = known[name];
-		const press = button(label, { 'data-action': name }, () => attempt(press, frame, said, () => api.act(`turns/${turn}/${path}`), () => done(name)));
+		const press = button(label, { 'data-action': name }, () => attempt(press, frame, said, () => api.act(path), () => done(name)));
 		return press;
 	});
 }

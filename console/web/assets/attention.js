@@ -1,8 +1,8 @@
 // What needs a person: why, since when, and what can be done about it.
 
-import { remedies, attempt } from './actions.js';
+import { remedies } from './actions.js';
 import { API, server } from './api.js';
-import { button, clock, element, fill, setText, throttled } from './dom.js';
+import { addressOf, button, clock, element, fill, setText, throttled } from './dom.js';
 import { because, lasting } from './words.js';
 
 const kinds = {
@@ -10,11 +10,10 @@ const kinds = {
 	unknown_send: ['Unknown send', 'Nobody knows whether the reply arrived. Look at the other side, then send it again or mark it as sent.'],
 	undelivered: ['Not delivered', 'The other side refused the reply for good.'],
 	partial: ['Delivered in part', 'Some parts arrived, the rest was given up.'],
-	lease_lost: ['Lease lost', 'A worker went away while it had this conversation; another goes on.'],
 	overdue: ['Overdue', 'It waits longer than it should. Is a node running that serves this bot?'],
 };
 const resting = 15_000; // between looks: what is overdue becomes so without an event
-const concerns = new Set(['turn.failed', 'reply.failed', 'reply.sent', 'reply.marked', 'reply.resent', 'turn.requeued', 'turn.started', 'part.unknown', 'lease.lost', 'conversation.paused', 'conversation.resumed', 'message.accepted']);
+const concerns = new Set(['turn.failed', 'reply.failed', 'reply.sent', 'reply.marked', 'reply.resent', 'turn.requeued', 'turn.started', 'part.unknown', 'lease.lost', 'conversation.paused', 'conversation.resumed']);
 
 export function attention(root, frame) {
 	frame.title('Attention');
@@ -66,18 +65,12 @@ class Item {
 		const { kind, bot, conversation, turn, actions = [] } = item;
 		const api = new API(bot, conversation);
 		const [title, about] = kinds[kind] ?? [kind, ''];
-		const simple = { requeue: ['Requeue', 'The turn is tried again.'], flush: ['Flush now', 'The quiet time is over.'] };
-		const presses = actions.filter((name) => simple[name]).map((name) => {
-			const press = button(simple[name][0], { 'data-action': name }, () => attempt(press, frame, simple[name][1], () => api.act(name), changed));
-			return press;
-		});
 		this.since = element('span', { class: 'since' });
 		this.reason = element('p', { class: 'reason', dir: 'auto' });
-		const address = `#/c/${encodeURIComponent(bot)}/${encodeURIComponent(conversation)}${turn ? `?turn=${turn}` : ''}`;
 		this.node = element('li', { 'data-kind': kind, class: 'item' },
-			element('div', {}, element('p', {}, element('strong', { class: 'kind' }, title), ' ', element('a', { href: address, dir: 'auto' }, conversation), element('small', {}, turn ? `${bot} · turn ${turn}` : bot), this.since),
+			element('div', {}, element('p', {}, element('strong', { class: 'kind' }, title), ' ', element('a', { href: addressOf(item), dir: 'auto' }, conversation), element('small', {}, turn ? `${bot} · turn ${turn}` : bot), this.since),
 				element('p', { class: 'hint' }, about), this.reason),
-			element('div', { class: 'row' }, ...presses, ...remedies(api, turn, frame, changed, actions)));
+			element('div', { class: 'row' }, ...remedies(api, turn, frame, changed, actions)));
 		this.render(item);
 	}
 

@@ -1,15 +1,6 @@
 // Two charts, drawn by hand: pairs of bars over time, and how long it took.
 
-import { element } from './dom.js';
-
-const namespace = 'http://www.w3.org/2000/svg';
-
-function svg(tag, attributes, ...children) {
-	const node = document.createElementNS(namespace, tag);
-	for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-	node.append(...children);
-	return node;
-}
+import { element, svg, table } from './dom.js';
 
 /** The next of 1, 2, 5, 10, 20, … at or above a number. */
 export function niceTop(number) {
@@ -49,7 +40,5 @@ export function bars({ groups, classes, label, width, every = 1 }) {
 /** The same in a table, for those who can't see it or want the numbers. */
 export function numbers(caption, columns, rows) {
 	return element('details', {}, element('summary', {}, 'As a table'),
-		element('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': caption }, element('table', {}, element('caption', { class: 'hidden' }, caption),
-			element('thead', {}, element('tr', {}, ...columns.map((name) => element('th', { scope: 'col' }, name)))),
-			element('tbody', {}, ...rows.map((row) => element('tr', {}, ...row.map((cell) => element('td', {}, String(cell)))))))));
+		table(caption, columns, element('tbody', {}, ...rows.map((row) => element('tr', {}, ...row.map((cell) => element('td', {}, String(cell))))))));
 }

@@ -4,7 +4,7 @@
 
 import { server } from './api.js';
 import { attention } from './attention.js';
-import { byId, element, setText, throttled } from './dom.js';
+import { button, byId, element, setText, throttled } from './dom.js';
 import { watch } from './events.js';
 import { list } from './list.js';
 import { login } from './login.js';
@@ -161,11 +161,7 @@ function confirm({ title, text, yes }) {
 	return new Promise((resolve) => {
 		const heading = element('h2', { id: 'question' }, title);
 		const dialog = element('dialog', { 'aria-labelledby': 'question' }, heading, element('p', {}, text));
-		const answer = (label, value, kind) => {
-			const node = element('button', { type: 'button', class: kind }, label);
-			node.addEventListener('click', () => dialog.close(value));
-			return node;
-		};
+		const answer = (label, value, kind) => button(label, { class: kind }, () => dialog.close(value));
 		dialog.append(element('div', { class: 'row' }, answer('Cancel', ''), answer(yes, 'yes', 'danger')));
 		dialog.addEventListener('close', () => {
 			dialog.remove();

@@ -5,8 +5,12 @@
 export const byId = (id) => document.getElementById(id);
 
 /** Makes an element. Attributes that are false or null are left out. */
-export function element(tag, attributes = {}, ...children) {
-	const node = document.createElement(tag);
+export const element = (tag, attributes, ...children) => make(document.createElement(tag), attributes, children);
+
+/** Makes a part of a drawing. */
+export const svg = (tag, attributes, ...children) => make(document.createElementNS('http://www.w3.org/2000/svg', tag), attributes, children);
+
+function make(node, attributes = {}, children) {
 	for (const [name, value] of Object.entries(attributes)) {
 		if (value !== false && value != null) node.setAttribute(name, value === true ? '' : value);
 	}
@@ -20,6 +24,15 @@ export function button(label, attributes, press) {
 	node.addEventListener('click', press);
 	return node;
 }
+
+/** A table that scrolls sideways where it is too wide. */
+export function table(caption, columns, body) {
+	return element('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': caption }, element('table', {},
+		element('thead', {}, element('tr', {}, ...columns.map((name) => element('th', { scope: 'col' }, name)))), body));
+}
+
+/** Where the console shows a conversation. */
+export const addressOf = ({ bot, conversation, turn }) => `#/c/${encodeURIComponent(bot)}/${encodeURIComponent(conversation)}${turn ? `?turn=${turn}` : ''}`;
 
 /** Sets the text only where it changed, so that nothing is announced twice. */
 export function setText(node, text) {

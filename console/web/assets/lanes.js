@@ -76,7 +76,13 @@ export class Story {
 
 	/** When things were going on, for the scale of time; open things last until now. */
 	spans(now) {
-		return this.items().map((item) => [item.at, item.lane === 'window' ? windowEnd(item, now) : item.end ?? (isSpan(item) ? Math.max(now, item.at) : item.at)]);
+		return this.items().flatMap((item) => (item.lane === 'window' ? busyParts(item, now) : [[item.at, item.end ?? (isSpan(item) ? Math.max(now, item.at) : item.at)]]));
+	}
+
+	/** For how long nothing but the clock will move, in milliseconds: endless where nothing is open. */
+	quietFor(now) {
+		const open = [this.windows, this.leases, this.attempts, this.sends].flat().filter(({ end }) => !end);
+		return Math.max(0, Math.min(...open.map(({ due, at }) => (due ?? at) - now)));
 	}
 
 	/** Whether something is under way. */
@@ -171,6 +177,15 @@ const isSpan = ({ lane }) => lane === 'lease' || lane === 'attempt' || lane === 
 
 /** When a window ended, or will. */
 export const windowEnd = (window, now) => window.end ?? Math.max(window.due, now);
+
+const longestWait = 30_000; // of a window that is drawn to scale
+
+/** When something happened to a window: the long waits between are left out. */
+function busyParts(window, now) {
+	const end = windowEnd(window, now);
+	const times = [window.at, ...window.moves.map(({ at }) => at), Math.min(now, end), end].sort((a, b) => a - b);
+	return times.map((time, index) => [index && time - times[index - 1] <= longestWait ? times[index - 1] : time, time]);
+}
 
 /** What each type of step changes, and its sentence. */
 const takers = {

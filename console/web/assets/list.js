@@ -2,7 +2,7 @@
 // the rows in sight are in the document, and pages are read as they are needed.
 
 import { server } from './api.js';
-import { button, element, onceAFrame, setText, throttled } from './dom.js';
+import { addressOf, button, element, onceAFrame, setText, throttled } from './dom.js';
 import { lasting } from './words.js';
 
 const pageSize = 200;
@@ -236,7 +236,7 @@ class Row {
 		this.node.dataset.index = index;
 		this.node.setAttribute('aria-rowindex', index + 2);
 		this.link.tabIndex = focusable ? 0 : -1;
-		const href = `#/c/${encodeURIComponent(row.bot)}/${encodeURIComponent(row.conversation)}`;
+		const href = addressOf({ bot: row.bot, conversation: row.conversation });
 		if (this.link.getAttribute('href') !== href) this.link.setAttribute('href', href);
 		setText(this.link, row.conversation);
 		setText(this.bot, row.bot);

@@ -3,7 +3,7 @@
 
 import { server } from './api.js';
 import { bars, numbers } from './charts.js';
-import { clock, element, setText, throttled } from './dom.js';
+import { clock, element, setText, table, throttled } from './dom.js';
 import { buckets, quantile, savings } from './savings.js';
 import { amount, lasting, plural } from './words.js';
 
@@ -103,8 +103,7 @@ class View {
 	renderNodes({ nodes, now }) {
 		if (!this.table) {
 			this.table = element('tbody', {});
-			const columns = ['Node', 'State', 'Writing', 'In memory', 'Store', 'Version', 'Started', 'Seen'];
-			this.nodes.put(element('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': 'Table of the nodes' }, element('table', {}, element('thead', {}, element('tr', {}, ...columns.map((one) => element('th', { scope: 'col' }, one)))), this.table)));
+			this.nodes.put(table('Table of the nodes', ['Node', 'State', 'Writing', 'In memory', 'Store', 'Version', 'Started', 'Seen'], this.table));
 		}
 		const said = { ready: 'ready', draining: 'draining: it stops', silent: 'silent: not heard of' };
 		this.table.replaceChildren(...nodes.map((node) => element('tr', {}, element('th', { scope: 'row', dir: 'auto' }, node.node),

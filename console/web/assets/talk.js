@@ -4,7 +4,7 @@ import { API, server } from './api.js';
 import { Actions, copier } from './actions.js';
 import { Chat } from './chat.js';
 import { Conversation } from './conversation.js';
-import { button, clock, element, onceAFrame, setText, throttled } from './dom.js';
+import { addressOf, button, clock, element, onceAFrame, setText, table, throttled } from './dom.js';
 import { join, read, stepsOf, turnOf } from './lanes.js';
 import { Timeline } from './timeline.js';
 import { lasting, plural } from './words.js';
@@ -18,7 +18,7 @@ class Talk {
 	constructor(root, frame) {
 		const [bot, conversation] = frame.parts;
 		Object.assign(this, { frame, bot, conversation });
-		this.address = `#/c/${encodeURIComponent(bot)}/${encodeURIComponent(conversation)}`;
+		this.address = addressOf(this);
 		this.turn = Number(frame.parameters.get('turn')) || 0; // 0: the latest, as it happens
 		this.all = frame.parameters.get('turn') === 'all';
 		this.api = new API(bot, conversation);
@@ -61,8 +61,7 @@ class Talk {
 		this.timeline = new Timeline(drawing, { least: 18, most: 420, label: 'Timeline of the turn', empty: 'Nothing happened yet. Inputs, the window, attempts and the reply appear here as they happen.' });
 		this.table = element('tbody', {});
 		this.json = element('pre', { tabindex: 0, role: 'region', 'aria-label': 'The steps as JSON', id: 'json' });
-		const columns = ['Time', 'After', 'What', 'Why', 'Node', 'Token'].map((name) => element('th', { scope: 'col' }, name));
-		const asTable = element('details', { id: 'as-table' }, element('summary', {}, 'As a table'), element('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': 'The steps as a table' }, element('table', {}, element('thead', {}, element('tr', {}, ...columns)), this.table)));
+		const asTable = element('details', { id: 'as-table' }, element('summary', {}, 'As a table'), table('The steps as a table', ['Time', 'After', 'What', 'Why', 'Node', 'Token'], this.table));
 		const asJSON = element('details', { id: 'as-json' }, element('summary', {}, 'As JSON'), element('div', { class: 'row' },
 			copier(() => this.jsonText(), 'the JSON', this.frame.say), button('Download', { id: 'download' }, () => this.download())), this.json);
 		for (const details of [asTable, asJSON]) details.addEventListener('toggle', () => this.renderSteps(true));
@@ -164,8 +163,7 @@ class Talk {
 		this.all = value === 'all';
 		this.turn = Number(value) || 0;
 		this.frame.replace(this.address + (value ? `?turn=${value}` : ''));
-		this.timeline.selected = null;
-		this.timeline.perSecond = 0;
+		this.timeline.reset();
 		if (this.turn) this.refresh();
 		this.render();
 	}

@@ -2,13 +2,14 @@
 // time. It is drawn from the story alone, into nodes that are kept by key.
 // Whatever is in it can be selected, by pointer or by keys, and is then told.
 
-import { button, calm, element, follow, setText } from './dom.js';
+import { button, calm, element, follow, setText, svg } from './dom.js';
 import { explain, summary, windowEnd } from './lanes.js';
 import { fitting, tickStep, timescale, usual } from './timescale.js';
 import { because, lasting, seconds } from './words.js';
 
-const namespace = 'http://www.w3.org/2000/svg';
-const calmPace = 500; // milliseconds between drawings where less motion is wanted
+const calmPace = 500; // milliseconds between drawings where less motion is wanted,
+const restPace = 1000; // and where nothing is awaited
+const restful = 10_000; // milliseconds or more before something does happen
 const afterglow = 900; // milliseconds of movement after the last thing happened
 const widest = 300_000; // pixels of a drawing
 const step = 1.5; // of zoom
@@ -50,9 +51,7 @@ export class Timeline {
 			span.style.height = `${height}px`;
 			return span;
 		}));
-		this.drawing = document.createElementNS(namespace, 'svg');
-		this.drawing.setAttribute('height', lane.height);
-		this.drawing.setAttribute('aria-hidden', 'true');
+		this.drawing = svg('svg', { height: lane.height, 'aria-hidden': 'true' });
 		this.track = element('div', { class: 'track', tabindex: 0, role: 'application', 'aria-label': `${label}: nothing yet`, 'aria-roledescription': 'timeline' }, this.drawing);
 		this.label = label;
 		this.emptiness = element('p', { class: 'empty' }, empty);
@@ -116,21 +115,28 @@ export class Timeline {
 		if (!this.scale) return;
 		const time = this.scale.time(this.track.scrollLeft + at);
 		const most = this.scale.perSecond * (widest / Math.max(this.scale.width, 1));
-		this.perSecond = Math.min(Math.max(this.scale.perSecond * factor, 2), 20_000, most);
+		this.perSecond = Math.min(Math.max(this.scale.perSecond * factor, 0.001), 20_000, most);
 		this.draw();
 		this.track.scrollLeft = this.scale.x(time) - at;
 		this.draw();
 	}
 
+	/** Everything is in sight, however small. */
 	fit() {
 		this.perSecond = 0;
+		this.whole = true;
 		this.draw();
+	}
+
+	/** As at first: for another story. */
+	reset() {
+		Object.assign(this, { selected: null, perSecond: 0, whole: false });
 	}
 
 	go(by) {
 		const items = this.story?.items() ?? [];
 		const now = items.findIndex(({ key }) => key === this.selected);
-		const next = now < 0 ? (by < 0 ? items.length - 1 : 0) : Math.min(Math.max(now + by, 0), items.length - 1);
+		const next = now < 0 && by === -1 ? items.length - 1 : Math.min(Math.max(now + by, 0), items.length - 1);
 		if (items[next]) this.select(items[next].key);
 	}
 
@@ -158,15 +164,18 @@ export class Timeline {
 		const text = `${this.label}: ${summary(story)}. Arrow keys go through it, + and − zoom.`;
 		if (this.track.getAttribute('aria-label') !== text) this.track.setAttribute('aria-label', text);
 		this.tell();
-		if (!this.moving) this.move();
+		if (!this.moving || this.timer) this.move();
 	}
 
 	move() {
+		this.timer = clearTimeout(this.timer);
 		if (!this.root.isConnected) return void (this.moving = false);
 		this.moving = this.busy() || performance.now() < this.until;
 		this.draw();
 		if (!this.moving) return;
-		if (calm()) setTimeout(() => this.move(), calmPace);
+		const rests = performance.now() >= this.until && this.story.quietFor(this.now()) > restful;
+		const pace = rests ? restPace : calm() && calmPace;
+		if (pace) this.timer = setTimeout(() => this.move(), pace);
 		else requestAnimationFrame(() => this.move());
 	}
 
@@ -179,8 +188,9 @@ export class Timeline {
 		// What is open ends for the eye where nobody hears of it any more.
 		const now = this.live ? this.now() : Math.min(this.now(), this.lastKnown());
 		const spans = this.story.spans(now);
-		const auto = Math.min(Math.max(fitting(spans, this.track.clientWidth), this.least), this.most);
-		this.scale = timescale(spans, this.perSecond || auto);
+		const [fits, rest] = fitting(spans, this.track.clientWidth);
+		const auto = this.whole ? fits : Math.min(Math.max(fits, this.least), this.most);
+		this.scale = timescale(spans, this.perSecond || auto, this.whole ? rest : undefined);
 		this.emptiness.hidden = spans.length > 0;
 		this.drawn = new Set();
 		this.boxes.clear();
@@ -368,7 +378,7 @@ export class Timeline {
 			node = null;
 		}
 		if (!node) {
-			node = document.createElementNS(namespace, tag);
+			node = svg(tag, {});
 			this.nodes.set(key, node);
 			this.drawing.append(node);
 		}
@@ -385,17 +395,12 @@ const signs = [
 	['message', 'circle', { class: 'dot', cx: 7, cy: 7, r: 5 }], ['edit', 'circle', { class: 'ring', cx: 7, cy: 7, r: 5 }],
 	['deletion', 'path', { class: 'cross', d: 'M3 3 11 11M11 3 3 11' }], ['repeat, ignored', 'circle', { class: 'hollow', cx: 7, cy: 7, r: 5 }],
 	['hard cap', 'path', { class: 'cap', d: 'M4 1V13M4 2H12L9.5 4.5 12 7H4' }], ['first words', 'path', { class: 'first', d: 'M7 2 12 11H2Z' }],
-	['commit: saw = newest', 'path', { class: 'commit', d: 'M7 1 13 7 7 13 1 7Z' }], ['refused', 'path', { class: 'commit refused', d: 'M7 1 13 7 7 13 1 7Z' }],
+	['commit: saw = newest', 'path', { class: 'commit', d: 'M7 1 13 7 7 13 1 7Z' }], ['not committed', 'path', { class: 'commit refused', d: 'M7 1 13 7 7 13 1 7Z' }],
 	['lease lost', 'path', { class: 'cut', d: 'M4 0l4 4-4 3 4 3-4 4' }], ['unknown', 'rect', { class: 'sent unknown', x: 1, y: 1, width: 12, height: 12, rx: 3 }],
 ];
 
 function legend() {
-	return element('ul', { class: 'legend', 'aria-hidden': 'true' }, ...signs.map(([words, tag, attributes]) => {
-		const [svg, sign] = [document.createElementNS(namespace, 'svg'), document.createElementNS(namespace, tag)];
-		for (const [node, values] of [[svg, { width: 14, height: 14 }], [sign, attributes]]) for (const [name, value] of Object.entries(values)) set(node, name, value);
-		svg.append(sign);
-		return element('li', {}, svg, words);
-	}));
+	return element('ul', { class: 'legend', 'aria-hidden': 'true' }, ...signs.map(([words, tag, attributes]) => element('li', {}, svg('svg', { width: 14, height: 14 }, svg(tag, attributes)), words)));
 }
 
 function set(node, name, value) {

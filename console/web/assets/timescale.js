@@ -14,10 +14,10 @@ const margin = 8;
  * Makes a scale for spans of [start, end] in milliseconds. Its parts are the
  * busy times, each with the place of its start and the pause before it.
  */
-export function timescale(spans, perSecond = usual) {
+export function timescale(spans, perSecond = usual, rest = longestRest) {
 	const parts = [];
 	let place = margin;
-	for (const [start, end] of merge(spans)) {
+	for (const [start, end] of merge(spans, rest)) {
 		const last = parts.at(-1);
 		const left = last ? place + gap : place;
 		const from = start - (before / perSecond) * 1000;
@@ -37,12 +37,13 @@ export function timescale(spans, perSecond = usual) {
 	return { parts, perSecond, width: Math.ceil(place + margin), x, time };
 }
 
-/** How many pixels a second may have so that everything fits into that width. */
-export function fitting(spans, width) {
-	const busy = merge(spans);
+/** With how many pixels for a second, and up to which rest to scale, everything fits into that width. */
+export function fitting(spans, width, rest = longestRest) {
+	const busy = merge(spans, rest);
 	const fixed = 2 * margin + busy.length * (before + after) + Math.max(0, busy.length - 1) * gap;
+	if (busy.length > 1 && fixed > width * 0.7) return fitting(spans, width, rest * 2);
 	const length = busy.reduce((sum, [start, end]) => sum + end - start, 0);
-	return Math.max(0, width - fixed) / (Math.max(length, 1) / 1000);
+	return [Math.max(20, width - fixed) / (Math.max(length, 1) / 1000), rest];
 }
 
 /** A distance of marks in milliseconds that leaves at least so many pixels between two. */
@@ -52,11 +53,11 @@ export function tickStep(perSecond, room = 74) {
 	return steps.find((step) => step >= wanted) ?? steps.at(-1);
 }
 
-function merge(spans) {
+function merge(spans, rest) {
 	const merged = [];
 	for (const [start, end] of [...spans].sort((a, b) => a[0] - b[0])) {
 		const last = merged.at(-1);
-		if (last && start - last[1] <= longestRest) last[1] = Math.max(last[1], end);
+		if (last && start - last[1] <= rest) last[1] = Math.max(last[1], end);
 		else merged.push([start, Math.max(start, end)]);
 	}
 	return merged;
