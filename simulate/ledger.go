@@ -1,6 +1,8 @@
 package simulate
 
 import (
+	"slices"
+
 	"github.com/onereply/onereply/internal/engine"
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
@@ -103,17 +105,7 @@ func (l *ledger) talk(key store.Key) *talk {
 
 // faultless reports whether nothing breaks in this plan.
 func (l *ledger) faultless() bool {
-	return !l.breaks(func(What) bool { return true })
-}
-
-// breaks reports whether the plan has a trouble of some kind.
-func (l *ledger) breaks(kind func(What) bool) bool {
-	for _, e := range l.Events {
-		if _, breaks := troubles[e.What]; breaks && kind(e.What) {
-			return true
-		}
-	}
-	return false
+	return !slices.ContainsFunc(l.Events, func(e Event) bool { _, breaks := troubles[e.What]; return breaks })
 }
 
 // forgot begins anew: all that was stored of a conversation is gone.

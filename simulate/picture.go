@@ -31,7 +31,9 @@ func Picture(out io.Writer) error {
 	fmt.Fprintf(&b, "<rect width=\"%d\" height=\"%d\" fill=\"#ffffff\"/>\n", width, height)
 	for i, p := range Protocols() {
 		fmt.Fprintf(&b, "<g transform=\"translate(%d 0)\">\n", i*panelWidth)
-		drawPanel(&b, p)
+		if err := drawPanel(&b, p); err != nil {
+			return err
+		}
 		b.WriteString("</g>\n")
 	}
 	b.WriteString("</svg>\n")
@@ -52,8 +54,11 @@ func picturePlan() *Plan {
 	return p
 }
 
-func drawPanel(b *strings.Builder, p Protocol) {
-	s := p.tell(picturePlan())
+func drawPanel(b *strings.Builder, p Protocol) error {
+	s, err := p.tell(picturePlan())
+	if err != nil {
+		return err
+	}
 	var c Comparison
 	c.add(s, map[int]int{})
 	text(b, 16, 28, "#111111", `font-size="18" font-weight="600"`, string(p))
@@ -70,6 +75,7 @@ func drawPanel(b *strings.Builder, p Protocol) {
 	drawRuns(b, s)
 	drawArrivals(b, s)
 	drawReplies(b, s)
+	return nil
 }
 
 func drawRuns(b *strings.Builder, s story) {

@@ -61,6 +61,7 @@ type span struct {
 type answer struct {
 	at     turn.Time
 	covers []string
+	late   bool // it says so itself
 }
 
 func (s *story) ends(nonce string, at turn.Time) {
@@ -83,7 +84,11 @@ func Compare(ctx context.Context, seed uint64, runs int, protocols []Protocol) (
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			}
-			c.add(p.tell(trafficPlan(seed+uint64(run))), waits)
+			told, err := p.tell(trafficPlan(seed + uint64(run)))
+			if err != nil {
+				return nil, fmt.Errorf("seed %d, protocol %s: %w", seed+uint64(run), p, err)
+			}
+			c.add(told, waits)
 		}
 		shown := percentiles(waits)
 		c.P50, c.P95 = shown.P50, shown.P95
@@ -117,12 +122,16 @@ func plainSettings() settings {
 	}
 }
 
-// tell plays a plan through a protocol.
-func (p Protocol) tell(plan *Plan) story {
+// tell plays a plan through a protocol. The lease must keep its promise, and mark
+// what it sends at its bound as late.
+func (p Protocol) tell(plan *Plan) (story, error) {
 	if p == Lease {
 		w := newWorld(plan, variant{}, nil)
 		w.play()
-		return w.ledger.story
+		if w.broken != nil {
+			return story{}, w.broken
+		}
+		return w.ledger.story, w.ledger.story.unmarked()
 	}
 	o := &old{timeline: timeline{now: start}, plan: plan, answered: map[string]bool{}, timers: map[int]int{}, busy: map[int]bool{}}
 	for _, e := range plan.Events {
@@ -131,7 +140,7 @@ func (p Protocol) tell(plan *Plan) story {
 	for len(o.queue) > 0 {
 		o.step()
 	}
-	return o.story
+	return o.story, nil
 }
 
 // old is a system of one of the designs that failed: processes that share a
@@ -230,6 +239,16 @@ func (s *story) wait(r answer) int {
 		}
 	}
 	return int(r.at.Sub(oldest).Milliseconds())
+}
+
+// unmarked is an error where a reply is stale, and does not say that it is late.
+func (s *story) unmarked() error {
+	for _, r := range s.replies {
+		if s.stale(r) && !r.late {
+			return fmt.Errorf("the reply to %v is stale, and does not say so", r.covers)
+		}
+	}
+	return nil
 }
 
 // stale reports whether a message was there before the model had finished, and

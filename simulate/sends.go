@@ -138,13 +138,13 @@ func (l *ledger) see(s *sending) {
 		t.visible[it] = s.id
 	}
 	if first && r.entry.Author == turn.ReplyAnswer {
-		l.waited(t, seen)
+		l.waited(t, r, seen)
 	}
 }
 
 // waited is how long the first of the messages waited for this reply. Where
 // nothing breaks but processes, that has a bound.
-func (l *ledger) waited(t *talk, seen []sight) {
+func (l *ledger) waited(t *talk, r *reply, seen []sight) {
 	oldest := l.now
 	for _, s := range seen {
 		if m := t.messages[s.id]; m != nil {
@@ -152,7 +152,7 @@ func (l *ledger) waited(t *talk, seen []sight) {
 		}
 	}
 	l.sums.Replies++
-	l.story.replies = append(l.story.replies, answer{at: l.now, covers: idsOf(seen)})
+	l.story.replies = append(l.story.replies, answer{at: l.now, covers: idsOf(seen), late: r.entry.Late})
 	wait := l.now.Sub(oldest)
 	l.sums.Waits = append(l.sums.Waits, int(wait.Milliseconds()))
 	bound, bounded := l.waitBound()

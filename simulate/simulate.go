@@ -62,6 +62,21 @@ type Report struct {
 	Failure *Failure    `json:"failure,omitempty"` // nil: the promise held
 }
 
+// LongRun is how many runs are enough for each kind of fault to happen.
+const LongRun = 10_000
+
+// Missing are the kinds of fault that never happened. It is empty for fewer runs
+// than [LongRun].
+func (r Report) Missing() []string {
+	var names []string
+	for _, f := range r.Faults {
+		if f.Count == 0 && r.Runs >= LongRun {
+			names = append(names, f.Fault)
+		}
+	}
+	return names
+}
+
 // Totals of all runs.
 type Totals struct {
 	Inputs     int `json:"messages"`

@@ -77,6 +77,9 @@ func (c *simulateCommand) simulate(ctx context.Context, p *program) error {
 	if err == nil && report.Failure != nil {
 		return errReported
 	}
+	if missing := report.Missing(); err == nil && c.Faults == "all" && c.Nodes != 1 && len(missing) > 0 {
+		return fmt.Errorf("a long run proves little of what never happened in it: %s", strings.Join(missing, ", "))
+	}
 	return err
 }
 
