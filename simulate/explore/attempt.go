@@ -155,7 +155,7 @@ func (w *world) deliver(m move) {
 		if w.scope.flaws.unknownIsFailure {
 			q.kind = sendFailed
 		} else {
-			r.doubtful = true
+			r.doubtful |= 1 << j.part
 		}
 	}
 	w.apply(int(m.worker), q, m.answer)
@@ -246,7 +246,7 @@ func (w *world) fault(m move) {
 func (w *world) crash(memory *worker) {
 	for _, t := range memory.tasks {
 		if t.request.kind == sent && w.store.record.Reply != nil {
-			w.store.reply(w.store.record.Reply.Seq).doubtful = true
+			w.store.reply(w.store.record.Reply.Seq).doubtful |= 1 << t.request.part
 		}
 		if t.stage == onWire && !w.scope.Alone { // where it is alone, the file is closed
 			w.orphans = append(w.orphans, t)

@@ -40,6 +40,7 @@ func (w *world) judge(q request, x write, before *storage) {
 	if x.effects.Outcome == turn.Discarded && w.ledger.sealed {
 		w.fail("P2 seal", "an attempt was discarded after its agent was told that it can't be")
 	}
+	w.judgeFailed(q, x, was)
 	w.judgeSends(x)
 }
 
@@ -70,6 +71,9 @@ func (w *world) judgeTaken(x write, before *storage) {
 func (w *world) judgeBegan(x write, before *storage) {
 	l, p := &w.ledger, w.scope.Policy
 	due := max(min(l.quietUntil, l.earliest.Add(p.MaxWait)), l.notBefore)
+	if l.announced != 0 {
+		due = max(due, min(l.mediaUntil, l.earliest.Add(max(p.MaxWait, p.MediaWait))))
+	}
 	if before.record.Phase == turn.Collecting && x.real < due {
 		w.fail("P2 due", "an attempt began %v before its window ended", due.Sub(x.real))
 	}
@@ -91,6 +95,8 @@ func (w *world) judgeCommitted(q request, before *storage) {
 	switch {
 	case q.covers&^l.answering != 0 || missing != 0:
 		w.fail("P1 covers", "the reply covers %v, and its attempt was to answer %v", q.covers, l.answering)
+	case is.Reply != nil && is.Reply.Late && l.accepted == l.began:
+		w.fail("P2 late", "a reply is said to be late, and nothing was accepted after its attempt began")
 	case late && !w.mayBeLate():
 		w.fail("P2 late", "a reply that covers %v was committed while %v waited, before the bound", q.covers, waiting)
 	case !late && q.covers != waiting:
@@ -110,7 +116,7 @@ func (w *world) mayBeLate() bool {
 func (w *world) judgeSends(x write) {
 	r := w.store.record
 	for _, action := range x.effects.Actions {
-		if _, ok := action.(turn.Send); ok && r.OnHold && r.Reply != nil && r.Reply.Kind != turn.ReplyHuman {
+		if _, ok := action.(turn.Send); ok && r.OnHold && r.Reply != nil && !r.Reply.DespitePause() {
 			w.fail("P7 pause", "a send was asked for while a human has the conversation")
 		}
 	}
@@ -129,9 +135,55 @@ func (w *world) judgeSettled(q request, m message, by *reply) {
 			w.fail("P3 closed", "m%d was closed, and nobody asked for it", m.id)
 		}
 	case turn.InputFailed:
-		if q.kind != wake && q.kind != claim {
-			w.fail("P3 aside", "m%d was set aside, and no worker was lost over it", m.id)
+		if most := w.scope.Policy.MaxAttempts; q.kind != wake && q.kind != claim || w.ledger.lost+1 < most {
+			w.fail("P3 aside", "m%d was set aside, and fewer than %d workers were lost over it", m.id, most)
 		}
+	}
+}
+
+// judgeFailed checks that a turn is given up only with a cause.
+func (w *world) judgeFailed(q request, x write, was turn.Record) {
+	l, p, is := &w.ledger, w.scope.Policy, w.store.record
+	failed := is.Phase == turn.Failed && was.Phase != turn.Failed
+	if !failed && (x.effects.AppendReply == 0 || is.Reply == nil || is.Reply.Kind != turn.ReplyFallback) {
+		return
+	}
+	if !l.failed && !w.mayFail(q, x, was) { // what went on in a turn that was given up has ended
+		w.fail("P3 cause", "a turn was given up after %v, with %d of %d attempts spent", q.kind, l.spent+spends(q, was), p.MaxAttempts)
+	}
+}
+
+// mayFail reports whether the write may give its turn up.
+func (w *world) mayFail(q request, x write, was turn.Record) bool {
+	switch q.kind {
+	case modelRejected, sendRefused:
+		return true
+	case modelFailed, wake, claim:
+		l, most := &w.ledger, w.scope.Policy.MaxAttempts
+		return l.spent+spends(q, was) >= most || l.lost+loses(q, was) >= most
+	case sendFailed:
+		return w.overlong(x, w.store.reply(was.Reply.Seq))
+	}
+	return false
+}
+
+// overlong reports whether a reply was tried for as long as it may be.
+func (w *world) overlong(x write, r *reply) bool { return x.at.Sub(r.since) >= w.scope.Policy.RetryFor }
+
+// judgeGivenUp checks that a reply is given up only with a cause: it was refused
+// for good, tried for as long as it may be, left to an operator, or a human has
+// the conversation.
+func (w *world) judgeGivenUp(q request, x write, was turn.Record, r reply) {
+	if r.status != turn.ReplyFailed && r.status != turn.ReplyPartial && r.status != turn.ReplyUnknown {
+		return
+	}
+	p := w.scope.Policy
+	byHuman := was.OnHold || q.kind == pause || q.kind == human || q.kind == closing
+	unknown := q.kind == sendUnknown && !p.ResendUnknown
+	lost := (q.kind == wake || q.kind == claim) && (!p.ResendUnknown || int(r.lost)+1 >= p.MaxAttempts)
+	long := (q.kind == sendFailed || q.kind == sendUnknown) && w.overlong(x, &r)
+	if !byHuman && !unknown && !lost && !long && q.kind != sendRefused {
+		w.fail("P3 cause", "reply %d was given up as %s after %v", r.seq, r.status, q.kind)
 	}
 }
 
@@ -150,7 +202,7 @@ func (w *world) judgeMarked(r reply) {
 			w.fail("P7 sent", "reply %d was marked as sent after %d of %d parts", r.seq, seen, r.parts)
 		}
 	case turn.ReplyWithdrawn, turn.ReplyFailed:
-		if seen > 0 || r.doubtful {
+		if seen > 0 || r.doubtful != 0 {
 			w.fail("P7 withdrawn", "reply %d was marked as %s, and the person may have seen it", r.seq, r.status)
 		}
 	}
@@ -167,7 +219,8 @@ func (w *world) judgeDelivered(j job, r *reply) {
 			w.fail("P7 order", "part %d of reply %d was sent before part %d", j.part+1, r.seq, part+1)
 		}
 	}
-	if r.delivered[j.part] > 0 && !j.begun && !(r.doubtful && w.scope.Policy.ResendUnknown) {
+	unsure := r.doubtful&(1<<j.part) != 0 && (w.scope.Policy.ResendUnknown || r.asked)
+	if r.delivered[j.part] > 0 && !j.begun && !unsure {
 		w.fail("P7 once", "part %d of reply %d was sent twice, and its first outcome was known", j.part+1, r.seq)
 	}
 	if j.part == 0 && r.delivered[0] == 0 {
@@ -185,24 +238,53 @@ func (w *world) check() {
 	if err := turn.Check(s.record); err != nil {
 		w.fail("turn.Check", "%v", err)
 	}
-	w.checkTimer()
 	w.checkLog()
 	w.checkWaiting()
 	w.checkWindow()
 	w.checkReplies()
 	w.checkFlights()
+	w.checkTimer()
 }
 
-// checkTimer is P6: a timer if and only if there is a wake-up, and no later
-// than that, unless somebody claimed it.
+// checkTimer is P6: a timer if and only if there is work, and it is at the
+// moment at which somebody must look, unless a claim moved it. Neither is taken
+// from [turn.Record.Wake], which set it.
 func (w *world) checkTimer() {
-	at, wakes := w.store.record.Wake()
-	switch {
-	case wakes != (w.store.timer != 0):
-		w.fail("P6 timer", "the record wakes: %v, and its timer is set: %v", wakes, w.store.timer != 0)
-	case wakes && !w.store.claimed && w.store.timer != at:
-		w.fail("P6 timer", "the timer is %v off the record's wake-up", w.store.timer.Sub(at))
+	s, l := &w.store, &w.ledger
+	if works := s.works(); works != (s.timer != 0) {
+		w.fail("P6 timer", "there is work: %v, and the timer is set: %v", works, s.timer != 0)
 	}
+	if s.timer == 0 || s.claimed {
+		return
+	}
+	r := s.record
+	switch {
+	case r.Lease.Nonce != "":
+		if s.timer != l.leaseEnd {
+			w.fail("P6 timer", "the timer is %v off the end of the lease", s.timer.Sub(l.leaseEnd))
+		}
+	case r.Reply != nil:
+		if s.timer > l.retryAt {
+			w.fail("P6 timer", "the timer is %v after the next send", s.timer.Sub(l.retryAt))
+		}
+	case s.timer != r.Due: // which is judged where it is used
+		w.fail("P6 timer", "the timer is %v off the end of the window", s.timer.Sub(r.Due))
+	}
+}
+
+// works reports whether something is to be done without anybody's help, as the
+// transcript tells it.
+func (s *storage) works() bool {
+	r := s.record
+	if r.Lease.Nonce != "" || s.waiting() != 0 && !r.OnHold && r.Phase != turn.Failed {
+		return true
+	}
+	for _, e := range s.replies {
+		if e.status == turn.ReplyCommitted && (!r.OnHold || e.kind == turn.ReplyHuman || e.asked) {
+			return true
+		}
+	}
+	return false
 }
 
 // checkLog is P4: what was acknowledged is there, and the version counts what

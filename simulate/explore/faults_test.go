@@ -63,7 +63,7 @@ func after(patch func(was turn.Record, r *turn.Record, e turn.Event, now turn.Ti
 }
 
 func seededFaults() []seeded {
-	return slices.Concat(coreFaults(), replyFaults(), peopleFaults(), worldFaults(), lifeFaults())
+	return slices.Concat(coreFaults(), replyFaults(), peopleFaults(), worldFaults(), lifeFaults(), causeFaults(), operatorFaults())
 }
 
 func coreFaults() []seeded {
@@ -153,7 +153,7 @@ func replyFaults() []seeded {
 				r.Reply.Parts = r.Reply.Done + 1
 			}
 		}), change: twoParts},
-		{name: "a reply that was sent settles nothing", check: "P1 one reply", step: settlesNothing, change: func(s *Scope) { s.Budget.Inputs = 1 }},
+		{name: "a reply that was sent settles nothing", check: "P1 one reply", step: settlesNothing, change: func(s *Scope) { s.Budget.Inputs, s.Faults.Model = 1, false }},
 		{name: "a reply settles what it never saw", check: "P3 answered", step: settling(func(s *turn.Settle, r turn.Record) { s.Through = r.Version })},
 		{name: "inputs are closed instead of answered", check: "P3 closed", step: settling(func(s *turn.Settle, _ turn.Record) { s.Status, s.ReplySeq = turn.InputClosed, 0 })},
 		{name: "inputs are set aside after a reply", check: "P3 aside", step: settling(func(s *turn.Settle, _ turn.Record) { s.Status, s.ReplySeq = turn.InputFailed, 0 })},
@@ -305,7 +305,7 @@ func lifeFaults() []seeded {
 				*e = turn.HandBack{Nonce: g.Nonce}
 			}
 		}), change: alone},
-		{name: "an answer is taken for a rejection", check: "P3 rest", step: before(func(_ *turn.Record, e *turn.Event, _ *turn.Time, _ *turn.Policy) {
+		{name: "an answer is taken for a rejection", check: "P3 cause", step: before(func(_ *turn.Record, e *turn.Event, _ *turn.Time, _ *turn.Policy) {
 			if g, ok := (*e).(turn.Generated); ok {
 				*e = turn.GenerateFailed{Nonce: g.Nonce, Fault: turn.Rejected}
 			}
@@ -323,6 +323,71 @@ func lifeFaults() []seeded {
 				r.Due = r.NotBefore
 			}
 		}), change: minute},
+	}
+}
+
+// causeFaults are in when and why a turn, an attempt or a try ends.
+func causeFaults() []seeded {
+	quiet := func(s *Scope) { s.Budget.Inputs, s.Budget.Redelivered = 1, 0 }
+	return []seeded{
+		{name: "a lease lasts longer than it is set", check: "P6 timer", step: after(func(was turn.Record, r *turn.Record, _ turn.Event, _ turn.Time, _ turn.Policy) {
+			if r.Lease.Nonce != was.Lease.Nonce && r.Lease.Nonce != "" {
+				r.Lease.Expires = r.Lease.Expires.Add(20 * time.Second)
+			}
+		}), change: quiet},
+		{name: "a lost worker is looked for a while after its lease", check: "P6 timer", flaws: flaws{timerLate: turn.Generating}},
+		{name: "a window is looked at a while after its end", check: "P6 timer", flaws: flaws{timerLate: turn.Collecting}},
+		{name: "a send is tried again later than it should be", check: "P6 timer", step: after(func(_ turn.Record, r *turn.Record, e turn.Event, _ turn.Time, _ turn.Policy) {
+			if _, ok := e.(turn.SendFailed); ok && r.Reply != nil {
+				r.Reply.RetryAt = r.Reply.RetryAt.Add(Tick)
+			}
+		}), change: quiet},
+		{name: "an outage of the model uses up an attempt", check: "P3 cause", step: before(func(_ *turn.Record, e *turn.Event, _ *turn.Time, _ *turn.Policy) {
+			if failed, ok := (*e).(turn.GenerateFailed); ok && failed.Fault == turn.Outage {
+				failed.Fault = turn.Mistake
+				*e = failed
+			}
+		}), change: func(s *Scope) { s.Budget, s.Faults = Budget{Inputs: 1, Faults: 2}, Faults{Model: true} }},
+		{name: "a send that failed for now is not tried again", check: "P3 cause", step: before(func(_ *turn.Record, _ *turn.Event, _ *turn.Time, p *turn.Policy) { p.RetryFor = 0 }), change: quiet},
+		{name: "inputs are set aside with the first lost worker", check: "P3 aside", step: before(func(_ *turn.Record, _ *turn.Event, _ *turn.Time, p *turn.Policy) { p.MaxAttempts = 1 }), change: func(s *Scope) { s.Budget, s.Faults = Budget{Inputs: 1, Faults: 1}, Faults{Worker: true} }},
+		{name: "each reply is said to be late", check: "P2 late", step: after(func(_ turn.Record, r *turn.Record, e turn.Event, _ turn.Time, _ turn.Policy) {
+			if _, ok := e.(turn.Generated); ok && r.Reply != nil {
+				r.Reply.Late = true
+			}
+		})},
+		{name: "an announced attachment is not waited for", check: "P2 due", step: before(func(_ *turn.Record, _ *turn.Event, _ *turn.Time, p *turn.Policy) { p.MediaWait = 0 }), change: func(s *Scope) {
+			s.Budget, s.Faults, s.Media = Budget{Inputs: 2}, Faults{}, true
+		}},
+	}
+}
+
+// operatorFaults are in what an agent's seal and an operator's word do.
+func operatorFaults() []seeded {
+	olderToken := before(func(r *turn.Record, e *turn.Event, _ *turn.Time, _ *turn.Policy) {
+		if seal, ok := (*e).(turn.Seal); ok && seal.Token < r.Lease.Token {
+			*e = turn.Seal{Token: r.Lease.Token}
+		}
+	})
+	inTrouble := func(s *Scope) {
+		s.Policy, s.MaxParts = held(), 2
+		s.Budget, s.Faults = Budget{Inputs: 1, Resends: 1, Faults: 1}, Faults{Send: true}
+	}
+	return []seeded{
+		{name: "a seal accepts the token of a lease that was lost", check: "P5 fenced", step: olderToken, change: func(s *Scope) {
+			s.Budget, s.Faults = Budget{Inputs: 1, Seals: 1, Faults: 1}, Faults{Worker: true}
+		}},
+		{name: "a seal accepts a token from before a deletion", check: "P5 fenced", step: olderToken, change: func(s *Scope) { s.Budget = Budget{Inputs: 2, Deletions: 1, Seals: 1} }},
+		{name: "a reply that is sent again starts from its first part", check: "P7 once", step: after(func(was turn.Record, r *turn.Record, _ turn.Event, _ turn.Time, _ turn.Policy) {
+			if sendsAgain(*r) && !sendsAgain(was) {
+				r.Reply.Done = 0
+			}
+		}), change: inTrouble},
+		{name: "an operator's word to send again is forgotten", check: "P7 forgotten", step: func(r turn.Record, e turn.Event, now turn.Time, p turn.Policy) (turn.Record, turn.Effects) {
+			if _, ok := e.(turn.Resend); ok {
+				return r, turn.Effects{Outcome: turn.Done, Changed: true}
+			}
+			return turn.Step(r, e, now, p)
+		}, change: inTrouble},
 	}
 }
 

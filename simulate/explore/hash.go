@@ -12,8 +12,8 @@ import (
 // digest names a state. Two states with one digest have the same future.
 type digest [16]byte
 
-// encoder writes what the future depends on, and nothing else: not the troubles,
-// since no operator of the explorer sees to one, and not the trace, which is
+// encoder writes what the future depends on, and nothing else: not the troubles
+// where no operator sees to one, and not the trace, which is
 // switched off here and decides nothing; times relative
 // to now and cut off where only "past" matters; of nonces, whether they are
 // the live one, and which are the same; of writes on their way, whether they still fit.
@@ -30,7 +30,7 @@ func (e *encoder) digest(w *world) digest {
 	e.storage()
 	e.ledger()
 	b := w.left
-	e.small(int(b.Inputs), int(b.Redelivered), int(b.Pauses), int(b.Humans), int(b.Nudges), int(b.Seals), int(b.Deletions), int(b.Faults))
+	e.small(int(b.Inputs), int(b.Redelivered), int(b.Pauses), int(b.Humans), int(b.Nudges), int(b.Seals), int(b.Deletions), int(b.Resends), int(b.Faults))
 	e.small(len(w.orphans))
 	for _, t := range w.orphans {
 		e.task(t)
@@ -145,9 +145,22 @@ func (e *encoder) record(r turn.Record) {
 	for _, q := range r.Queue {
 		e.reply(q)
 	}
+	if e.w.scope.Budget.Resends > 0 {
+		e.troubles(r.Troubles)
+	}
 	e.flag(r.Aside != nil)
 	if a := r.Aside; a != nil {
 		e.small(int(a.Answered), int(a.Through), e.place(a.AfterSeq), a.Pending)
+	}
+}
+
+// troubles writes the replies that an operator may see to.
+func (e *encoder) troubles(list []turn.Trouble) {
+	e.small(len(list))
+	for _, t := range list {
+		e.text(string(t.Status))
+		e.small(e.place(t.Seq), t.Parts, t.Done)
+		e.flag(t.Again)
 	}
 }
 
@@ -202,7 +215,10 @@ func (e *encoder) storage() {
 			e.text(r.kind)
 			e.wide(uint32(r.covers))
 			e.small(r.parts, int(r.delivered[0]), int(r.delivered[1]), int(r.human))
-			e.flag(r.doubtful)
+			e.small(int(r.doubtful), int(r.fails), int(r.lost))
+			e.flag(r.again)
+			e.flag(r.asked)
+			e.time(r.since, e.w.scope.Policy.RetryFor)
 		}
 		if r.human != 0 {
 			e.small(200 + int(r.human))
@@ -230,9 +246,19 @@ func (e *encoder) open() inputs {
 	return set
 }
 
-// writes reports whether a reply is part of what is written: it is on its way.
+// writes reports whether a reply is part of what is written: it is on its way, or
+// an operator may see to it.
 func (e *encoder) writes(r reply) bool {
-	return r.status == turn.ReplyCommitted || e.wanted(r.seq)
+	return r.status == turn.ReplyCommitted || e.wanted(r.seq) || e.w.scope.Budget.Resends > 0 && e.troubled(r.seq)
+}
+
+func (e *encoder) troubled(seq int64) bool {
+	for _, t := range e.w.store.record.Troubles {
+		if t.Seq == seq {
+			return true
+		}
+	}
+	return false
 }
 
 // wanted reports whether a worker still has the reply in its hands, or will
@@ -295,6 +321,18 @@ func (e *encoder) ledger() {
 	if e.w.store.record.Phase == turn.Generating {
 		e.wide(uint32(l.answering))
 		e.wide(uint32(l.removed & l.answering))
+		e.flag(l.accepted == l.began)
+	}
+	e.failures()
+	if e.w.scope.Media {
+		e.small(int(l.announced))
+		e.time(l.mediaUntil, 0)
+	}
+	switch r := e.w.store.record; {
+	case r.Lease.Nonce != "":
+		e.time(l.leaseEnd, 0)
+	case r.Reply != nil:
+		e.time(l.retryAt, 0)
 	}
 	e.time(l.windowFrom, max(p.MaxWait, p.MediaWait))
 	e.time(l.earliest, max(p.MaxWait, p.MediaWait))
@@ -306,6 +344,16 @@ func (e *encoder) ledger() {
 	}
 	if p.TurnsPerMinute > 0 {
 		e.minute(l.minuteStart, l.minuteRuns)
+	}
+}
+
+// failures writes what may give the turn up, where there can still be an attempt
+// of it.
+func (e *encoder) failures() {
+	r, l := e.w.store.record, &e.w.ledger
+	e.flag(l.failed)
+	if r.Phase == turn.Collecting || r.Phase == turn.Generating || sendsAgain(r) {
+		e.small(l.spent, l.lost)
 	}
 }
 

@@ -28,6 +28,15 @@ type ledger struct {
 	notBefore  turn.Time // the end of the shortest back-off
 	notAfter   turn.Time // the end of the longest one, or of the rest after too many turns
 	tries      int       // attempts of this turn
+	mediaUntil turn.Time // the longest wait for an announced attachment
+	announced  uint16    // by message id: its attachment is waited for
+	leaseEnd   turn.Time // of the live lease
+	retryAt    turn.Time // the latest moment of the next send, where no lease is held
+
+	began  int64 // inputs accepted before the live attempt
+	spent  int   // attempts of this turn that were mistakes, or whose worker was lost
+	lost   int   // those of them whose worker was lost
+	failed bool  // this turn was given up
 
 	tokens      int64     // the greatest token ever given out
 	minuteStart turn.Time // of the minute that the ceiling on turns counts in
@@ -42,6 +51,7 @@ func (l *ledger) note(w *world, q request, x write, before *storage) {
 	}
 	if was.Turn != is.Turn {
 		l.discards, l.notBefore, l.notAfter, l.tries = 0, 0, 0, 0
+		l.failed = false
 	}
 	if x.effects.Outcome == turn.Discarded {
 		l.discards++
@@ -50,9 +60,13 @@ func (l *ledger) note(w *world, q request, x write, before *storage) {
 		l.removed |= input(before.message(q.message).version) | input(before.message(q.message).was)
 	}
 	l.tokens = max(l.tokens, is.Lease.Token)
+	if took(q, was, is) || q.kind == renew {
+		l.leaseEnd = x.at.Add(w.scope.Policy.Lease)
+	}
 	switch {
 	case attemptBegan(q, was, is):
-		l.answering, l.sealed = before.waiting(), false
+		l.answering, l.sealed, l.announced = before.waiting(), false, 0
+		l.began = l.accepted
 		l.tries++
 		l.countMinute(w, x.at)
 	case (q.kind == wake || q.kind == claim) && l.crowded(w, x.at):
@@ -62,10 +76,68 @@ func (l *ledger) note(w *world, q request, x write, before *storage) {
 		l.sealed = true
 	}
 	l.noteQuiet(w, q, x, before)
-	if is.Phase == turn.Collecting {
+	l.noteMedia(w, q, x)
+	if again := sendsAgain(is) && !sendsAgain(was); is.Phase == turn.Collecting || again {
 		l.noteWindow(q, x, was, &w.store)
+		if again {
+			l.announced = 0
+		}
 	}
-	l.noteDoubt(w, q, was)
+	l.noteFailures(w, q, x, was)
+	l.noteSends(w, q, x, was)
+}
+
+// sendsAgain reports whether a reply is sent because an operator asked for it.
+func sendsAgain(r turn.Record) bool { return r.Reply != nil && r.Reply.Kind == turn.ReplyAgain }
+
+// noteMedia keeps which attachments are waited for.
+func (l *ledger) noteMedia(w *world, q request, x write) {
+	switch q.kind {
+	case receive:
+		if q.media {
+			l.announced |= 1 << q.message
+			l.mediaUntil = x.at.Add(w.scope.Policy.MediaWait)
+		}
+	case edit, remove:
+		l.announced &^= 1 << q.message
+	case flush:
+		l.mediaUntil = min(l.mediaUntil, x.at)
+	case human, closing, resumeClosing:
+		l.announced = 0
+	}
+}
+
+// noteFailures counts what may give a turn up.
+func (l *ledger) noteFailures(w *world, q request, x write, was turn.Record) {
+	is := w.store.record
+	if was.Turn != is.Turn {
+		l.spent, l.lost = 0, 0
+		return
+	}
+	again := sendsAgain(is) && !sendsAgain(was) && w.mayFail(q, x, was) // at once after it
+	l.spent += spends(q, was)
+	l.lost += loses(q, was)
+	if again || is.Phase == turn.Failed || is.Reply != nil && is.Reply.Kind == turn.ReplyFallback {
+		l.failed = true
+	} else if l.spent >= w.scope.Policy.MaxAttempts {
+		l.spent = 0 // what waits now was never tried as it is
+	}
+}
+
+// spends is 1 where the write ends an attempt that counts.
+func spends(q request, was turn.Record) int {
+	if q.kind == modelFailed {
+		return 1
+	}
+	return loses(q, was)
+}
+
+// loses is 1 where the write takes over an attempt whose worker was lost.
+func loses(q request, was turn.Record) int {
+	if (q.kind == wake || q.kind == claim) && was.Phase == turn.Generating && was.Lease.Nonce != q.nonce {
+		return 1
+	}
+	return 0
 }
 
 // accepts reports whether the write took an input in.
@@ -140,9 +212,11 @@ func (l *ledger) endQuiet(w *world, x write) {
 // discard, a resume, a withdrawal; across a take-over what it was.
 func (l *ledger) noteWindow(q request, x write, was turn.Record, s *storage) {
 	switch {
+	case sendsAgain(was) && was.Turn == s.record.Turn: // back to what it interrupted
 	case was.Phase == turn.Collecting && q.kind != resume:
 	case was.Phase == turn.Generating && (q.kind == wake || q.kind == claim) && was.Turn == s.record.Turn:
-	case was.Reply != nil && s.reply(was.Reply.Seq).status != turn.ReplyWithdrawn && s.reply(was.Reply.Seq).status != turn.ReplyFailed,
+	case sendsAgain(was),
+		was.Reply != nil && s.reply(was.Reply.Seq).status != turn.ReplyWithdrawn && s.reply(was.Reply.Seq).status != turn.ReplyFailed,
 		(q.kind == generated || q.kind == remove) && was.Turn != s.record.Turn,
 		q.kind == wake, q.kind == claim:
 		l.windowFrom, l.earliest = s.oldest(was.Through, false), s.oldest(was.Through, true)
@@ -167,18 +241,66 @@ func (s *storage) oldest(through int64, deleted bool) turn.Time {
 	return at
 }
 
-// noteDoubt remembers when nobody can know whether a part was delivered, and
-// forgets it with the next part.
-func (l *ledger) noteDoubt(w *world, q request, was turn.Record) {
+// noteSends keeps what is known of the reply that is being sent: since when,
+// how often that failed, when it must be tried again, and of which parts nobody
+// can know whether they were delivered.
+func (l *ledger) noteSends(w *world, q request, x write, was turn.Record) {
 	is := w.store.record
-	if was.Reply == nil || is.Reply == nil || was.Reply.Seq != is.Reply.Seq {
+	if q.kind == resend {
+		w.store.reply(troubleOf(was, q)).again = true
+	}
+	if was.Reply != nil {
+		l.noteDoubt(w, q, was)
+	}
+	if is.Reply == nil {
 		return
 	}
 	r := w.store.reply(is.Reply.Seq)
+	same := was.Reply != nil && was.Reply.Seq == is.Reply.Seq
+	if !same {
+		r.since, r.fails, r.lost = x.at, 0, 0
+	}
+	if sendsAgain(is) && !sendsAgain(was) {
+		r.again, r.asked = false, true
+	}
+	resumed := (q.kind == resume || q.kind == resumeClosing) && was.OnHold && was.Lease.Nonce == ""
+	if resumed {
+		r.since = x.at
+	}
 	switch {
-	case was.Reply.Done != is.Reply.Done:
-		r.doubtful = false
-	case was.Lease.Nonce != "" && was.Lease.Nonce != is.Lease.Nonce && (q.kind == wake || q.kind == claim):
-		r.doubtful = true // its holder was lost while it sent
+	case is.Lease.Nonce != "":
+	case same && (q.kind == sendFailed || q.kind == sendUnknown):
+		l.retryAt = x.at.Add(Tick << (r.fails - 1))
+	case !same || resumed || was.Lease.Nonce != "":
+		l.retryAt = x.at
+	case q.kind == flush:
+		l.retryAt = min(l.retryAt, x.at)
+	}
+}
+
+// troubleOf is the reply in trouble that a request is about.
+func troubleOf(r turn.Record, q request) int64 {
+	for _, t := range r.Troubles {
+		if t.Turn == int64(q.number) {
+			return t.Seq
+		}
+	}
+	return 0
+}
+
+// noteDoubt remembers when nobody can know whether a part was delivered, and
+// forgets it once that part was delivered for certain.
+func (l *ledger) noteDoubt(w *world, q request, was turn.Record) {
+	r := w.store.reply(was.Reply.Seq)
+	part := uint8(1) << was.Reply.Done
+	switch {
+	case q.kind == sent:
+		r.doubtful &^= part
+		r.fails, r.lost = 0, 0
+	case q.kind == sendFailed || q.kind == sendUnknown:
+		r.fails++
+	case was.Lease.Nonce != "" && was.Lease.Nonce != w.store.record.Lease.Nonce && (q.kind == wake || q.kind == claim):
+		r.doubtful |= part // its holder was lost while it sent
+		r.lost++
 	}
 }

@@ -30,6 +30,12 @@ func (w *world) peopleMoves(list []move, i uint8) []move {
 		ask(human, 0)
 		ask(closing, 0)
 	}
+	for k := range r.Troubles {
+		if w.left.Resends > 0 {
+			ask(resend, k)
+			ask(markSent, k)
+		}
+	}
 	if w.left.Nudges > 0 && r.Exists() {
 		ask(flush, 0)
 		ask(typing, 0)
@@ -81,6 +87,9 @@ func (w *world) ask(m move) {
 		w.ledger.closed = true
 	case flush, typing, requeue:
 		w.left.Nudges--
+	case resend, markSent:
+		w.left.Resends--
+		q.message, q.number = 0, uint8(w.store.record.Troubles[m.index].Turn)
 	}
 	w.apply(int(m.worker), q, m.answer)
 }
@@ -117,6 +126,8 @@ func (w *world) describeRequest(m move) string {
 		return fmt.Sprintf("message m%d arrives", w.ledger.messages+1)
 	case q == receive:
 		return fmt.Sprintf("message m%d arrives again", m.index)
+	case q == resend || q == markSent:
+		return fmt.Sprintf("%v: reply %d", q, w.store.record.Troubles[m.index].Seq)
 	case q == edit || q == remove:
 		return fmt.Sprintf("%v of m%d", q, m.index)
 	}

@@ -21,6 +21,8 @@ const (
 	resumeClosing
 	closing
 	human
+	resend
+	markSent
 	// From here on: by the workers themselves.
 	wake
 	claim
@@ -40,7 +42,7 @@ const (
 
 var kindNames = [...]string{
 	"message", "edit", "delete", "typing", "flush", "requeue", "pause", "resume", "resume and close", "close",
-	"a person's reply", "wake-up", "claim and wake-up", "renew", "hand back", "seal", "interrupted", "generated",
+	"a person's reply", "send again", "mark as sent", "wake-up", "claim and wake-up", "renew", "hand back", "seal", "interrupted", "generated",
 	"the model failed", "the model rejected it", "the model is out of reach", "sent", "send failed",
 	"send refused for good", "send with unknown outcome",
 }
@@ -51,7 +53,7 @@ func (k kind) String() string { return kindNames[k] }
 type request struct {
 	kind     kind
 	message  uint8  // of an input: the message's id
-	number   uint8  // of an edit, or of a person's reply: which one
+	number   uint8  // of an edit, or of a person's reply: which one; of a reply in trouble: its turn
 	nonce    string // of the lease that it comes from, or takes
 	token    int64  // of a seal
 	part     int    // of a send's result
@@ -100,6 +102,10 @@ func (q request) event(s *storage) turn.Event {
 		return turn.Close{}
 	case human:
 		return turn.HumanReply{Parts: 1}
+	case resend:
+		return turn.Resend{Turn: int64(q.number)}
+	case markSent:
+		return turn.MarkSent{Turn: int64(q.number)}
 	case wake, claim:
 		return turn.Wake{Nonce: q.nonce, Moved: q.kind == claim}
 	case renew:

@@ -1,7 +1,5 @@
 package explore
 
-import "github.com/onereply/onereply/turn"
-
 // onward is the next thing that happens when faults stop and nobody asks for
 // anything: it reports false at rest. It is deterministic, so that following
 // it from any state either comes to rest or shows a state that never will.
@@ -74,12 +72,13 @@ func (w *world) workOnJob(i uint8) move {
 }
 
 // checkRest judges a state in which nothing is left to do. That nothing waits
-// then follows from the other checks: no timer, so no wake-up, so nothing that
-// the record counts, and the record counts what waits. A turn may have been
-// given up with what it was about, but only if something failed.
+// then, unless its turn was given up with a cause, follows from the other
+// checks: no timer, so no work, so nothing that the record counts, and the
+// record counts what waits.
 func (w *world) checkRest() {
-	waits := w.store.waiting() != 0
-	if waits && w.store.record.Phase == turn.Failed && w.left.Faults == w.scope.Budget.Faults {
-		w.fail("P3 rest", "a turn was given up with %v waiting, and nothing had failed", w.store.waiting())
+	for _, r := range w.store.replies {
+		if r.again {
+			w.fail("P7 forgotten", "an operator was told that reply %d is sent again, and it is not", r.seq)
+		}
 	}
 }

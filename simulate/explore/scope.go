@@ -25,6 +25,7 @@ type Budget struct {
 	Nudges      int8 // flush, typing, requeue
 	Seals       int8
 	Deletions   int8 // of the whole conversation
+	Resends     int8 // a reply in trouble is sent again, or marked as sent
 	Faults      int8
 }
 
@@ -67,6 +68,7 @@ type flaws struct {
 	timerKept        bool          // a renewal leaves the timer where it was
 	renewalAssumed   bool          // a holder takes a renewal for done before it is
 	staleFireClears  bool          // a wake-up that comes too early deletes the timer
+	timerLate        turn.Phase    // the timer is set a while too late in this phase
 	timerInMemory    bool          // only memory holds timers: the store's one is never claimed
 	promptReadLate   bool          // the prompt is read at the end of the attempt, whatever the version then
 	coversAtCommit   bool          // what a reply covers is computed at commit, not from its prompt
@@ -107,6 +109,13 @@ func baseOf(mode turn.Mode, tick time.Duration) turn.Policy {
 	}
 }
 
+// held leaves a send of unknown outcome to an operator.
+func held() turn.Policy {
+	p := base(turn.Interrupt)
+	p.ResendUnknown = false
+	return p
+}
+
 // policies are the settings that are explored apart: each changes what is
 // allowed, and so what must be checked.
 func policies() []Scope {
@@ -114,15 +123,13 @@ func policies() []Scope {
 	eager.Debounce = 0
 	strict := base(turn.Discard)
 	strict.MaxDiscards = 0
-	held := base(turn.Interrupt)
-	held.ResendUnknown = false
 	return []Scope{
 		{Name: "interrupt, 1 discard", Policy: base(turn.Interrupt)},
 		{Name: "discard, 1 discard", Policy: base(turn.Discard)},
 		{Name: "discard, 0 discards", Policy: strict},
 		{Name: "finish", Policy: base(turn.Finish)},
 		{Name: "debounce 0", Policy: eager},
-		{Name: "unknown sends are held", Policy: held},
+		{Name: "unknown sends are held", Policy: held()},
 	}
 }
 
@@ -171,6 +178,7 @@ func Stated() []Scope {
 		Scope{Name: "a human steps in", Policy: first, Budget: Budget{Inputs: 2, Pauses: 1}, MaxParts: 2},
 		Scope{Name: "a human replies", Policy: first, Budget: Budget{Inputs: 2, Humans: 1}},
 		Scope{Name: "an agent seals", Policy: first, Budget: Budget{Inputs: 2, Seals: 1, Faults: 1}, Faults: Faults{Worker: true}},
+		Scope{Name: "a reply in trouble is sent again", Policy: held(), Budget: Budget{Inputs: 2, Resends: 1, Faults: 1}, Faults: Faults{Worker: true, Send: true}, MaxParts: 2},
 		Scope{Name: "flush, typing, requeue", Policy: first, Budget: Budget{Inputs: 2, Nudges: 1, Faults: 1}, Faults: Faults{Model: true}},
 		Scope{Name: "a process alone", Policy: first, Alone: true, Budget: Budget{Inputs: 2, Faults: 1}, Faults: everything()},
 		minute(Scope{Name: "1 turn a minute", Budget: Budget{Inputs: 3}}),
@@ -194,6 +202,9 @@ func Larger() []Scope {
 		Scope{Name: "a human steps in amid a fault", Policy: first, Budget: Budget{Inputs: 2, Pauses: 1, Faults: 1}, Faults: Faults{Worker: true, Send: true}},
 		Scope{Name: "a human replies under a pause", Policy: first, Budget: Budget{Inputs: 2, Pauses: 1, Humans: 1}},
 		Scope{Name: "an agent seals, and a human steps in", Policy: first, Budget: Budget{Inputs: 2, Seals: 1, Pauses: 1}, MaxParts: 2},
+		Scope{Name: "a human replies under a pause amid a fault", Policy: first, Budget: Budget{Inputs: 1, Pauses: 1, Humans: 1, Seals: 1, Faults: 1}, Faults: Faults{Worker: true, Send: true}},
+		Scope{Name: "sent again under a pause", Policy: first, Budget: Budget{Inputs: 2, Pauses: 1, Resends: 1, Faults: 1}, Faults: Faults{Send: true}, MaxParts: 2},
+		Scope{Name: "sent again twice amid faults", Policy: held(), Budget: Budget{Inputs: 1, Resends: 2, Faults: 2}, Faults: Faults{Store: true, Worker: true, Send: true}, MaxParts: 2},
 		Scope{Name: "a process alone, 3 inputs, 2 faults", Policy: first, Alone: true, Budget: Budget{Inputs: 3, Faults: 2}, Faults: everything()},
 		minute(Scope{Name: "1 turn a minute, 1 fault", Budget: Budget{Inputs: 2, Faults: 1}, Faults: Faults{Store: true, Worker: true}}),
 		Scope{Name: "deleted amid a fault of a worker", Policy: first, Budget: Budget{Inputs: 2, Deletions: 1, Seals: 1, Faults: 1}, Faults: Faults{Worker: true}},

@@ -37,8 +37,14 @@ type reply struct {
 	covers    inputs
 	parts     int
 	delivered [2]uint8 // times that the person saw each part
-	doubtful  bool     // the outcome of a send of the current part is truly unknown
+	doubtful  uint8    // a bit for each part: the outcome of a send of it is truly unknown
 	status    turn.Status
+
+	again bool      // an operator was told that it is sent again, and it has not begun
+	asked bool      // it is sent because an operator asked for it
+	since turn.Time // when it became the one to be sent, or was resumed
+	fails uint8     // sends without success since the last delivered part
+	lost  uint8     // workers lost over the current part
 }
 
 // write is a commit that was prepared: what Step made of the record that was
@@ -107,11 +113,14 @@ func (w *world) commit(q request, x write) {
 		w.settle(q, settle)
 	}
 	for _, mark := range x.effects.Marks {
-		w.mark(mark)
+		w.mark(q, x, before.record, mark)
 	}
 	s.timer, s.claimed = 0, false
 	if at, wakes := s.record.Wake(); wakes {
 		s.timer = at
+	}
+	if s.record.Phase == w.scope.flaws.timerLate && s.timer != 0 {
+		s.timer = s.timer.Add(w.scope.tick())
 	}
 	if w.scope.flaws.timerKept && q.kind == renew {
 		s.timer = before.timer
@@ -191,9 +200,16 @@ func (w *world) settle(q request, settle turn.Settle) {
 	}
 }
 
-func (w *world) mark(mark turn.Mark) {
-	if r := w.store.reply(mark.Seq); r != nil {
-		r.status = mark.Status
-		w.judgeMarked(*r)
+func (w *world) mark(q request, x write, was turn.Record, mark turn.Mark) {
+	r := w.store.reply(mark.Seq)
+	if r == nil {
+		return
 	}
+	r.status = mark.Status
+	if q.kind == markSent {
+		r.again = false // somebody knows better
+		return
+	}
+	w.judgeMarked(*r)
+	w.judgeGivenUp(q, x, was, *r)
 }
