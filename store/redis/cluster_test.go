@@ -49,3 +49,39 @@ func TestEveryServerOfAClusterIsLookedAt(t *testing.T) {
 		t.Errorf("Open: got %+v, want an error", s.Guarantees())
 	}
 }
+
+// Where a cluster goes on with the slots that it has, so do claims and the clock,
+// whichever server is down: the one with the first shard too.
+func TestAServerOfAClusterThatIsDownStopsNoOther(t *testing.T) {
+	for down := range 3 {
+		t.Run(fmt.Sprint("server ", down), func(t *testing.T) {
+			servers := testservers.NewRedisCluster(t, 3)
+			for _, server := range servers {
+				command(t, server, "CONFIG SET cluster-require-full-coverage no")
+				command(t, server, "CONFIG SET cluster-node-timeout 500")
+			}
+			s := openNew(t, servers[0])
+			var ops ops
+			const count = 60
+			for i := range count {
+				mustCommit(t, s, message(key(fmt.Sprint(i)), store.Op{}, ops.next(), 1))
+			}
+			servers[down].Kill(t)
+			claimed := make(map[store.Key]bool)
+			eventually(t, "what the other servers have is claimed", func() bool {
+				timers, err := s.Claim(t.Context(), start+10_000, count, 1<<40)
+				if err != nil {
+					t.Logf("Claim: %v", err)
+				}
+				for _, timer := range timers {
+					claimed[timer.Key] = true
+				}
+				return len(claimed) > count/3
+			})
+			eventually(t, "a clock answers", func() bool {
+				_, err := s.Now(t.Context())
+				return err == nil
+			})
+		})
+	}
+}

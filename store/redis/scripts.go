@@ -5,6 +5,8 @@ import (
 	"crypto/sha1"
 	_ "embed"
 	"encoding/hex"
+	"errors"
+	"sync"
 
 	"github.com/redis/rueidis"
 )
@@ -120,10 +122,24 @@ func (s script) runAll(ctx context.Context, client rueidis.Client, calls []call)
 	return results
 }
 
-// send sends commands in one round trip to each server.
+// send sends commands in one round trip to each server. Where nobody in a cluster
+// has the slot of one of them, the client library sends none; then each goes alone,
+// so that those of other slots are answered.
 func send(ctx context.Context, client rueidis.Client, commands []rueidis.Completed) []rueidis.RedisResult {
 	if len(commands) == 1 {
 		return []rueidis.RedisResult{client.Do(ctx, commands[0])}
 	}
-	return client.DoMulti(ctx, commands...)
+	for i := range commands {
+		commands[i] = commands[i].Pin() // so that it may be sent a second time
+	}
+	results := client.DoMulti(ctx, commands...)
+	if !errors.Is(results[0].Error(), rueidis.ErrNoSlot) {
+		return results
+	}
+	var group sync.WaitGroup
+	for i := range commands {
+		group.Go(func() { results[i] = client.Do(ctx, commands[i]) })
+	}
+	group.Wait()
+	return results
 }

@@ -125,14 +125,15 @@ func (s *Store) begin(ctx context.Context) (context.Context, context.CancelFunc,
 }
 
 // Now implements [store.Store]. It is the clock of the server, on a cluster of
-// the one that has the first shard.
+// the one that has the first shard, and while that one is down, of the one that has
+// the first shard of those that answer.
 func (s *Store) Now(ctx context.Context) (turn.Time, error) {
 	ctx, end, err := s.begin(ctx)
 	if err != nil {
 		return 0, s.failed(err, "read the clock")
 	}
 	defer end()
-	text, err := s.scripts.clock.run(ctx, s.client, s.shards.root(0)).ToString()
+	text, err := s.readClock(ctx)
 	if err != nil {
 		return 0, s.failed(err, "read the clock")
 	}
@@ -141,6 +142,25 @@ func (s *Store) Now(ctx context.Context) (turn.Time, error) {
 		return 0, s.failed(err, "read the clock")
 	}
 	return turn.Time(now), nil
+}
+
+func (s *Store) readClock(ctx context.Context) (string, error) {
+	half, cancel := halfOf(ctx)
+	text, err := s.scripts.clock.run(half, s.client, s.shards.root(0)).ToString()
+	cancel()
+	if err == nil || s.shards.count == 1 || ctx.Err() != nil {
+		return text, err
+	}
+	var calls []call
+	for _, root := range s.shards.roots()[1:] {
+		calls = append(calls, call{key: root})
+	}
+	for _, result := range s.scripts.clock.runAll(ctx, s.client, calls) {
+		if text, err := result.ToString(); err == nil {
+			return text, nil
+		}
+	}
+	return "", err
 }
 
 // Guarantees implements [store.Store]. They are what the server's settings were

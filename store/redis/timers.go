@@ -40,17 +40,25 @@ func (s *Store) Due(ctx context.Context, until turn.Time, limit int) ([]store.Ti
 	return due, nil
 }
 
-// due asks all shards for timers that are wanted, and merges.
+// due asks all shards for timers that are wanted, and merges. What answers counts: a
+// server of a cluster that is down must not stop what the others have. It takes at
+// most half of the time that is left, so that some is left to claim what it found.
 func (s *Store) due(ctx context.Context, until turn.Time, limit int, wanted func(store.Key) bool) ([]store.Timer, error) {
+	ctx, cancel := halfOf(ctx)
+	defer cancel()
 	var due []store.Timer
+	var failure error
+	someAnswered := false
 	skipped, count := 0, limit
 	for roots := s.shards.roots(); limit > 0 && len(roots) > 0; skipped, count = skipped+count, min(4*count, max(limit, maxPart)) {
 		var full []string
 		for i, result := range s.dueIn(ctx, roots, until, count, skipped) {
 			scores, err := result.AsZScores()
 			if err != nil {
-				return nil, err
+				failure = err
+				continue
 			}
+			someAnswered = true
 			found := timersOf(scores, wanted)
 			if len(scores) == count && len(found) < limit { // there may be more behind what is not wanted
 				full = append(full, roots[i])
@@ -59,10 +67,21 @@ func (s *Store) due(ctx context.Context, until turn.Time, limit int, wanted func
 		}
 		roots = full
 	}
+	if failure != nil && !someAnswered {
+		return nil, failure
+	}
 	slices.SortFunc(due, func(a, b store.Timer) int {
 		return cmp.Or(cmp.Compare(a.At, b.At), a.Key.Compare(b.Key))
 	})
 	return due[:min(max(limit, 0), len(due))], nil
+}
+
+// halfOf is a context that ends after half of the time that is left.
+func halfOf(ctx context.Context) (context.Context, context.CancelFunc) {
+	if deadline, bounded := ctx.Deadline(); bounded {
+		return context.WithTimeout(ctx, time.Until(deadline)/2)
+	}
+	return context.WithCancel(ctx)
 }
 
 // dueIn reads a part of what is due in some shards.
