@@ -140,7 +140,7 @@ func durabilityOf(config, info map[string]string) durability {
 var notes = map[durability]string{
 	always:         "appendonly yes, appendfsync always: a commit is on the server's disk before it is answered",
 	exceptRewrites: "appendfsync always, but no-appendfsync-on-rewrite is not \"no\": while the log is rewritten, a loss of power loses acknowledged messages; set it to no",
-	everySecond:    "appendfsync everysec: a crash of Redis loses nothing, a loss of power up to about one second of acknowledged messages; set appendfsync always to lose none",
+	everySecond:    "appendfsync everysec: a loss of power loses about one second of acknowledged messages, and a crash of Redis up to two where it waits for a slow disk; set appendfsync always to lose none",
 	whenever:       "appendfsync no: a loss of power loses the acknowledged messages of about the last 30 seconds; set appendfsync always to lose none",
 	logged:         "the server keeps a log and does not tell when it syncs it (CONFIG GET is not allowed): ask whoever runs it; with appendfsync everysec a loss of power loses about one second of acknowledged messages",
 	snapshots:      "snapshots only: a restart of Redis loses all acknowledged messages since the last one; set appendonly yes and appendfsync always to lose none",
