@@ -5,7 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/onereply/onereply/store"
@@ -52,11 +56,13 @@ type Attention struct {
 }
 
 const (
-	overdueLeases = 2                // a wake-up that is later than so many leases is overdue
-	overdueScan   = 500              // timers that are looked at for it
-	overdueAhead  = 10 * time.Second // a node that claims a timer moves it, by less than this
-	otherLease    = 30 * time.Second // of bots that this node does not have
-	listMark      = "-"              // begins the cursors behind what is overdue
+	overdueLeases  = 2                // a wake-up that is later than so many leases is overdue
+	overdueScan    = 500              // timers that are looked at for it at once,
+	overdueMost    = 32_000           // and in all, of bots that are asked for together
+	overdueReaders = 16               // records that are read at once
+	overdueAhead   = 10 * time.Second // a node that claims a timer moves it, by less than this
+	otherLease     = 30 * time.Second // of bots that this node does not have
+	listMark       = "-"              // begins the cursors behind what is overdue
 )
 
 // Attention lists what needs somebody: failed turns, replies of which it is not
@@ -144,35 +150,71 @@ func troubleOf(key store.Key, t turn.Trouble) AttentionItem {
 	return out
 }
 
-// overdue finds conversations that a node should have acted on long ago. A
-// timer that is claimed again and again moves with each claim, so that when
-// the record wanted to be looked at tells, not the timer.
+// overdue finds conversations that a node should have acted on long ago, this
+// node's bots first. A timer that is claimed again and again moves with each claim,
+// so that when the record wanted to be looked at tells, not the timer: the late
+// may be behind many that are just due.
 func (a *App) overdue(ctx context.Context, bot string, limit int) ([]AttentionItem, error) {
-	now := a.clock.now()
-	timers, err := a.store.Due(ctx, now.Add(overdueAhead), overdueScan)
-	if err != nil {
-		return nil, err
+	wanted := [][]string{{bot}}
+	if bot == "" {
+		wanted = [][]string{slices.Collect(maps.Keys(a.bots)), nil}
 	}
-	var items []AttentionItem
-	for _, timer := range timers {
-		if len(items) == limit {
-			break
-		}
-		if bot != "" && timer.Key.Bot != bot {
-			continue
-		}
-		snapshot, err := a.store.Load(ctx, timer.Key)
-		if errors.Is(err, store.ErrNewerSchema) || errors.Is(err, store.ErrCorrupt) {
-			continue // the doctor names it
-		}
-		if err != nil {
-			return nil, err
-		}
-		if item, late := a.late(now, timer.Key, snapshot.Record); late {
-			items = append(items, item)
+	now, seen := a.clock.now(), map[store.Key]bool{}
+	items := []AttentionItem{}
+	for _, bots := range wanted {
+		for most := overdueScan; len(items) < limit; most *= 4 {
+			timers, err := a.store.Due(ctx, now.Add(overdueAhead), most, bots...)
+			if err != nil {
+				return nil, err
+			}
+			whole := len(timers) < most || most >= overdueMost
+			timers = slices.DeleteFunc(timers, func(t store.Timer) bool { return seen[t.Key] })
+			for len(timers) > 0 && len(items) < limit {
+				part := timers[:min(overdueScan, len(timers))]
+				timers = timers[len(part):]
+				late, err := a.lateOf(ctx, now, part)
+				if err != nil {
+					return nil, err
+				}
+				for _, t := range part {
+					seen[t.Key] = true
+				}
+				items = append(items, late[:min(len(late), limit-len(items))]...)
+			}
+			if whole {
+				break
+			}
 		}
 	}
 	return items, nil
+}
+
+// lateOf reads the records of timers together, and returns what is overdue, in the
+// order of the timers. What can't be read is for the doctor.
+func (a *App) lateOf(ctx context.Context, now turn.Time, timers []store.Timer) ([]AttentionItem, error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	found := make([]AttentionItem, len(timers))
+	var readers sync.WaitGroup
+	var next atomic.Int64
+	for range min(overdueReaders, len(timers)) {
+		readers.Go(func() {
+			for i := next.Add(1) - 1; int(i) < len(timers) && ctx.Err() == nil; i = next.Add(1) - 1 {
+				key := timers[i].Key
+				snapshot, err := a.store.Load(ctx, key)
+				switch {
+				case errors.Is(err, store.ErrNewerSchema), errors.Is(err, store.ErrCorrupt):
+				case err != nil:
+					stop(err)
+				default:
+					found[i], _ = a.late(now, key, snapshot.Record)
+				}
+			}
+		})
+	}
+	readers.Wait()
+	late := slices.DeleteFunc(found, func(i AttentionItem) bool { return i.Kind == "" })
+	return late, context.Cause(ctx)
 }
 
 func (a *App) late(now turn.Time, key store.Key, r turn.Record) (AttentionItem, bool) {

@@ -211,6 +211,38 @@ func TestAttentionReadsLittle(t *testing.T) {
 	})
 }
 
+// What is overdue is found behind the timers of other bots, and behind those that
+// are just due.
+func TestAttentionBehindOtherTimers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kept := memory.New()
+		plant := func(bot, conversation string, due, timer turn.Time) {
+			r := turn.Record{Schema: turn.Schema, Phase: turn.Collecting, Version: 1, Pending: 1, Turn: 1, Seq: 1, WaitingSince: due, Due: due}
+			write := store.Write{Key: store.Key{Bot: bot, Conversation: conversation}, Op: store.Op{15: 1}, Record: r, Timer: timer, At: 1}
+			if result, err := kept.Commit(t.Context(), write); err != nil || result.Status != store.OK {
+				t.Fatal(result, err)
+			}
+		}
+		now := turn.At(time.Now())
+		for i := range 600 {
+			plant("gone", fmt.Sprint(i), 1, 1)
+			plant("bot", fmt.Sprint(i), now-1000, now-1000)
+		}
+		plant("bot", "late", 1, now+4000) // claimed again and again
+		app, err := onereply.Open(t.Context(), &idle{Store: kept}, onereply.Options{}, onereply.Bot{Name: "bot", Responder: parts("x")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer app.Close()
+		for bot, want := range map[string]int{"bot": 1, "": 601} {
+			got, err := app.Attention(t.Context(), onereply.AttentionQuery{Bot: bot, Limit: 1000})
+			if err != nil || len(got.Items) != want || got.Items[0].Conversation != "late" {
+				t.Errorf("of %q: %d items, %v, want %d with the late one first", bot, len(got.Items), err, want)
+			}
+		}
+	})
+}
+
 // Pages are bounded, give each conversation once, and begin with what is
 // overdue.
 func TestAttentionByPages(t *testing.T) {

@@ -307,7 +307,9 @@ type Store interface {
 
 	// Due returns the timers with At <= until, earliest first, at most limit,
 	// without moving them: what a node arms ahead of time, or counts at start.
-	Due(ctx context.Context, until turn.Time, limit int) ([]Timer, error)
+	// Where bots are given, timers of others neither count towards limit nor hide
+	// what is behind them.
+	Due(ctx context.Context, until turn.Time, limit int, bots ...string) ([]Timer, error)
 
 	// Entries returns entries of one conversation.
 	Entries(ctx context.Context, key Key, query EntryQuery) ([]Entry, error)

@@ -148,11 +148,11 @@ func (f *faultStore) Claim(ctx context.Context, now turn.Time, limit int, hold t
 }
 
 // Due implements [store.Store].
-func (f *faultStore) Due(ctx context.Context, until turn.Time, limit int) ([]store.Timer, error) {
+func (f *faultStore) Due(ctx context.Context, until turn.Time, limit int, bots ...string) ([]store.Timer, error) {
 	if err := f.begin(ctx); err != nil {
 		return nil, err
 	}
-	due, err := f.Store.Due(ctx, until, limit)
+	due, err := f.Store.Due(ctx, until, limit, bots...)
 	return due, f.end(err)
 }
 

@@ -109,8 +109,8 @@ func (s *outsideStore) Claim(ctx context.Context, now turn.Time, limit int, hold
 	return claimed, err
 }
 
-func (s *outsideStore) Due(ctx context.Context, until turn.Time, limit int) (due []store.Timer, err error) {
-	s.during(ctx, func(ctx context.Context) { due, err = s.store.Due(ctx, until, limit) })
+func (s *outsideStore) Due(ctx context.Context, until turn.Time, limit int, bots ...string) (due []store.Timer, err error) {
+	s.during(ctx, func(ctx context.Context) { due, err = s.store.Due(ctx, until, limit, bots...) })
 	return due, err
 }
 

@@ -28,12 +28,14 @@ func (s *Store) Claim(ctx context.Context, now turn.Time, limit int, hold time.D
 }
 
 // Due implements [store.Store].
-func (s *Store) Due(ctx context.Context, until turn.Time, limit int) ([]store.Timer, error) {
+func (s *Store) Due(ctx context.Context, until turn.Time, limit int, bots ...string) ([]store.Timer, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, fmt.Errorf("memory: due timers: %w", err)
 	}
 	defer s.mu.Unlock()
-	due := s.timers.take(until, limit, func(store.Key) bool { return true })
+	due := s.timers.take(until, limit, func(key store.Key) bool {
+		return len(bots) == 0 || slices.Contains(bots, key.Bot)
+	})
 	for _, timer := range due {
 		s.timers.set(timer.Key, timer.At)
 	}

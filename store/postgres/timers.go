@@ -28,10 +28,11 @@ const claimTimers = `WITH due AS (
 	SELECT due.due_ms, c.bot, c.conversation
 	FROM due JOIN onereply.conversations AS c ON c.id = due.conversation_id ORDER BY due.due_ms`
 
-// In: time, limit. Out: timers up to then, earliest first.
+// In: time, limit, the bots that are wanted or nothing. Out: timers up to then, earliest first.
 const dueTimers = `SELECT t.due_ms, c.bot, c.conversation
 	FROM onereply.timers AS t JOIN onereply.conversations AS c ON c.id = t.conversation_id
-	WHERE t.due_ms <= $1::bigint ORDER BY t.due_ms LIMIT $2::bigint`
+	WHERE t.due_ms <= $1::bigint AND ($3::text[] IS NULL OR c.bot = ANY ($3::text[]))
+	ORDER BY t.due_ms LIMIT $2::bigint`
 
 // Out: the server's clock, which is the same for all nodes.
 const readClock = `SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint`
@@ -46,8 +47,8 @@ func (s *Store) Claim(ctx context.Context, now turn.Time, limit int, hold time.D
 }
 
 // Due implements [store.Store].
-func (s *Store) Due(ctx context.Context, until turn.Time, limit int) ([]store.Timer, error) {
-	timers, err := s.timers(ctx, dueTimers, int64(until), max(limit, 0))
+func (s *Store) Due(ctx context.Context, until turn.Time, limit int, bots ...string) ([]store.Timer, error) {
+	timers, err := s.timers(ctx, dueTimers, int64(until), max(limit, 0), bots)
 	if err != nil {
 		return nil, s.failed(err, "due timers")
 	}

@@ -27,13 +27,15 @@ const maxPart = 10_000
 const leftMark = "!"
 
 // Due implements [store.Store].
-func (s *Store) Due(ctx context.Context, until turn.Time, limit int) ([]store.Timer, error) {
+func (s *Store) Due(ctx context.Context, until turn.Time, limit int, bots ...string) ([]store.Timer, error) {
 	ctx, end, err := s.begin(ctx)
 	if err != nil {
 		return nil, s.failed(err, "due timers")
 	}
 	defer end()
-	due, err := s.due(ctx, until, limit, func(store.Key) bool { return true })
+	due, err := s.due(ctx, until, limit, func(key store.Key) bool {
+		return len(bots) == 0 || slices.Contains(bots, key.Bot)
+	})
 	if err != nil {
 		return nil, s.failed(err, "due timers")
 	}

@@ -37,10 +37,12 @@ func setTimer(db *connection, conversation int64, at turn.Time) error {
 }
 
 // Due implements [store.Store].
-func (s *Store) Due(ctx context.Context, until turn.Time, limit int) ([]store.Timer, error) {
+func (s *Store) Due(ctx context.Context, until turn.Time, limit int, bots ...string) ([]store.Timer, error) {
 	var due []store.Timer
 	err := s.read(ctx, func(db *connection) (err error) {
-		due, _, err = selectDue(db, until, limit, func(string, int) bool { return true })
+		due, _, err = selectDue(db, until, limit, func(bot string, _ int) bool {
+			return len(bots) == 0 || slices.Contains(bots, bot)
+		})
 		return err
 	}, "due timers")
 	return due, err

@@ -74,11 +74,12 @@ func drawClaim(r *rand.Rand) call {
 
 func drawDue(r *rand.Rand) call {
 	until, atMost := moment(r), between(r, 1, 3)
+	bots := pick(r, [][]string{nil, nil, {"a"}, {"é", "a:b"}})
 	return func(p *pair) {
-		limit := p.withoutTie(until, atMost)
-		p.note("Due until %d limit %d", since(until), limit)
-		got, err := p.subject.Due(p.ctx, until, limit)
-		want, wantErr := p.oracle.Due(p.ctx, until, limit)
+		limit := p.withoutTie(until, atMost, bots...)
+		p.note("Due until %d limit %d of %q", since(until), limit, bots)
+		got, err := p.subject.Due(p.ctx, until, limit, bots...)
+		want, wantErr := p.oracle.Due(p.ctx, until, limit, bots...)
 		p.both("Due", err, wantErr)
 		equalLists(p, "Due", byTimeAndKey(got), byTimeAndKey(want))
 		p.compareTimers()

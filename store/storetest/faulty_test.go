@@ -51,7 +51,7 @@ func (f *faulty) Claim(ctx context.Context, now turn.Time, limit int, hold time.
 	return f.claim(ctx, now, limit, hold, bots...)
 }
 
-func (f *faulty) Due(ctx context.Context, until turn.Time, limit int) ([]store.Timer, error) {
+func (f *faulty) Due(ctx context.Context, until turn.Time, limit int, bots ...string) ([]store.Timer, error) {
 	return f.due(ctx, until, limit)
 }
 

@@ -113,6 +113,20 @@ var timerTests = []test{
 		s.claimOf([]string{key.Bot}, start+40, 1, time.Minute, store.Timer{Key: key, At: start + 30})
 		s.claimOf([]string{key.Bot}, start+40, 5, time.Minute, store.Timer{Key: keyOf("later"), At: start + 31})
 	}},
+	{"timers of other bots hide nothing from who asks what is due", func(s *subject) {
+		for i := range 25 {
+			s.ok(waking(s.write(store.Key{Bot: "gone", Conversation: numbered(i).Conversation}, none), start+turn.Time(i)))
+		}
+		s.ok(waking(s.write(key, none), start+30))
+		s.ok(waking(s.write(keyOf("later"), none), start+31))
+		first, later := store.Timer{Key: key, At: start + 30}, store.Timer{Key: keyOf("later"), At: start + 31}
+		for range 2 {
+			s.dueOf([]string{key.Bot}, start+40, 1, first)
+			s.dueOf([]string{"nobody", key.Bot}, start+40, 5, first, later)
+			s.dueOf([]string{key.Bot}, start+30, 5, first)
+			s.dueOf([]string{"nobody"}, start+40, 5)
+		}
+	}},
 	{"equal times are all claimed, each once", func(s *subject) {
 		const count = 25
 		for i := range count {
@@ -138,7 +152,13 @@ var timerTests = []test{
 // due expects these timers, in this order.
 func (s *subject) due(until turn.Time, limit int, want ...store.Timer) {
 	s.Helper()
-	got, err := s.store.Due(s.Context(), until, limit)
+	s.dueOf(nil, until, limit, want...)
+}
+
+// dueOf is due for some bots only.
+func (s *subject) dueOf(bots []string, until turn.Time, limit int, want ...store.Timer) {
+	s.Helper()
+	got, err := s.store.Due(s.Context(), until, limit, bots...)
 	if err != nil {
 		s.Fatalf("Due: %v", err)
 	}
