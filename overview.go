@@ -89,7 +89,13 @@ func overviewOf(now turn.Time, reports []report) Overview {
 	for i, r := range reports {
 		o.addMinutes(first, r.Minutes)
 		state := r.state(now)
-		if state == nodeStopped || r.Started < newest[r.Node] || state == nodeSilent && now.Sub(r.At) > listedFor {
+		if i == 0 {
+			o.TimeToReply = Times{Bounds: r.Times.Bounds, Counts: make([]uint64, len(r.Times.Bounds))}
+		}
+		// An older life of the same name is gone, unless it speaks: then two nodes
+		// have one name.
+		hidden := state == nodeStopped || state == nodeSilent && (r.Started < newest[r.Node] || now.Sub(r.At) > listedFor)
+		if hidden {
 			continue
 		}
 		o.Nodes = append(o.Nodes, NodeInfo{
@@ -97,7 +103,7 @@ func overviewOf(now turn.Time, reports []report) Overview {
 			Generating: r.Generating, Waiting: r.Waiting, Store: r.Store,
 		})
 		o.Totals.Add(r.Total)
-		o.TimeToReply.add(r.Times, i == 0)
+		o.TimeToReply.add(r.Times)
 	}
 	slices.SortFunc(o.Nodes, func(a, b NodeInfo) int { return cmp.Or(cmp.Compare(a.Node, b.Node), a.StartedAt.Compare(b.StartedAt)) })
 	return o
@@ -115,13 +121,9 @@ func (o *Overview) addMinutes(first int64, all [][]uint64) {
 }
 
 // add adds what a node counted. One of another release may have other bounds; then
-// its counts can't be added to ours, which are the first.
-func (t *Times) add(h engine.Histogram, first bool) {
-	switch {
-	case first:
-		*t = Times{Bounds: h.Bounds, Counts: slices.Clone(h.Counts), Count: h.Count, Sum: h.Sum}
-		return
-	case !slices.Equal(t.Bounds, h.Bounds) || len(h.Counts) != len(t.Counts):
+// its counts can't be added to ours, whose report is the first.
+func (t *Times) add(h engine.Histogram) {
+	if !slices.Equal(t.Bounds, h.Bounds) || len(h.Counts) != len(t.Counts) {
 		return
 	}
 	for i, n := range h.Counts {
