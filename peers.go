@@ -199,7 +199,7 @@ func (p *peers) setInterest(life string, all []topic) {
 		all = []topic{{}}
 		fallthrough
 	default:
-		if len(p.others) < maxPeers {
+		if _, known := p.others[life]; known || len(p.others) < maxPeers {
 			p.others[life] = interest{topics: all, until: p.app.clock.now().Add(silentAfter)}
 		}
 	}

@@ -107,7 +107,7 @@ func (p *peers) learn(b bulletin) {
 		switch {
 		case r.Life == p.life || r.Life == "" || len(r.Life) > MaxNameBytes || len(r.Node) > MaxNameBytes:
 		case known && old.At >= r.At:
-		case known || len(p.reports) < maxPeers:
+		case known || len(p.reports) < maxPeers || p.evict(r.At):
 			p.reports[r.Life] = r
 		}
 	}
@@ -115,6 +115,20 @@ func (p *peers) learn(b bulletin) {
 		p.asked = true
 		signal(p.call)
 	}
+}
+
+// evict makes room by dropping the node that is gone longest, and was not heard of
+// after a time.
+func (p *peers) evict(before turn.Time) bool {
+	now, oldest := p.app.clock.now(), ""
+	for life, r := range p.reports {
+		if state := r.state(now); (state == nodeSilent || state == nodeStopped) && r.At < before &&
+			(oldest == "" || r.At < p.reports[oldest].At) {
+			oldest = life
+		}
+	}
+	delete(p.reports, oldest)
+	return oldest != ""
 }
 
 // gone is the reports of nodes that tell nothing themselves any more.
