@@ -19,7 +19,7 @@ func TestCopyFromStoreToStore(t *testing.T) {
 			"1 conversation copied with 1 entry, 0 there already, 0 left as they were, 0 that can't be read.\n", "")
 		do(t, nil, "", "copy", "--from", from, "--to", to, "--resume").expect(t, success, "Verified: both hold the same.\n"+notCopied, "")
 		do(t, nil, "", "copy", "--from", from, "--to", to, "--resume", "--json").expect(t, success,
-			`{"copied":0,"skipped":1,"left":0,"entries":0,"from":{"conversations":1,"entries":1,"timers":1,"pending":1},"to":{"conversations":1,"entries":1,"timers":1,"pending":1},"verified":true}`, "")
+			`{"copied":0,"skipped":1,"unread":0,"left":0,"entries":0,"from":{"conversations":1,"entries":1,"timers":1,"pending":1},"to":{"conversations":1,"entries":1,"timers":1,"pending":1},"verified":true}`, "")
 		do(t, nil, "", "doctor", "--store", to).expect(t, success, "nothing is wrong", "")
 		do(t, nil, "", "migrate", "--store", to).expect(t, success, "the schema is that of this program", "")
 		from = to
