@@ -264,7 +264,7 @@ var faults = []struct {
 	{
 		"looking at timers moves them", "Timers/due_timers_come_by_time,_at_most_limit,_and_stay",
 		func(f *faulty) {
-			f.due = func(ctx context.Context, until turn.Time, limit int) ([]store.Timer, error) {
+			f.due = func(ctx context.Context, until turn.Time, limit int, bots ...string) ([]store.Timer, error) {
 				return f.Store.Claim(ctx, until, limit, time.Minute)
 			}
 		},

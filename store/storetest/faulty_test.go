@@ -19,7 +19,7 @@ type faulty struct {
 	commit func(context.Context, store.Write) (store.Result, error)
 	load   func(context.Context, store.Key) (store.Snapshot, error)
 	claim  func(context.Context, turn.Time, int, time.Duration, ...string) ([]store.Timer, error)
-	due    func(context.Context, turn.Time, int) ([]store.Timer, error)
+	due    func(context.Context, turn.Time, int, ...string) ([]store.Timer, error)
 	query  func(context.Context, store.Key, store.EntryQuery) ([]store.Entry, error)
 	list   func(context.Context, store.ListQuery) (store.Page, error)
 	sweep  func(context.Context, string, int) ([]store.Found, string, error)
@@ -52,7 +52,7 @@ func (f *faulty) Claim(ctx context.Context, now turn.Time, limit int, hold time.
 }
 
 func (f *faulty) Due(ctx context.Context, until turn.Time, limit int, bots ...string) ([]store.Timer, error) {
-	return f.due(ctx, until, limit)
+	return f.due(ctx, until, limit, bots...)
 }
 
 func (f *faulty) Entries(ctx context.Context, key store.Key, q store.EntryQuery) ([]store.Entry, error) {
