@@ -1,5 +1,6 @@
 // What a person can do to a conversation, and the same as a command line.
 
+import { Trouble } from './api.js';
 import { button, element, setText } from './dom.js';
 
 /** A word for a POSIX shell. */
@@ -42,9 +43,9 @@ const actions = [
 ];
 
 export class Actions {
-	/** Done is called after an action, with its name. */
-	constructor(root, { api, bot, conversation, frame, done }) {
-		Object.assign(this, { api, bot, conversation, frame, done });
+	/** Done is called after an action, with its name; there says whether it still is. */
+	constructor(root, parts) {
+		Object.assign(this, parts);
 		this.rows = actions.map((action) => this.row(action));
 		this.troubles = element('div', {});
 		root.replaceChildren(this.troubles, ...this.rows.map(({ node }) => node));
@@ -92,7 +93,10 @@ export class Actions {
 		const value = field?.value.trim() ?? '';
 		if (action.text && !value) return field.focus();
 		if (action.danger && !await this.frame.confirm({ title: 'Delete this conversation?', text: `Everything that is stored of “${this.conversation}” goes: messages, replies, its timeline. Nothing brings it back.`, yes: 'Delete it' })) return;
-		await attempt(press, this.frame, action.done, () => (action.danger ? this.api.forget() : this.api.act(action.path ?? action.name, action.body?.(value))), () => {
+		await attempt(press, this.frame, action.done, async () => {
+			if (!await this.there()) throw new Trouble(404, 'This conversation was deleted meanwhile: nothing was done.');
+			return action.danger ? this.api.forget() : this.api.act(action.path ?? action.name, action.body?.(value));
+		}, () => {
 			if (field) field.value = '';
 			field?.dispatchEvent(new Event('input'));
 			this.done(action.name);
@@ -119,6 +123,7 @@ export async function attempt(press, frame, said, call, done) {
 	press.disabled = true;
 	try {
 		await call();
+		dispatchEvent(new Event('acted'));
 		frame.trouble(null);
 		frame.say(said);
 		done();

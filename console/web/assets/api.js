@@ -12,32 +12,11 @@ export class Trouble extends Error {
 	}
 }
 
-/** A new id of random letters and digits. */
-export function newId(prefix, length = 10) {
-	const letters = 'abcdefghijkmnpqrstuvwxyz23456789';
-	const random = crypto.getRandomValues(new Uint8Array(length));
-	return prefix + Array.from(random, (byte) => letters[byte % letters.length]).join('');
-}
-
 /** The API as seen by one conversation of one bot. */
 export class API {
 	constructor(bot, conversation) {
-		this.bot = `/v1/bots/${encodeURIComponent(bot)}/conversations`;
-		this.base = `${this.bot}/${encodeURIComponent(conversation)}`;
+		this.base = `/v1/bots/${encodeURIComponent(bot)}/conversations/${encodeURIComponent(conversation)}`;
 		this.events = `${this.base}/events`;
-	}
-
-	/** Sends a message; the same id again is recognised as a repeat. */
-	send({ id, text, sentAt }) {
-		return call('POST', `${this.base}/messages`, { id, text, sent_at: sentAt });
-	}
-
-	edit(id, text) {
-		return call('PATCH', `${this.base}/messages/${encodeURIComponent(id)}`, { text });
-	}
-
-	remove(id) {
-		return call('DELETE', `${this.base}/messages/${encodeURIComponent(id)}`);
 	}
 
 	/** The whole transcript; empty where nothing was ever received. */
@@ -74,11 +53,6 @@ export class API {
 	forget() {
 		return call('DELETE', this.base);
 	}
-
-	/** Throws where the server, the bot or the permission is missing. */
-	probe() {
-		return call('GET', `${this.bot}?limit=1`);
-	}
 }
 
 /** What is not about one conversation. */
@@ -96,17 +70,18 @@ export const server = {
 	},
 	login: (key) => call('POST', '/console/login', { key }),
 	logout: () => call('POST', '/console/logout'),
-
-	/** The demo's settings; null where this is no demo. */
-	settings: () => found(call('GET', '/demo/settings')),
-	set: (settings) => call('PUT', '/demo/settings', settings),
 };
+
+let skew = 0; // how far this clock is ahead of the server's
+
+/** The server's time in milliseconds, to a second or two. */
+export const serverNow = () => Date.now() - skew;
 
 let token = ''; // shows that a call comes from this page, and not from another that rides on its session
 
 const query = (parameters) => new URLSearchParams(Object.entries(parameters).filter(([, value]) => value)).toString();
 
-async function found(answer) {
+export async function found(answer) {
 	try {
 		return await answer;
 	} catch (trouble) {
@@ -115,7 +90,7 @@ async function found(answer) {
 	}
 }
 
-async function call(method, url, body) {
+export async function call(method, url, body) {
 	let response;
 	try {
 		response = await fetch(url, {
@@ -124,9 +99,12 @@ async function call(method, url, body) {
 			body: body && JSON.stringify(body),
 			signal: AbortSignal.timeout(timeout),
 		});
-	} catch {
-		throw new Trouble(0, 'The server did not answer.', true);
+	} catch ({ name }) {
+		if (name !== 'TimeoutError') throw new Trouble(0, 'The server did not answer.', true);
+		throw new Trouble(408, 'No answer came within 15 s: the server is busy, or other tabs hold all connections.', true);
 	}
+	const ahead = Date.now() - Date.parse(response.headers.get('Date'));
+	if (ahead) skew = Math.abs(ahead) > 2000 ? ahead : 0; // it is told in whole seconds
 	if (!response.ok) throw await explain(response);
 	return response.status === 204 ? null : response.json();
 }

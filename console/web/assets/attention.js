@@ -1,8 +1,8 @@
 // What needs a person: why, since when, and what can be done about it.
 
 import { remedies } from './actions.js';
-import { API, server } from './api.js';
-import { addressOf, button, clock, element, fill, setText, throttled } from './dom.js';
+import { API, server, serverNow } from './api.js';
+import { addressOf, button, clock, element, fill, setText } from './dom.js';
 import { because, lasting } from './words.js';
 
 const kinds = {
@@ -36,7 +36,7 @@ export function attention(root, frame) {
 		more.hidden = !cursor;
 		show(items);
 	};
-	const again = throttled(() => look().catch(frame.trouble), 1500);
+	const { again, stop } = frame.keepLooking(look, resting, (type) => concerns.has(type));
 	const next = () => {
 		pages += 1;
 		again();
@@ -51,13 +51,7 @@ export function attention(root, frame) {
 		if (!items.length) empty.replaceChildren(element('p', {}, element('strong', {}, 'Nothing needs you.')), element('p', {}, 'Failed turns, replies of which nobody knows whether they arrived, and conversations that wait too long appear here.'));
 	}
 
-	const stop = frame.watch(server.events, { caughtUp: look, event: ({ type }) => concerns.has(type) && again() });
-	const timer = setInterval(() => document.hidden || again(), resting);
-	return () => {
-		stop();
-		again.stop();
-		clearInterval(timer);
-	};
+	return stop;
 }
 
 class Item {
@@ -78,7 +72,7 @@ class Item {
 		const when = since ?? at;
 		if (when && this.when !== when) this.since.replaceChildren(clock(when, ''));
 		this.when = when;
-		if (when) setText(this.since.firstElementChild, `since ${lasting(Date.now() - Date.parse(when))}`);
+		if (when) setText(this.since.firstElementChild, `since ${lasting(serverNow() - Date.parse(when))}`);
 		setText(this.reason, because(reason));
 		this.reason.hidden = !reason;
 	}

@@ -1,6 +1,6 @@
 // The settings of the demo, and the broken lock beside the conversation.
 
-import { server } from './api.js';
+import { set, settings } from './ownapi.js';
 import { element, follow, setText } from './dom.js';
 import { Origin, ours } from './origin.js';
 
@@ -24,7 +24,7 @@ export class Sliders {
 			field.addEventListener('input', () => this.show());
 			field.addEventListener('change', () => this.save());
 		}
-		server.settings().then((settings) => settings && this.take(settings), () => {});
+		settings().then((found) => found && this.take(found), () => {});
 	}
 
 	take(settings) {
@@ -45,7 +45,7 @@ export class Sliders {
 		this.show();
 		try {
 			const wanted = Object.fromEntries(Object.entries(this.values).map(([name, value]) => [name, `${Math.round(value)}ms`]));
-			const settings = await server.set(wanted);
+			const settings = await set(wanted);
 			if (settings) this.take(settings);
 			this.complain('');
 		} catch ({ message }) {

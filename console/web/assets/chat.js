@@ -100,10 +100,10 @@ class ReplyView {
 			element('div', { class: 'below' }, this.covers, element('p', { class: 'meta' }, this.state, this.turn)));
 		this.ids = [];
 		this.show = (on) => highlight(this.ids, on || this.pinned());
-		this.node.addEventListener('pointerenter', () => this.show(true));
-		this.node.addEventListener('pointerleave', () => this.show(false));
-		this.covers.addEventListener('focus', () => this.show(true));
-		this.covers.addEventListener('blur', () => this.show(false));
+		for (const [node, begin, end] of [[this.node, 'pointerenter', 'pointerleave'], [this.covers, 'focus', 'blur']]) {
+			node.addEventListener(begin, () => this.show(true));
+			node.addEventListener(end, () => this.show(false));
+		}
 		this.covers.addEventListener('click', () => this.pin());
 	}
 

@@ -1,6 +1,6 @@
 // The field to write in, and the buttons that send for you.
 
-import { newId } from './api.js';
+import { newId } from './ownapi.js';
 
 const burst = ['Hi there', 'I have a question', 'about my order', 'number 4711', 'it has not arrived yet'];
 const question = 'Please book a table for two at seven';

@@ -57,17 +57,36 @@ const frame = {
 		}
 		const stop = watch(url, {
 			connected: catchUp,
-			disconnected() {
+			disconnected(why) {
 				clearTimeout(timer);
-				connection('lost');
+				connection(why === 'hidden' ? 'connecting' : 'lost');
 				lost();
-				server.session().then((now) => now.required && !now.signed_in && askForKey(), frame.trouble);
+				if (why === 'hidden') return;
+				server.session().then((now) => {
+					if (now.required && !now.signed_in) askForKey();
+					else if (why && mine === shown) frame.trouble({ message: 'The server opens no event stream: it may have as many as it allows. Close other consoles.', again: true });
+				}, frame.trouble);
 			},
 			event,
 		});
 		return () => {
 			clearTimeout(timer);
 			stop();
+		};
+	},
+
+	/** Has a page look now, after events of types that concern it, and now and then. */
+	keepLooking(look, resting, concerns) {
+		const again = throttled(() => look().catch(frame.trouble), 1500);
+		const leave = frame.watch(server.events, { caughtUp: look, event: ({ type }) => concerns(type) && again() });
+		const timer = setInterval(() => document.hidden || again(), resting);
+		return {
+			again,
+			stop() {
+				leave();
+				again.stop();
+				clearInterval(timer);
+			},
 		};
 	},
 
@@ -105,7 +124,7 @@ function address() {
 function show() {
 	const { name, parts, parameters } = address();
 	if (session.required && !session.signed_in && name !== 'login') return askForKey();
-	const page = pages[name];
+	const page = Object.hasOwn(pages, name) && (name !== 'c' || (parts[0] && parts[1])) && pages[name];
 	if (!page) return frame.replace('#/overview'), show();
 	leave();
 	shown += 1;
@@ -184,12 +203,10 @@ async function start() {
 		closeQuestion();
 		show();
 	});
-	// A page that the browser keeps for the way back must not keep its stream.
-	addEventListener('pagehide', () => leave());
-	addEventListener('pageshow', ({ persisted }) => persisted && show());
 	show();
 	count();
 	setInterval(() => document.hidden || count(), slow);
+	addEventListener('acted', count);
 	// Where there is no playground, the root leads back here.
 	fetch('/', { method: 'HEAD' }).then(({ ok, redirected }) => {
 		if (!ok || redirected) return;

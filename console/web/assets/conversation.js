@@ -5,6 +5,7 @@
 // of the call that caused it, a transcript that holds what an event told), so
 // each change is one that may safely happen again.
 
+import { serverNow } from './api.js';
 import { because } from './words.js';
 
 /** Statuses of replies after which nothing more happens to them. */
@@ -22,7 +23,7 @@ export class Conversation {
 
 	/** The server's time now in milliseconds, as far as events tell. */
 	now() {
-		return Date.now() - (Number.isFinite(this.skew) ? this.skew : 0);
+		return Number.isFinite(this.skew) ? Date.now() - this.skew : serverNow();
 	}
 
 	/** Takes over a transcript, in which each entry may be known already. */

@@ -2,37 +2,36 @@
 // browser reconnects by itself after a broken connection; after an answer that
 // it takes as final (a 503, say) this does, with growing pauses.
 
-const types = [
-	'message.accepted', 'turn.scheduled', 'turn.started', 'reply.delta', 'reply.discarded',
-	'reply.committed', 'reply.sent', 'reply.failed', 'turn.failed',
-	'conversation.paused', 'conversation.resumed', 'message.repeated', 'attempt.failed', 'part.sent', 'part.failed', 'part.unknown',
-	'lease.lost', 'turn.requeued', 'reply.resent', 'reply.marked',
-];
+import { types } from './lanes.js';
+
 const longestPause = 8_000;
 const remembered = 1_000;
 
 /**
  * Watches. It calls
- *   connected()       each time the stream opens
- *   disconnected()    each time it breaks; it is being opened again
+ *   connected()        each time the stream opens
+ *   disconnected(why)  each time it ends: 'refused' by the server, or 'hidden'
  *   event(event)      for each event, once
- * and returns a function that ends it.
+ * and returns a function that ends it. A browser has few connections for a
+ * server: a tab that nobody sees holds none.
  */
 export function watch(url, { connected, disconnected, event }) {
-	const seen = new Set();
+	const known = new Set();
 	let source;
 	let timer;
 	let pause = 500;
 
 	function open() {
+		if (document.hidden) return;
 		source = new EventSource(url);
 		source.onopen = () => {
 			pause = 500;
 			connected();
 		};
 		source.onerror = () => {
-			disconnected();
-			if (source.readyState === EventSource.CLOSED) openLater();
+			const refused = source.readyState === EventSource.CLOSED;
+			disconnected(refused && 'refused');
+			if (refused) openLater();
 		};
 		for (const type of types) source.addEventListener(type, receive);
 	}
@@ -44,15 +43,27 @@ export function watch(url, { connected, disconnected, event }) {
 
 	// A resumed stream may repeat what came shortly before it broke.
 	function receive({ data, lastEventId }) {
-		if (lastEventId && seen.has(lastEventId)) return;
-		if (lastEventId) seen.add(lastEventId);
-		if (seen.size > remembered) seen.delete(seen.values().next().value);
+		if (lastEventId && known.has(lastEventId)) return;
+		if (lastEventId) known.add(lastEventId);
+		if (known.size > remembered) known.delete(known.values().next().value);
 		event(JSON.parse(data));
 	}
 
+	function seen() {
+		end();
+		if (document.hidden) disconnected('hidden');
+		else open();
+	}
+
+	function end() {
+		clearTimeout(timer);
+		source?.close();
+	}
+
+	document.addEventListener('visibilitychange', seen);
 	open();
 	return () => {
-		clearTimeout(timer);
-		source.close();
+		document.removeEventListener('visibilitychange', seen);
+		end();
 	};
 }

@@ -7,7 +7,7 @@ import { because, plural, seconds } from './words.js';
 /** Reasons for which an attempt failed, rather than being overtaken. */
 const faults = new Set(['outage', 'failure', 'rejected']);
 
-const identity = ({ type, at, turn, token, version, part, message_id: message, reply_id: reply }) => JSON.stringify([type, at, turn, token, version, part, message, reply]);
+const identity = ({ type, at, turn, token, version, part, message_id, reply_id }) => JSON.stringify([type, at, turn, token, version, part, message_id, reply_id]);
 
 /**
  * Joins steps of the stored timeline with events of the stream, in which some
@@ -81,8 +81,8 @@ export class Story {
 
 	/** For how long nothing but the clock will move, in milliseconds: endless where nothing is open. */
 	quietFor(now) {
-		const open = [this.windows, this.leases, this.attempts, this.sends].flat().filter(({ end }) => !end);
-		return Math.max(0, Math.min(...open.map(({ due, at }) => (due ?? at) - now)));
+		const all = [this.windows, this.leases, this.attempts, this.sends].flat().filter(({ end }) => !end);
+		return Math.max(0, Math.min(...all.map(({ due, at }) => (due ?? at) - now)));
 	}
 
 	/** Whether something is under way. */
@@ -117,27 +117,23 @@ export class Story {
 	}
 
 	openWindow() {
-		return this.windows.findLast((one) => !one.end);
+		return open(this.windows);
 	}
 
 	closeWindow(at) {
-		const open = this.openWindow();
-		if (open) open.end = at;
-	}
-
-	openLease(token) {
-		return this.leases.findLast((one) => !one.end && (!token || one.token === token));
+		const window = this.openWindow();
+		if (window) window.end = at;
 	}
 
 	/** Ends the lease; a lost one ends in a cut. */
 	endLease(at, token, lost = false) {
-		const lease = this.openLease(token);
+		const lease = open(this.leases, token);
 		if (lease) Object.assign(lease, { end: at, lost });
 		return lease;
 	}
 
 	running(token) {
-		return this.attempts.findLast((one) => !one.end && (!token || one.token === token));
+		return open(this.attempts, token);
 	}
 
 	endAttempt({ token, reason, version }, at, result) {
@@ -147,7 +143,7 @@ export class Story {
 	}
 
 	openSend() {
-		return this.sends.findLast((one) => !one.end);
+		return open(this.sends);
 	}
 
 	/** The try to send the part that is next; a part may need several. */
@@ -166,9 +162,12 @@ export class Story {
 		const part = step.part || this.openSend()?.part || 1;
 		const send = this.openSend() ?? this.startSend(at, turn, { ...step, part });
 		this.leaseOfSend(step, send);
-		return Object.assign(send, { end: at, outcome, reason: step.reason, part: Math.min(part, step.parts || part), parts: step.parts || send.parts });
+		return Object.assign(send, { end: at, outcome, part: Math.min(part, step.parts || part), parts: step.parts || send.parts });
 	}
 }
+
+/** The latest in a lane that has not ended, of that token if one is given. */
+const open = (list, token) => list.findLast((one) => !one.end && (!token || one.token === token));
 
 /** The lanes, from top to bottom. */
 export const lanes = ['input', 'window', 'lease', 'attempt', 'commit', 'send', 'mark'];
@@ -200,7 +199,7 @@ const takers = {
 		const running = this.running();
 		if (running) running.newest = step.version;
 		const number = this.numbers.get(step.message_id) ?? step.version;
-		const item = this.add(this.inputs, 'input', at, turn, { end: at, kind, version: step.version, number, id: step.message_id });
+		const item = this.add(this.inputs, 'input', at, turn, { end: at, kind, version: step.version, number });
 		const what = { message: `Message accepted as input ${step.version}`, edit: `Message ${number} edited: input ${step.version}`, delete: `Message ${number} deleted: input ${step.version}` }[kind];
 		item.text = `${what}${running ? `, while attempt ${running.number} ran, which had seen only up to ${running.through}` : ''}.`;
 		return { tone: 'input', text: item.text, item };
@@ -208,7 +207,7 @@ const takers = {
 
 	'message.repeated'(step, at, turn) {
 		const number = this.numbers.get(step.message_id);
-		const item = this.add(this.inputs, 'input', at, turn, { end: at, kind: 'repeat', version: number ?? '', number, id: step.message_id });
+		const item = this.add(this.inputs, 'input', at, turn, { end: at, kind: 'repeat', version: number ?? '', number });
 		item.text = `${number ? `Message ${number}` : 'A message that was accepted earlier'} was delivered again: its id is known, so nothing changed.`;
 		return { tone: 'quiet', text: item.text, item };
 	},
@@ -238,7 +237,7 @@ const takers = {
 		this.endLease(at, 0, true);
 		this.add(this.leases, 'lease', at, turn, { token: step.token, holder: step.node });
 		const number = step.attempt || 1;
-		const item = this.add(this.attempts, 'attempt', at, turn, { token: step.token, holder: step.node, number, through: step.through || step.version, newest: step.version });
+		const item = this.add(this.attempts, 'attempt', at, turn, { token: step.token, number, through: step.through || step.version, newest: step.version });
 		const on = step.node ? ` on ${step.node}` : '';
 		return { tone: 'attempt', text: `Attempt ${number} starts${on} under token ${step.token}: it sees everything up to ${item.through}.`, item };
 	},
@@ -268,14 +267,14 @@ const takers = {
 
 	'lease.lost'(step, at) {
 		const item = this.endLease(at, step.token, true);
-		this.openSend() && Object.assign(this.openSend(), { end: at, outcome: 'unknown', reason: 'worker_lost' });
+		Object.assign(this.openSend() ?? {}, { end: at, outcome: 'unknown' });
 		return { tone: 'discard', text: `The lease with token ${step.token}${step.node ? ` of ${step.node}` : ''} ran out: its holder was lost, and changes nothing any more.`, item };
 	},
 
 	'reply.committed'(step, at, turn) {
 		const attempt = step.reason === 'human' || step.reason === 'fallback' ? null : this.endAttempt(step, at, 'committed');
 		const none = !step.parts && !step.text;
-		const item = this.add(this.commits, 'commit', at, turn, { end: at, passed: true, through: step.through, version: step.version, late: step.late_input, reason: step.reason, none });
+		const item = this.add(this.commits, 'commit', at, turn, { end: at, passed: true, through: step.through, version: step.version, reason: step.reason });
 		if (none) {
 			if (attempt) this.endLease(at);
 			return { tone: 'reply', text: 'The bot chose not to reply: what it saw is closed.', item };
@@ -344,12 +343,16 @@ const takers = {
 	'reply.marked'(step, at, turn) { return this.mark(at, turn, 'quiet', 'A person marked the reply as sent.'); },
 };
 
+/** The types of steps that are known. */
+export const types = Object.keys(takers);
+
 Story.prototype.retry = function retry({ due_at: due }, at, turn, { reply, part, parts }) {
 	if (!due) return '';
-	const next = Date.parse(due);
-	this.startSend(next, turn, { reply_id: reply, part, parts });
-	return ` The next try is in ${seconds(Math.max(0, next - at))}.`;
+	this.startSend(Date.parse(due), turn, { reply_id: reply, part, parts });
+	return nextTry(due, at);
 };
+
+const nextTry = (due, at) => ` The next try is in ${seconds(Math.max(0, Date.parse(due) - at))}.`;
 
 const firstWords = ({ number, first, at }) => `Attempt ${number} writes its first words after ${seconds(first - at)}.`;
 
@@ -366,7 +369,7 @@ function failedAttempt(step, at) {
 	this.waits = step.reason;
 	const number = item?.number ?? step.attempt ?? 1;
 	const told = this.rows.at(-1)?.step.type === 'reply.discarded'; // that it ended, in the same write
-	const next = step.due_at ? ` The next try is in ${seconds(Math.max(0, Date.parse(step.due_at) - at))}.` : told ? ' It is not tried again by itself.' : '';
+	const next = step.due_at ? nextTry(step.due_at, at) : told ? ' It is not tried again by itself.' : '';
 	return { tone: 'discard', text: `${told ? `This was the failure of attempt ${number}.` : `Attempt ${number} failed: ${why(step.reason)}.`}${next}`, item };
 }
 

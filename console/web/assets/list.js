@@ -1,7 +1,7 @@
 // The conversations, newest activity first. There may be very many, so only
 // the rows in sight are in the document, and pages are read as they are needed.
 
-import { server } from './api.js';
+import { server, serverNow } from './api.js';
 import { addressOf, button, element, onceAFrame, setText, throttled } from './dom.js';
 import { lasting } from './words.js';
 
@@ -19,7 +19,7 @@ export function list(root, frame) {
 class List {
 	constructor(root, frame) {
 		this.frame = frame;
-		this.filter = { bot: frame.parameters.get('bot') ?? '', phase: frame.parameters.get('phase') ?? '', q: frame.parameters.get('q') ?? '' };
+		this.filter = Object.fromEntries(['bot', 'phase', 'q'].map((name) => [name, frame.parameters.get(name) ?? '']));
 		this.rows = [];
 		this.byKey = new Map();
 		this.views = new Map();
@@ -40,6 +40,7 @@ class List {
 		this.refresh.stop();
 		clearInterval(this.ticking);
 		clearTimeout(this.typed);
+		clearTimeout(this.resting);
 		this.sizes.disconnect();
 	}
 
@@ -49,8 +50,7 @@ class List {
 		this.text = element('input', { type: 'search', id: 'filter-text', placeholder: 'name or last input', autocomplete: 'off' });
 		this.offer(this.filter.bot);
 		for (const [field, value] of [[this.bot, this.filter.bot], [this.phase, this.filter.phase], [this.text, this.filter.q]]) field.value = value;
-		this.bot.addEventListener('change', () => this.change());
-		this.phase.addEventListener('change', () => this.change());
+		for (const field of [this.bot, this.phase]) field.addEventListener('change', () => this.change());
 		this.text.addEventListener('input', () => {
 			clearTimeout(this.typed);
 			this.typed = setTimeout(() => this.change(), 250);
@@ -91,21 +91,24 @@ class List {
 
 	async readFirst() {
 		const mine = ++this.reading;
-		const { conversations, next_cursor: next } = await server.conversations({ ...this.filter, limit: pageSize });
+		let page = { conversations: [], next_cursor: null };
+		try {
+			page = await server.conversations({ ...this.filter, limit: pageSize });
+		} catch (problem) {
+			if (problem.status !== 404 || mine !== this.reading) throw problem; // there is no such bot
+		}
 		if (mine !== this.reading) return;
-		// What was read further down is kept where it still follows.
-		const firsts = new Set(conversations.map(keyOf));
-		const rest = this.more === undefined || !this.rows.length ? [] : this.rows.slice(conversations.length).filter((row) => !firsts.has(keyOf(row)));
-		const kept = rest.length && next ? rest : [];
-		this.rows = [...conversations, ...kept];
-		if (!kept.length) this.more = next;
+		const kept = page.next_cursor ? following(this.rows, page.conversations) : [];
+		this.rows = [...page.conversations, ...kept];
+		if (!kept.length) this.more = page.next_cursor;
+		this.resting = clearTimeout(this.resting);
 		this.index();
 		setText(this.news, '');
 		this.draw();
 	}
 
 	async readMore() {
-		if (!this.more || this.loading) return;
+		if (!this.more || this.loading || this.resting) return;
 		this.loading = true;
 		const mine = this.reading;
 		try {
@@ -118,6 +121,10 @@ class List {
 			}
 		} catch (problem) {
 			this.frame.trouble(problem);
+			this.resting = setTimeout(() => {
+				this.resting = null;
+				this.draw();
+			}, 5000);
 		}
 		this.loading = false;
 		this.draw();
@@ -180,9 +187,9 @@ class List {
 		this.scroller.hidden = !this.empty.hidden;
 		this.news.hidden = !this.news.textContent;
 		if (this.empty.hidden) return;
-		const filtered = bot || phase || q;
-		if (this.empty.dataset.filtered === String(Boolean(filtered))) return;
-		this.empty.dataset.filtered = String(Boolean(filtered));
+		const filtered = Boolean(bot || phase || q);
+		if (this.told === filtered) return;
+		this.told = filtered;
 		this.empty.replaceChildren(...filtered
 			? [element('p', {}, element('strong', {}, 'No conversation matches.')), button('Clear the filters', {}, () => this.clear())]
 			: [element('p', {}, element('strong', {}, 'No conversations yet.')), element('p', {}, 'They appear here with their first message. Send one:'), element('code', {}, 'onereply send BOT CONVERSATION "Hello"')]);
@@ -242,11 +249,24 @@ class Row {
 		setText(this.bot, row.bot);
 		this.phase.dataset.phase = row.phase;
 		setText(this.phase, row.phase);
-		setText(this.waiting, row.first_pending_at ? lasting(Date.now() - Date.parse(row.first_pending_at)) : '');
+		setText(this.waiting, row.first_pending_at ? lasting(serverNow() - Date.parse(row.first_pending_at)) : '');
 		setText(this.text, row.last_input?.text ?? '');
 		setText(this.discards, row.discards ? `${row.discards} discarded` : '');
 		setText(this.holder, row.lease?.holder ?? '');
 	}
+}
+
+/**
+ * The rows that still follow a first page that was read again: those that are not
+ * on it, where a row that did not move shows that nothing lies between.
+ */
+export function following(rows, page) {
+	const old = new Map(rows.map((row) => [keyOf(row), row]));
+	const still = page.some((row) => old.get(keyOf(row))?.last_activity_at === row.last_activity_at);
+	if (!still) return [];
+	const first = new Set(page.map(keyOf));
+	const end = page.at(-1).last_activity_at;
+	return rows.filter((row) => !first.has(keyOf(row)) && row.last_activity_at <= end);
 }
 
 const keyOf = ({ bot, conversation }) => `${bot}\n${conversation}`;

@@ -1,6 +1,5 @@
 // Finds the conversation and wires the parts together.
 
-import { API, newId } from './api.js';
 import { Beside, Sliders } from './beside.js';
 import { Chat } from './chat.js';
 import { Composer } from './composer.js';
@@ -10,6 +9,7 @@ import { join, read } from './lanes.js';
 import { Log } from './log.js';
 import { OwnConversation } from './outbox.js';
 import { OwnMessage } from './own.js';
+import { OwnAPI, newId } from './ownapi.js';
 import { Timeline } from './timeline.js';
 import { seconds } from './words.js';
 
@@ -71,7 +71,7 @@ function open() {
 	chat.clear();
 	log.clear();
 	beside.clear();
-	api = new API(bot, name);
+	api = new OwnAPI(bot, name);
 	conversation = new OwnConversation(show);
 	setText(byId('bot'), `bot ${bot}`);
 	setText(byId('conversation-name'), `conversation ${name}`);
@@ -109,10 +109,10 @@ function watchConversation(api, conversation) {
 			early = null;
 			held.forEach(apply);
 		},
-		disconnected() {
+		disconnected(why) {
 			conversation.connected = false;
-			setConnection('lost', conversation);
-			explainLoss(api, conversation);
+			setConnection(why === 'hidden' ? 'connecting' : 'lost', conversation);
+			if (why !== 'hidden') explainLoss(api, conversation);
 			show();
 		},
 		event(event) {

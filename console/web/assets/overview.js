@@ -3,7 +3,7 @@
 
 import { server } from './api.js';
 import { bars, numbers } from './charts.js';
-import { clock, element, setText, table, throttled } from './dom.js';
+import { clock, element, setText, table } from './dom.js';
 import { buckets, quantile, savings } from './savings.js';
 import { amount, lasting, plural } from './words.js';
 
@@ -14,15 +14,7 @@ export function overview(root, frame) {
 	const main = element('div', { class: 'sections' }, element('p', { class: 'empty', role: 'status' }, 'Loading…'));
 	root.append(element('h1', {}, 'Overview'), main);
 	const view = new View(main);
-	const look = async () => view.render(await server.overview());
-	const again = throttled(() => look().catch(frame.trouble), 2000);
-	const stop = frame.watch(server.events, { caughtUp: look, event: ({ type }) => type !== 'reply.delta' && !document.hidden && again() });
-	const timer = setInterval(() => document.hidden || again(), resting);
-	return () => {
-		stop();
-		again.stop();
-		clearInterval(timer);
-	};
+	return frame.keepLooking(async () => view.render(await server.overview()), resting, (type) => type !== 'reply.delta').stop;
 }
 
 class View {
@@ -48,14 +40,12 @@ class View {
 	}
 
 	renderTiles({ totals, minutes, time_to_reply: times, nodes }) {
-		const hour = (name) => minutes.reduce((sum, minute) => sum + (minute[name] ?? 0), 0);
-		const held = nodes.reduce((sum, node) => sum + (node.waiting ?? 0), 0);
-		const writing = nodes.reduce((sum, node) => sum + (node.generating ?? 0), 0);
+		const hour = (name) => sum(minutes, name);
 		const half = quantile(times, 0.5);
 		tiles(this.tiles, [
 			['inputs, last hour', amount(hour('inputs'))], ['replies, last hour', amount(hour('replies')), 'good'],
 			['model calls saved', amount(savings(totals).saved), 'good'], ['time to reply, half within', half === null ? '–' : lasting(half * 1000)],
-			['being written now', amount(writing)], ['conversations in memory', amount(held)], ['failed turns, last hour', amount(hour('failed')), hour('failed') ? 'bad' : ''],
+			['being written now', amount(sum(nodes, 'generating'))], ['conversations in memory', amount(sum(nodes, 'waiting'))], ['failed turns, last hour', amount(hour('failed')), hour('failed') ? 'bad' : ''],
 		]);
 	}
 
@@ -64,8 +54,7 @@ class View {
 			const time = new Date(at).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', hour12: false });
 			return { label: (minutes.length - 3 - index) % (this.minutes.width() < 600 ? 20 : 10) === 0 ? time : '', title: `${time}: ${plural(inputs, 'input')}, ${replies === 1 ? '1 reply' : `${replies} replies`}`, values: [inputs, replies] };
 		});
-		const sum = (name) => amount(minutes.reduce((total, minute) => total + minute[name], 0));
-		const label = `Inputs and replies in each of the last ${minutes.length} minutes: ${sum('inputs')} inputs, ${sum('replies')} replies.`;
+		const label = `Inputs and replies in each of the last ${minutes.length} minutes: ${amount(sum(minutes, 'inputs'))} inputs, ${amount(sum(minutes, 'replies'))} replies.`;
 		this.minutes.put(key([['in', 'inputs'], ['out', 'replies']]), element('div', { class: 'plot' }, bars({ groups, classes: ['bar in', 'bar out'], label, width: this.minutes.width() })),
 			numbers('Each minute in numbers', ['Minute', 'Inputs', 'Replies', 'Repeats', 'Discards', 'Model calls', 'Failed'],
 				minutes.toReversed().map((one) => [new Date(one.at).toLocaleTimeString(), one.inputs, one.replies, one.duplicates, one.discards, one.model_calls, one.failed])));
@@ -81,7 +70,7 @@ class View {
 			bar.style.width = `${(value / most) * 100}%`;
 			return element('li', {}, element('span', { class: 'said' }, words), element('span', { class: 'room' }, bar), element('strong', {}, amount(value)));
 		});
-		const cost = saved ? `${plural(saved, 'model call').replace(/\d+/, amount(saved))} fewer than with one call for each message and repeat${each ? `: about ${amount(tokens)} tokens, at ${amount(each)} for a reply as the discarded ones had` : ''}.`
+		const cost = saved ? `${plural(saved, 'model call')} fewer than with one call for each message and repeat${each ? `: about ${amount(tokens)} tokens, at ${amount(each)} for a reply as the discarded ones had` : ''}.`
 			: 'No model call was saved yet: so far each message came alone.';
 		const paid = wasted ? ` Drafts that were thrown away cost ${amount(wasted)} tokens.` : '';
 		this.saved.put(facts, element('ul', { class: 'compare' }, ...compare), element('p', { class: 'sentence' }, cost + paid), element('p', { class: 'hint' }, 'Since the nodes started.'));
@@ -94,7 +83,7 @@ class View {
 		const shown = all.slice(0, Math.min(used + 2, all.length));
 		const name = ({ from, to }) => (to === Infinity ? `over ${short(from)}` : `≤ ${short(to)}`);
 		const [half, most] = [quantile(histogram, 0.5), quantile(histogram, 0.95)].map((part) => lasting(part * 1000));
-		const sentence = `Half of the replies were sent within ${half} of the first message, 95 of 100 within ${most}.`;
+		const sentence = `Half of the replies were sent within about ${half} of the first message, 95 of 100 within about ${most}.`;
 		this.times.put(element('p', { class: 'sentence' }, sentence),
 			element('div', { class: 'plot' }, bars({ groups: shown.map((one) => ({ label: name(one), title: `${name(one)}: ${one.count}`, values: [one.count] })), classes: ['bar out'], label: `Time to reply. ${sentence}`, width: this.times.width(), every: Math.ceil(shown.length / 9) })),
 			numbers('Times to reply in numbers', ['Within', 'Replies'], shown.map((one) => [name(one), one.count])));
@@ -105,13 +94,15 @@ class View {
 			this.table = element('tbody', {});
 			this.nodes.put(table('Table of the nodes', ['Node', 'State', 'Writing', 'In memory', 'Store', 'Version', 'Started', 'Seen'], this.table));
 		}
+		const ago = (at) => clock(at, `${lasting(Date.parse(now) - Date.parse(at))} ago`);
 		const said = { ready: 'ready', draining: 'draining: it stops', silent: 'silent: not heard of' };
 		this.table.replaceChildren(...nodes.map((node) => element('tr', {}, element('th', { scope: 'row', dir: 'auto' }, node.node),
-			element('td', {}, element('span', { class: `health ${node.state}` }, said[node.state] ?? node.state)), element('td', {}, amount(node.generating)), element('td', {}, amount(node.waiting)),
-			element('td', {}, node.store ?? ''), element('td', {}, node.version ?? ''), element('td', {}, clock(node.started_at, `${lasting(Date.parse(now) - Date.parse(node.started_at))} ago`)),
-			element('td', {}, clock(node.seen_at, `${lasting(Date.parse(now) - Date.parse(node.seen_at))} ago`)))));
+			...[element('span', { class: `health ${node.state}` }, said[node.state] ?? node.state), amount(node.generating), amount(node.waiting),
+				node.store ?? '', node.version ?? '', ago(node.started_at), ago(node.seen_at)].map((cell) => element('td', {}, cell)))));
 	}
 }
+
+const sum = (list, name) => list.reduce((total, one) => total + (one[name] ?? 0), 0);
 
 /** A section whose contents are replaced, but for details that the person opened. */
 function panel(title, id) {
@@ -121,9 +112,11 @@ function panel(title, id) {
 		node: element('section', { class: 'panel', id, 'aria-labelledby': `${id}-title` }, element('h2', { id: `${id}-title` }, title), content),
 		put(...children) {
 			const open = content.querySelector('details')?.open;
-			if (content.contains(document.activeElement) && document.activeElement !== document.body) return;
+			const stops = () => [...content.querySelectorAll('summary, [tabindex]')];
+			const focused = stops().indexOf(document.activeElement);
 			content.replaceChildren(...children);
 			if (open) content.querySelector('details').open = true;
+			if (focused >= 0) stops()[focused]?.focus({ preventScroll: true });
 		},
 	};
 }

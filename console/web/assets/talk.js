@@ -72,7 +72,7 @@ class Talk {
 			drawing, asTable, asJSON);
 
 		const actions = element('div', { id: 'actions' });
-		this.actions = new Actions(actions, { api: this.api, bot: this.bot, conversation: this.conversation, frame: this.frame, done: (name) => this.acted(name) });
+		this.actions = new Actions(actions, { api: this.api, bot: this.bot, conversation: this.conversation, frame: this.frame, done: (name) => this.acted(name), there: () => this.there() });
 		this.audit = element('ol', { id: 'audit', class: 'audit' });
 		root.append(head, this.facts, element('div', { class: 'columns' },
 			element('section', { class: 'panel chat', 'aria-labelledby': 'chat-title' }, element('h2', { id: 'chat-title', class: 'hidden' }, 'Transcript'), scroller),
@@ -107,14 +107,27 @@ class Talk {
 		const [state, stored, audit] = await Promise.all([this.api.state(), latest, this.api.audit()]);
 		const missing = this.turn && !this.all && stored && !stored.turns.some(({ turn }) => turn === this.turn);
 		const one = missing ? await this.api.timeline({ turn: this.turn }) : null;
+		if (!state) return this.gone();
 		this.state = state;
-		if (state && seen === this.live.length) this.model.phase = state.phase;
+		if (seen === this.live.length) this.model.phase = state.phase;
 		if (stored) {
 			this.stored = [...(one?.turns ?? []), ...stored.turns];
-			const last = this.stored.flatMap(({ steps }) => steps).reduce((newest, { at }) => Math.max(newest, Date.parse(at)), 0);
-			this.live = this.live.filter((event) => event.type === 'reply.delta' || Date.parse(event.at) >= last - 60_000);
+			const last = this.live.findLast(({ type }) => type === 'reply.delta');
+			this.live = this.live.filter((event, index) => event === last || index >= seen); // what came before is stored
 		}
 		this.renderAudit(audit);
+		this.render();
+	}
+
+	/** Whether it is still there: an action on one that was deleted elsewhere would make a new one. */
+	async there() {
+		return Boolean(await this.api.state()) || void this.gone();
+	}
+
+	gone() {
+		Object.assign(this, { state: null, exists: false, stored: [], live: [], model: Object.assign(new Conversation(this.model.changed), { connected: this.model.connected }) });
+		this.chat.clear();
+		this.renderAudit([]);
 		this.render();
 	}
 
@@ -138,16 +151,8 @@ class Talk {
 	acted(name) {
 		if (name === 'delete') return this.frame.go('#/conversations');
 		this.refresh();
-		this.catchUp();
-	}
-
-	// Statuses of earlier replies change without an event of their own.
-	async catchUp() {
-		try {
-			this.model.merge(await this.api.transcript());
-		} catch (problem) {
-			this.frame.trouble(problem);
-		}
+		// Statuses of earlier replies change without an event of their own.
+		this.api.transcript().then((all) => this.model.merge(all), this.frame.trouble);
 	}
 
 	/** The steps that are shown, and the numbers of all turns. */
@@ -178,7 +183,7 @@ class Talk {
 	render() {
 		if (this.early && this.exists) return;
 		this.chat.render(this.model);
-		if (!this.model.entries.length) setText(this.chat.empty.firstElementChild, this.state ? 'The transcript is empty: what was said here is no longer kept.' : 'Nothing was ever received here. Check the name, or wait for the first message.');
+		if (!this.model.entries.length) setText(this.chat.empty.firstElementChild, this.state ? 'The transcript is empty: what was said here is no longer kept.' : 'Nothing was ever received here, or it was deleted. Check the name, or wait for the first message.');
 		this.actions.render(this.state, this.model.entries);
 		this.renderState();
 		this.renderSteps();
@@ -203,10 +208,8 @@ class Talk {
 		} : {};
 		const texts = Object.entries(facts).filter(([, text]) => text);
 		const names = texts.map(([name]) => name).join();
-		if (this.facts.dataset.names !== names) {
-			this.facts.dataset.names = names;
-			this.facts.replaceChildren(...texts.map(([name]) => element('div', {}, element('dt', {}, name), element('dd', { dir: 'auto' }))));
-		}
+		if (this.names !== names) this.facts.replaceChildren(...texts.map(([name]) => element('div', {}, element('dt', {}, name), element('dd', { dir: 'auto' }))));
+		this.names = names;
 		texts.forEach(([, text], index) => setText(this.facts.children[index].lastElementChild, text));
 	}
 

@@ -9,7 +9,7 @@ import { because, lasting, seconds } from './words.js';
 
 const calmPace = 500; // milliseconds between drawings where less motion is wanted,
 const restPace = 1000; // and where nothing is awaited
-const restful = 10_000; // milliseconds or more before something does happen
+const restful = 10_000; // milliseconds before something does
 const afterglow = 900; // milliseconds of movement after the last thing happened
 const widest = 300_000; // pixels of a drawing
 const step = 1.5; // of zoom
@@ -58,8 +58,8 @@ export class Timeline {
 		this.why = element('p', { class: 'why', role: 'status', dir: 'auto' });
 		const zoom = (name, words, press) => button(name, { 'aria-label': words, title: words }, press);
 		this.tools = element('div', { class: 'zoom', role: 'group', 'aria-label': 'Move in the timeline' },
-			zoom('◂', 'Select the thing before', () => this.go(-1)), zoom('▸', 'Select the next thing', () => this.go(1)),
-			zoom('−', 'Zoom out', () => this.zoom(1 / step)), zoom('+', 'Zoom in', () => this.zoom(step)), zoom('Fit', 'Fit everything in', () => this.fit()));
+			zoom('◂', 'Select the thing before', () => this.go(-1)), zoom('▸', 'Select the next thing', () => this.go(1)), zoom('−', 'Zoom out', () => this.zoom(1 / step)),
+			zoom('+', 'Zoom in', () => this.zoom(step)), zoom('Fit', 'Fit everything in', () => this.fit()));
 		this.root.replaceChildren(element('div', { class: 'timeline' }, labels, this.track, this.emptiness),
 			element('div', { class: 'under' }, this.why, this.tools), legend());
 		this.hint = 'Select something in the drawing to read why it is there: with a click, or with the arrow keys. + and − zoom, 0 fits.';
@@ -243,10 +243,7 @@ export class Timeline {
 		const ends = rows.map(() => -Infinity);
 		for (const input of this.story.inputs) {
 			const x = this.scale.x(input.at);
-			const free = ends.findIndex((end) => end + 2 * radius + 1 <= x);
-			const row = free >= 0 ? free : ends.indexOf(Math.min(...ends));
-			ends[row] = x;
-			this.drawInput(input, x, rows[row], radius);
+			this.drawInput(input, x, rows[freeRow(ends, x, 2 * radius + 1)], radius);
 		}
 	}
 
@@ -295,8 +292,7 @@ export class Timeline {
 			const text = attemptWords(item);
 			if (!text) continue;
 			const left = this.scale.x(item.at);
-			const row = Math.max(0, ends.findIndex((end) => end <= left));
-			ends[row] = left + text.length * 6.2 + 8;
+			const row = freeRow(ends, left, text.length * 6.2 + 8);
 			this.part(item, 'words', 'text', { class: `label ${item.result}`, x: left, y: lane.attempt.labels[row], text });
 		}
 	}
@@ -328,8 +324,7 @@ export class Timeline {
 		for (const item of this.story.sends) {
 			const right = this.drawSend(item, now);
 			const text = sendWords(item, now);
-			const row = Math.max(0, ends.findIndex((end) => end <= right));
-			ends[row] = right + text.length * 6.2 + 18;
+			const row = freeRow(ends, right, text.length * 6.2 + 18);
 			if (text) this.part(item, 'words', 'text', { class: `label ${item.outcome ?? ''}`, x: right + 11, y: lane.send.labels[row], text });
 		}
 	}
@@ -410,6 +405,14 @@ function set(node, name, value) {
 	}
 	const text = typeof value === 'number' ? String(Math.round(value * 10) / 10) : value;
 	if (node.getAttribute(name) !== text) node.setAttribute(name, text);
+}
+
+/** Takes the first row that is free from x on, or the one that is so first. */
+function freeRow(ends, x, width) {
+	const free = ends.findIndex((end) => end <= x);
+	const row = free >= 0 ? free : ends.indexOf(Math.min(...ends));
+	ends[row] = x + width;
+	return row;
 }
 
 const vertical = (x, y1, y2) => ({ x1: x, x2: x, y1, y2 });

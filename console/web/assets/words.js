@@ -34,7 +34,7 @@ export function lasting(milliseconds) {
 export const amount = (number) => (number ?? 0).toLocaleString('en');
 
 /** "1 message", "2 messages". */
-export const plural = (count, noun) => `${count} ${noun}${count === 1 ? '' : 's'}`;
+export const plural = (count, noun) => `${amount(count)} ${noun}${count === 1 ? '' : 's'}`;
 
 /** "1, 2 and 5", or "1 to 12", from the ids of messages. */
 export function numbers(ids, conversation) {
