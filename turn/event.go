@@ -65,7 +65,8 @@ type Requeue struct{}
 
 // Resend sends a reply that ended in trouble again, under the same id: from the
 // first part on that was not certainly delivered. It goes out after what is
-// under way, also under a pause.
+// under way, also under a pause; but behind a reply that the pause keeps only
+// after the resume.
 type Resend struct{ Turn int64 }
 
 // MarkSent says that a reply that ended in trouble reached the person after

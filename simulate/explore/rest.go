@@ -74,10 +74,11 @@ func (w *world) workOnJob(i uint8) move {
 // checkRest judges a state in which nothing is left to do. That nothing waits
 // then, unless its turn was given up with a cause, follows from the other
 // checks: no timer, so no work, so nothing that the record counts, and the
-// record counts what waits.
+// record counts what waits. A reply that a pause keeps holds up those after it.
 func (w *world) checkRest() {
+	kept := w.store.record.OnHold && w.store.record.Reply != nil
 	for _, r := range w.store.replies {
-		if r.again {
+		if r.again && !kept {
 			w.fail("P7 forgotten", "an operator was told that reply %d is sent again, and it is not", r.seq)
 		}
 	}
