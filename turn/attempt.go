@@ -84,7 +84,7 @@ func (s *step) wakeCollecting(e Wake) {
 		}
 	case s.throttled():
 		s.Changed = true
-		s.NotBefore = s.now.Add(time.Minute)
+		s.NotBefore = s.restStart().Add(time.Minute)
 		s.schedule()
 		s.Notices[len(s.Notices)-1].Reason = Throttled
 	default:
@@ -139,6 +139,16 @@ func (s *step) begin() {
 // reaches the ceiling rests for a minute: it is there to end loops.
 func (s *step) throttled() bool {
 	return s.p.TurnsPerMinute > 0 && s.now < s.MinuteStart.Add(time.Minute) && s.MinuteRuns >= s.p.TurnsPerMinute
+}
+
+// restStart is when the ceiling was met. Who looks again before the rest is over,
+// such as after a flush, must not make it longer, so it is the start of a minute
+// in which one more was asked for than there may be.
+func (s *step) restStart() Time {
+	if s.MinuteRuns <= s.p.TurnsPerMinute {
+		s.MinuteStart, s.MinuteRuns = s.now, s.p.TurnsPerMinute+1
+	}
+	return s.MinuteStart
 }
 
 func (s *step) countMinute() {
