@@ -119,7 +119,7 @@ func (l *ledger) noteFailures(w *world, q request, x write, was turn.Record) {
 	l.lost += loses(q, was)
 	if again || is.Phase == turn.Failed || is.Reply != nil && is.Reply.Kind == turn.ReplyFallback {
 		l.failed = true
-	} else if l.spent >= w.scope.Policy.MaxAttempts {
+	} else if l.spent >= w.scope.Policy.MaxAttempts || q.kind == modelRejected {
 		l.spent = 0 // what waits now was never tried as it is
 	}
 }
