@@ -544,7 +544,10 @@ func TestWithFault(t *testing.T) {
 func TestDifferentialWithFault(t *testing.T) {
 	put := faultToPut(t)
 	open := func(*testing.T) store.Store { return newFaulty(put) }
-	storetest.Differential(t, open, storetest.Effort{Seed: 1})
+	// One seed may miss a rare call; which one does changes with what is drawn.
+	for seed := uint64(1); seed <= 20 && !t.Failed(); seed++ {
+		storetest.Differential(t, open, storetest.Effort{Seed: seed})
+	}
 }
 
 // faultToPut returns the fault that the environment names.
