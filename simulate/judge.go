@@ -99,7 +99,9 @@ func (l *ledger) followRemedy(t *talk, write store.Write, before turn.Record) {
 		r := t.replies[after.Reply.Seq]
 		r.done = max(r.done, after.Reply.Done)
 	}
-	if after.Reply == nil || after.Reply.Kind != turn.ReplyAgain || before.Reply != nil && before.Reply.Seq == after.Reply.Seq {
+	// One write may end a reply as unknown and begin it again, for an operator.
+	if after.Reply == nil || after.Reply.Kind != turn.ReplyAgain ||
+		before.Reply != nil && before.Reply.Kind == turn.ReplyAgain && before.Reply.Seq == after.Reply.Seq {
 		return
 	}
 	if r := t.replies[after.Reply.Seq]; r != nil {
