@@ -186,6 +186,9 @@ func (l *ledger) judgeBegin(t *talk, write store.Write, before turn.Record) {
 	due := l.earliest(t, write)
 	flushed := l.askedFor(t.key, t.first.Add(-longestRest), flush, requeue)
 	t.first, t.shown = 0, write.Record.Through
+	if write.Record.Version > write.Record.Through {
+		t.first = write.At // of what came behind the wake-up, in the same write
+	}
 	if write.Record.Runs != 1 || before.Phase != turn.Collecting || flushed {
 		return
 	}
