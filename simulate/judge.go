@@ -141,7 +141,8 @@ const slack = 2 * clockError * time.Millisecond
 func (l *ledger) judgeLease(n *node, t *talk, write store.Write, before turn.Record) {
 	was, is := before.Lease, write.Record.Lease
 	took := is.Nonce != "" && is.Nonce != was.Nonce
-	operated := before.OnHold != write.Record.OnHold || len(write.Append)+len(write.Change)+len(write.Settle) > 0 // by the same write
+	operated := before.OnHold != write.Record.OnHold || len(write.Append)+len(write.Change)+len(write.Settle) > 0 || // by the same write
+		l.askedFor(t.key, t.taken, pause) // and a resume with it, in one write
 	switch {
 	case took && was.Nonce != "" && was.Holder != n.name && !operated && !l.alone:
 		l.judgeTakeOver(n, was)
