@@ -133,7 +133,10 @@ func standings(r turn.Record, before []standing, now turn.Time) []standing {
 }
 
 // undoes is what makes a request void that is carried out together with it.
-var undoes = map[What][]What{pause: {resume, closes}, resume: {pause}, closes: {pause}}
+var undoes = map[What][]What{
+	pause: {resume, closes}, resume: {pause}, closes: {pause},
+	flush: {send, again, edit, retract, typing}, // they begin the quiet time anew
+}
 
 // acknowledgedControl is P4 for operators and agents: what they were told is
 // done has ended the state that it ends.
@@ -141,9 +144,13 @@ func (l *ledger) acknowledgedControl(t *talk, a *ask, result engine.Result) {
 	if result.Outcome != turn.Done {
 		return
 	}
+	since := a.at.Add(-storeTimeout)
+	if a.What == flush {
+		since = a.at // a message before it is flushed with the others
+	}
 	for _, s := range t.standing {
 		of := s.which == a.which || s.by == flush && turn.Time(s.which) > result.At.Add(slack)
-		if s.by == a.What && of && s.since < a.at && !l.askedFor(a.key, a.at.Add(-storeTimeout), undoes[a.What]...) {
+		if s.by == a.What && of && s.since < a.at && !l.askedFor(a.key, since, undoes[a.What]...) {
 			l.fail("P4 lost", "the %s was acknowledged, and all is as it was before", a.What)
 		}
 	}
