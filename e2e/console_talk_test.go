@@ -100,7 +100,7 @@ func TestConsoleTimelineSaysWhy(t *testing.T) {
 		"[data-lane=window].window":   "The quiet time lasted",
 		"[data-lane=lease].lease":     "held the conversation under token",
 		"rect.attempt.discarded":      "it saw 3, newest was 4",
-		"path.commit.refused":         "Refused: the attempt had seen 3, but the newest input was 4",
+		"path.commit.refused":         "Nothing was committed: the attempt had seen 3, but the newest input was 4",
 		"path.commit:not(.refused)":   "passed: it had seen 4, and the newest was 4",
 		"circle.sent[data-lane=send]": "was delivered",
 	} {

@@ -206,7 +206,7 @@ func TestKeyboardAlone(t *testing.T) {
 	p.until("the message is accepted", counter("messages", 1))
 	focus := func(condition string) {
 		t.Helper()
-		for range 30 {
+		for range 80 { // once around the page, the marks of its drawing included
 			p.key("\t")
 			if p.truth("document.activeElement.matches(" + quote(condition) + ")") {
 				return
