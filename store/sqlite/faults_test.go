@@ -3,7 +3,6 @@ package sqlite
 import (
 	"errors"
 	"os"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -19,7 +18,6 @@ import (
 type faulty struct {
 	vfs.VFSFilename
 	onWrite, onSync atomic.Pointer[sqlite3.ExtendedErrorCode]
-	beforeSync      atomic.Pointer[func()]
 }
 
 func (f *faulty) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
@@ -27,39 +25,25 @@ func (f *faulty) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File,
 	if err != nil || flags&vfs.OPEN_WAL == 0 {
 		return file, flags, err
 	}
-	return &faultyLog{File: file, faulty: f}, flags, nil
+	return &faultyLog{file, f}, flags, nil
 }
 
 type faultyLog struct {
 	vfs.File
-	faulty   *faulty
-	unsynced []piece
+	faulty *faulty
 }
 
 func (l *faultyLog) WriteAt(p []byte, offset int64) (int, error) {
 	if code := l.faulty.onWrite.Load(); code != nil {
 		return 0, *code
 	}
-	l.unsynced = append(l.unsynced, piece{offset, slices.Clone(p)})
 	return l.File.WriteAt(p, offset)
 }
 
-// Sync, where it fails, leaves the disk as systems do: what could not be written
-// is lost, and the next sync knows nothing of it.
 func (l *faultyLog) Sync(flags vfs.SyncFlag) error {
-	if wait := l.faulty.beforeSync.Load(); wait != nil {
-		(*wait)()
-	}
 	if code := l.faulty.onSync.Load(); code != nil {
-		for _, lost := range l.unsynced {
-			if _, err := l.File.WriteAt(make([]byte, len(lost.bytes)), lost.at); err != nil {
-				return err
-			}
-		}
-		l.unsynced = nil
 		return *code
 	}
-	l.unsynced = nil
 	return l.File.Sync(flags)
 }
 
@@ -73,20 +57,22 @@ func openFaulty(t *testing.T) (*Store, *faulty) {
 }
 
 func TestAWriteThatFailsSaysWhatIsLeft(t *testing.T) {
-	full, ioWrite := sqlite3.FULL.ExtendedCode(), sqlite3.IOERR_WRITE
+	full, ioWrite, ioSync := sqlite3.FULL.ExtendedCode(), sqlite3.IOERR_WRITE, sqlite3.IOERR_FSYNC
 	for _, test := range []struct {
-		name    string
-		onWrite *sqlite3.ExtendedErrorCode
-		want    error
-		advice  string
+		name            string
+		onWrite, onSync *sqlite3.ExtendedErrorCode
+		want            error
+		advice          string
 	}{
-		{"the disk is full", &full, store.ErrNotApplied, "the disk is full"},
-		{"the log can't be written", &ioWrite, store.ErrUnknown, "the disk reported an error"},
+		{"the disk is full", &full, nil, store.ErrNotApplied, "the disk is full"},
+		{"the log can't be written", &ioWrite, nil, store.ErrUnknown, "the disk reported an error"},
+		{"the log can't be synced", nil, &ioSync, store.ErrUnknown, "the disk reported an error"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s, faults := openFaulty(t)
 			mustCommit(t, s, message(key("c"), store.Op{}, opOf(1), 1))
 			faults.onWrite.Store(test.onWrite)
+			faults.onSync.Store(test.onSync)
 			for op := range uint64(3) {
 				_, err := s.Commit(t.Context(), message(key("c"), opOf(1), opOf(100+op), 2))
 				if !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.advice) {
@@ -97,6 +83,7 @@ func TestAWriteThatFailsSaysWhatIsLeft(t *testing.T) {
 				t.Errorf("%d entries can be read, want 1", len(entries))
 			}
 			faults.onWrite.Store(nil)
+			faults.onSync.Store(nil)
 			checkGoesOn(t, s)
 		})
 	}

@@ -132,12 +132,6 @@ func awaitWaiting(t testing.TB, s *Store, count int) {
 	})
 }
 
-// awaitTransactions polls until so many transactions were applied.
-func awaitTransactions(t testing.TB, s *Store, count int64) {
-	t.Helper()
-	await(t, int(count), "transactions were applied", func() int { return int(s.Stats().Transactions) })
-}
-
 func await(t testing.TB, want int, what string, count func() int) {
 	t.Helper()
 	deadline := time.Now().Add(30 * time.Second)

@@ -47,7 +47,7 @@ const (
 // Load implements [store.Store].
 func (s *Store) Load(ctx context.Context, key store.Key) (store.Snapshot, error) {
 	var snapshot store.Snapshot
-	err := s.settle(ctx, func(db *connection) error {
+	err := s.read(ctx, func(db *connection) error {
 		_, err := db.one(func(row *sqlite3.Stmt) (err error) {
 			snapshot, err = scanSnapshot(row, key)
 			return err

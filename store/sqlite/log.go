@@ -1,9 +1,6 @@
 package sqlite
 
 import (
-	"errors"
-	"fmt"
-
 	"github.com/ncruces/go-sqlite3"
 	"github.com/ncruces/go-sqlite3/vfs"
 )
@@ -43,41 +40,15 @@ const maxGathered = 1 << 20
 // Its second job is to tell a full disk from a broken one, which the driver
 // does not: after a full disk it is certain that the transaction is not there,
 // because its last page, which makes it valid, is the last that is written.
-//
-// Its third job is to let the writer sync later, while the next transaction is
-// applied: see [writer.harden].
 type logFile struct {
 	vfs.File
 	gathered []byte
 	at       int64 // where they belong
-
-	later    bool    // Sync leaves the syncing to whoever takes what is unsynced
-	unsynced []piece // what was written while later was set
-	spare    [][]byte
-}
-
-// piece is what was written at one place of the log.
-type piece struct {
-	at    int64
-	bytes []byte
-}
-
-// logOf finds the log of a connection that has written, or read, already.
-func logOf(db *connection) (*logFile, error) {
-	file, err := db.FileControl("main", sqlite3.FCNTL_JOURNAL_POINTER)
-	if err != nil {
-		return nil, fmt.Errorf("find the write-ahead log: %w", err)
-	}
-	log, ok := file.(*logFile)
-	if !ok {
-		return nil, fmt.Errorf("find the write-ahead log: it is a %T", file)
-	}
-	return log, nil
 }
 
 // WriteAt implements [vfs.File].
 func (l *logFile) WriteAt(p []byte, offset int64) (int, error) {
-	if offset != l.end() || len(l.gathered)+len(p) > maxGathered {
+	if offset != l.at+int64(len(l.gathered)) || len(l.gathered)+len(p) > maxGathered {
 		if err := l.flush(); err != nil {
 			return 0, err
 		}
@@ -87,9 +58,6 @@ func (l *logFile) WriteAt(p []byte, offset int64) (int, error) {
 	return len(p), nil
 }
 
-// end is where the next page goes.
-func (l *logFile) end() int64 { return l.at + int64(len(l.gathered)) }
-
 // flush writes what was gathered. After an error it is dropped: SQLite rolls
 // the transaction back and writes to the same place again.
 func (l *logFile) flush() error {
@@ -97,12 +65,6 @@ func (l *logFile) flush() error {
 		return nil
 	}
 	_, err := l.File.WriteAt(l.gathered, l.at)
-	if l.later && err == nil {
-		l.unsynced = append(l.unsynced, piece{l.at, l.gathered})
-		l.at += int64(len(l.gathered))
-		l.gathered = l.empty()
-		return nil
-	}
 	l.at += int64(len(l.gathered))
 	l.gathered = l.gathered[:0]
 	if isFull(err) {
@@ -121,80 +83,11 @@ func (l *logFile) ReadAt(p []byte, offset int64) (int, error) {
 
 // Sync implements [vfs.File]. A full disk that shows only here is none of the
 // certain ones: everything is in the system's memory, the last page too.
-//
-// The header of a log that starts anew is synced in any case. Pages that reached
-// the disk before it would belong to the log that was there before.
 func (l *logFile) Sync(flags vfs.SyncFlag) error {
 	if err := l.flush(); err != nil {
 		return err
 	}
-	if l.later && !l.header() {
-		return nil
-	}
-	if err := l.File.Sync(flags); err != nil {
-		return err
-	}
-	l.unsynced = nil
-	return nil
-}
-
-// empty is a buffer to gather in: one that was given back, where there is one.
-func (l *logFile) empty() []byte {
-	if last := len(l.spare) - 1; last >= 0 {
-		buffer := l.spare[last]
-		l.spare = l.spare[:last]
-		return buffer
-	}
-	return nil
-}
-
-// giveBack takes buffers of pieces that are synced.
-func (l *logFile) giveBack(pieces []piece) {
-	for _, p := range pieces {
-		if len(l.spare) < 2 {
-			l.spare = append(l.spare, p.bytes[:0])
-		}
-	}
-}
-
-// header reports whether the header of the log is not synced yet.
-func (l *logFile) header() bool {
-	for _, p := range l.unsynced {
-		if p.at == 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// take gives away what is unsynced: whoever has it must sync it.
-func (l *logFile) take() []piece {
-	unsynced := l.unsynced
-	l.unsynced = nil
-	return unsynced
-}
-
-// sync brings all that was written to the disk.
-func (l *logFile) sync() error { return syncFailed(l.File.Sync(vfs.SYNC_NORMAL)) }
-
-// repeat writes pieces again and syncs them. After a sync that failed, the
-// system takes for clean what it could not write; only what is written again
-// makes the next sync tell the truth.
-func (l *logFile) repeat(pieces []piece) error {
-	for _, p := range pieces {
-		if _, err := l.File.WriteAt(p.bytes, p.at); err != nil {
-			return errors.Join(sqlite3.IOERR_WRITE, err)
-		}
-	}
-	return l.sync()
-}
-
-// syncFailed gives a failed sync the code that SQLite gives it.
-func syncFailed(err error) error {
-	if err == nil || errors.Is(err, sqlite3.IOERR) {
-		return err
-	}
-	return errors.Join(sqlite3.IOERR_FSYNC, err)
+	return l.File.Sync(flags)
 }
 
 // Size implements [vfs.File].

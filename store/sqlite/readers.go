@@ -109,30 +109,9 @@ func (r *readers) close() error {
 	return errors.Join(failures...)
 }
 
-// read is a read of the store: what it does is named in its error. After a sync
-// that failed the log may not hold what SQLite believes, so nothing is read until
-// a write, even of nothing, has made that good.
+// read is a read of the store: what it does is named in its error.
 func (s *Store) read(ctx context.Context, f func(*connection) error, doing string, arguments ...any) error {
-	var err error
-	if s.writer.disk.failed() != nil {
-		err = s.writer.queue.write(ctx, func(*connection) error { return nil })
-	}
-	if err == nil {
-		err = s.readers.read(ctx, f)
-	}
-	if err != nil {
-		return s.failed(err, doing, arguments...)
-	}
-	return nil
-}
-
-// settle is a read that may tell what became of a write, so what it read must be
-// on the disk when it returns.
-func (s *Store) settle(ctx context.Context, f func(*connection) error, doing string, arguments ...any) error {
-	if err := s.read(ctx, f, doing, arguments...); err != nil {
-		return err
-	}
-	if err := s.writer.disk.reached(ctx); err != nil {
+	if err := s.readers.read(ctx, f); err != nil {
 		return s.failed(err, doing, arguments...)
 	}
 	return nil

@@ -97,14 +97,10 @@ func open(path string, o Options, steps []string) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(explain(path, err), lock.Close())
 	}
-	log, err := logOf(db)
-	if err != nil {
-		return nil, errors.Join(explain(path, err), db.Close(), lock.Close())
-	}
 	s := &Store{
 		path: path, lock: lock,
 		writer: &writer{
-			queue: newQueue(), db: db, log: log, ended: make(chan struct{}), disk: newDisk(),
+			queue: newQueue(), db: db, ended: make(chan struct{}),
 			open: func() (*connection, error) { return openWriter(connectHere) },
 		},
 		readers: newReaders(o.Readers, connectHere),
@@ -204,9 +200,9 @@ func setUpWriter(db *connection) error {
 	if _, _, err := db.WALCheckpoint("main", sqlite3.CHECKPOINT_TRUNCATE); err != nil && !errors.Is(err, sqlite3.BUSY) {
 		return err
 	}
-	// The writer copies the log back itself: see shorten.
 	return db.Exec(fmt.Sprintf(
-		"PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = %d; PRAGMA cache_size = -32000", 4*logBytes))
+		"PRAGMA wal_autocheckpoint = %d; PRAGMA journal_size_limit = %d; PRAGMA cache_size = -32000",
+		logPages, 4*logPages*4096))
 }
 
 // Guarantees implements [store.Store].

@@ -135,11 +135,7 @@ const entryByID = entryColumns + ` AND e.kind = 'message' AND e.id = ?7
 func (s *Store) Entries(ctx context.Context, key store.Key, query store.EntryQuery) ([]store.Entry, error) {
 	text, arguments := entriesQuery(key, query)
 	var found []store.Entry
-	read := s.read
-	if query.ID != "" {
-		read = s.settle
-	}
-	err := read(ctx, func(db *connection) error {
+	err := s.read(ctx, func(db *connection) error {
 		return db.each(func(row *sqlite3.Stmt) error {
 			e, err := scanEntry(row)
 			found = append(found, e)
