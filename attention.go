@@ -8,10 +8,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
+	"github.com/onereply/onereply/internal/atonce"
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
 )
@@ -192,29 +191,21 @@ func (a *App) overdue(ctx context.Context, bot string, limit int) ([]AttentionIt
 // lateOf reads the records of timers together, and returns what is overdue, in the
 // order of the timers. What can't be read is for the doctor.
 func (a *App) lateOf(ctx context.Context, now turn.Time, timers []store.Timer) ([]AttentionItem, error) {
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
 	found := make([]AttentionItem, len(timers))
-	var readers sync.WaitGroup
-	var next atomic.Int64
-	for range min(overdueReaders, len(timers)) {
-		readers.Go(func() {
-			for i := next.Add(1) - 1; int(i) < len(timers) && ctx.Err() == nil; i = next.Add(1) - 1 {
-				key := timers[i].Key
-				snapshot, err := a.store.Load(ctx, key)
-				switch {
-				case errors.Is(err, store.ErrNewerSchema), errors.Is(err, store.ErrCorrupt):
-				case err != nil:
-					stop(err)
-				default:
-					found[i], _ = a.late(now, key, snapshot.Record)
-				}
-			}
-		})
-	}
-	readers.Wait()
+	err := atonce.Do(ctx, len(timers), overdueReaders, func(ctx context.Context, i int) error {
+		key := timers[i].Key
+		snapshot, err := a.store.Load(ctx, key)
+		switch {
+		case store.IsUnreadable(err):
+		case err != nil:
+			return err
+		default:
+			found[i], _ = a.late(now, key, snapshot.Record)
+		}
+		return nil
+	})
 	late := slices.DeleteFunc(found, func(i AttentionItem) bool { return i.Kind == "" })
-	return late, context.Cause(ctx)
+	return late, err
 }
 
 func (a *App) late(now turn.Time, key store.Key, r turn.Record) (AttentionItem, bool) {

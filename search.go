@@ -5,10 +5,10 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
 
+	"github.com/onereply/onereply/internal/atonce"
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
 )
@@ -99,37 +99,16 @@ func (a *App) rows(ctx context.Context, items []store.Item, sought string, previ
 
 // lastInputs reads the last input of each conversation that has one.
 func (a *App) lastInputs(ctx context.Context, items []store.Item) (map[store.Key]*store.Entry, error) {
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	var readers sync.WaitGroup
-	var mu sync.Mutex // guards what follows
+	found := make([]*store.Entry, len(items))
+	err := atonce.Do(ctx, len(items), searchReaders, func(ctx context.Context, i int) (err error) {
+		found[i], err = a.lastInput(ctx, items[i])
+		return err
+	})
 	last := make(map[store.Key]*store.Entry, len(items))
-	next := func() (store.Item, bool) {
-		mu.Lock()
-		defer mu.Unlock()
-		if len(items) == 0 || ctx.Err() != nil {
-			return store.Item{}, false
-		}
-		item := items[0]
-		items = items[1:]
-		return item, true
+	for i, item := range items {
+		last[item.Key] = found[i]
 	}
-	for range min(searchReaders, len(items)) {
-		readers.Go(func() {
-			for item, ok := next(); ok; item, ok = next() {
-				entry, err := a.lastInput(ctx, item)
-				if err != nil {
-					stop(err)
-					return
-				}
-				mu.Lock()
-				last[item.Key] = entry
-				mu.Unlock()
-			}
-		})
-	}
-	readers.Wait()
-	return last, context.Cause(ctx)
+	return last, err
 }
 
 func (a *App) lastInput(ctx context.Context, item store.Item) (*store.Entry, error) {

@@ -378,6 +378,12 @@ var ErrNoBroadcasts = errors.New("broadcasts are turned off")
 // ErrCrowded: too much waits to be sent, so this was dropped.
 var ErrCrowded = errors.New("too much waits to be sent to other nodes: dropped")
 
+// IsUnreadable reports whether an error is about what one conversation holds, and
+// not about the store.
+func IsUnreadable(err error) bool {
+	return errors.Is(err, ErrCorrupt) || errors.Is(err, ErrNewerSchema)
+}
+
 // CheckRecord is for stores: it refuses a record of a newer schema.
 func CheckRecord(key Key, r turn.Record) error {
 	if r.Schema > turn.Schema {

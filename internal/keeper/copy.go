@@ -79,7 +79,7 @@ func (c *Copy) page(ctx context.Context, items []store.Item, done *Progress) err
 	var mu sync.Mutex // guards done
 	return each(ctx, len(items), func(ctx context.Context, i int) error {
 		status, entries, err := c.conversation(ctx, items[i])
-		if isUnreadable(err) {
+		if store.IsUnreadable(err) {
 			status, err = unread, nil
 		}
 		if err != nil {

@@ -3,7 +3,6 @@ package keeper
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/onereply/onereply/store"
@@ -108,7 +107,7 @@ func (d *Doctor) examine(ctx context.Context, all []*patient) error {
 	return each(ctx, len(all), func(ctx context.Context, i int) error {
 		p := all[i]
 		lines, err := readTranscript(ctx, d.Store, p.Key)
-		if unreadable := cmp.Or(p.Err, err); isUnreadable(unreadable) {
+		if unreadable := cmp.Or(p.Err, err); store.IsUnreadable(unreadable) {
 			p.unreadable, p.problems = true, []Problem{{Record, unreadable.Error()}}
 			return nil
 		}
@@ -119,12 +118,6 @@ func (d *Doctor) examine(ctx context.Context, all []*patient) error {
 		p.problems = examine(p.state)
 		return nil
 	})
-}
-
-// isUnreadable reports whether an error is about what one conversation holds, and
-// not about the store.
-func isUnreadable(err error) bool {
-	return errors.Is(err, store.ErrCorrupt) || errors.Is(err, store.ErrNewerSchema)
 }
 
 func ill(all []*patient) []*patient {

@@ -30,7 +30,7 @@ func Verify(ctx context.Context, from, to store.Store, differs func(Finding)) (s
 		mu.Lock()
 		defer mu.Unlock()
 		switch {
-		case isUnreadable(cmp.Or(f.Err, err)):
+		case store.IsUnreadable(cmp.Or(f.Err, err)):
 			differs(Finding{
 				Bot: f.Key.Bot, Conversation: f.Key.Conversation, Rule: Record,
 				Problem: "it was not copied: " + cmp.Or(f.Err, err).Error(),
@@ -66,7 +66,7 @@ func count(ctx context.Context, kept store.Store, armed func(store.Found) bool, 
 		}
 		err = each(ctx, len(found), func(ctx context.Context, i int) error {
 			entries, err := countEntries(ctx, kept, found[i].Key)
-			if err == nil || isUnreadable(err) { // what it has is not copied either
+			if err == nil || store.IsUnreadable(err) { // what it has is not copied either
 				err = also(ctx, found[i])
 			}
 			if err != nil {
