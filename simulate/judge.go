@@ -231,6 +231,9 @@ const longestRest = time.Minute
 // began; a resume begins one too.
 func (l *ledger) judgeWindow(t *talk, write store.Write, before turn.Record) {
 	after := write.Record
+	if after.NotBefore != before.NotBefore {
+		t.rested = write.At // perhaps while a reply is sent, and the window goes on behind it
+	}
 	if after.Phase != turn.Collecting {
 		return
 	}
@@ -240,9 +243,6 @@ func (l *ledger) judgeWindow(t *talk, write store.Write, before turn.Record) {
 	most := l.policy.MaxWait
 	if after.Media > 0 {
 		most = max(most, l.policy.MediaWait)
-	}
-	if after.NotBefore != before.NotBefore {
-		t.rested = write.At
 	}
 	latest := t.since.Add(most + slack)
 	if after.NotBefore != 0 {
