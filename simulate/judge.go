@@ -85,6 +85,9 @@ func (l *ledger) follow(n *node, t *talk, write store.Write, before turn.Record)
 // one of them asked for it, and what was sent before does not count any more.
 func (l *ledger) followRemedy(t *talk, write store.Write, before turn.Record) {
 	after := write.Record
+	if sentAgain(before) || sentAgain(after) {
+		t.again = l.now
+	}
 	for _, mark := range write.Mark {
 		if mark.Reason == turn.ByOperator && !l.askedFor(t.key, 0, resend, markSent) {
 			l.fail("P7 once", "reply %d is %s by an operator, and nobody asked for it", mark.Seq, mark.Status)
@@ -100,14 +103,16 @@ func (l *ledger) followRemedy(t *talk, write store.Write, before turn.Record) {
 		r.done = max(r.done, after.Reply.Done)
 	}
 	// One write may end a reply as unknown and begin it again, for an operator.
-	if after.Reply == nil || after.Reply.Kind != turn.ReplyAgain ||
-		before.Reply != nil && before.Reply.Kind == turn.ReplyAgain && before.Reply.Seq == after.Reply.Seq {
+	if !sentAgain(after) || sentAgain(before) && before.Reply.Seq == after.Reply.Seq {
 		return
 	}
 	if r := t.replies[after.Reply.Seq]; r != nil {
 		r.again, r.sends = true, map[int]*sending{}
 	}
 }
+
+// sentAgain reports whether a reply is under way that an operator has sent again.
+func sentAgain(r turn.Record) bool { return r.Reply != nil && r.Reply.Kind == turn.ReplyAgain }
 
 // judgeInputs is P4: the version counts what was accepted and nothing else.
 func (l *ledger) judgeInputs(n *node, t *talk, write store.Write, before turn.Record) {
@@ -216,7 +221,7 @@ func (l *ledger) earliest(t *talk, write store.Write) turn.Time {
 			media = max(media, e.At.Add(l.policy.MediaWait))
 		}
 	}
-	if l.askedFor(write.Key, first, resend) {
+	if t.again >= first {
 		media = 0 // a reply that is sent in between ends that wait
 	}
 	due := min(last.Add(l.policy.Debounce), first.Add(l.policy.MaxWait))
