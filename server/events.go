@@ -78,7 +78,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, watch onereply.W
 		return newProblem(kindUnavailable, "The node is closing, or has as many event streams as it may (%d).", s.options.MaxStreams)
 	}
 	defer s.streams.leave()
-	out := newEventWriter(w, s.options.WriteTimeout)
+	out := newEventWriter(w, s.options.WriteTimeout, s.frames)
 	if r.Method == http.MethodHead {
 		out.start()
 		return nil

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"sync"
@@ -19,10 +18,11 @@ type eventWriter struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	timeout time.Duration
+	frames  *frames
 }
 
-func newEventWriter(w http.ResponseWriter, timeout time.Duration) *eventWriter {
-	return &eventWriter{w: w, control: http.NewResponseController(w), timeout: timeout}
+func newEventWriter(w http.ResponseWriter, timeout time.Duration, frames *frames) *eventWriter {
+	return &eventWriter{w: w, control: http.NewResponseController(w), timeout: timeout, frames: frames}
 }
 
 func (o *eventWriter) start() bool {
@@ -36,24 +36,23 @@ func (o *eventWriter) start() bool {
 	return o.control.Flush() == nil
 }
 
-func (o *eventWriter) greet() bool { return o.write(true, "retry: %d\n\n", reconnectMillis) }
+func (o *eventWriter) greet() bool {
+	return o.write(true, fmt.Appendf(nil, "retry: %d\n\n", reconnectMillis))
+}
 
 // beat keeps the connection open through proxies, and finds out when the
 // client is gone.
-func (o *eventWriter) beat() bool { return o.write(true, ": \n\n") }
+func (o *eventWriter) beat() bool { return o.write(true, []byte(": \n\n")) }
 
 // event writes one event. While more of them wait, one flush serves all.
 func (o *eventWriter) event(e onereply.Event, flush bool) bool {
-	data, err := json.Marshal(eventOf(e))
-	if err != nil {
-		return false
-	}
-	return o.write(flush, "id: %s\nevent: %s\ndata: %s\n\n", e.ID, e.Type, data)
+	text, err := o.frames.of(e)
+	return err == nil && o.write(flush, text)
 }
 
-func (o *eventWriter) write(flush bool, format string, args ...any) bool {
+func (o *eventWriter) write(flush bool, text []byte) bool {
 	o.extend()
-	if _, err := fmt.Fprintf(o.w, format, args...); err != nil {
+	if _, err := o.w.Write(text); err != nil {
 		return false
 	}
 	return !flush || o.control.Flush() == nil

@@ -88,6 +88,7 @@ type Server struct {
 	guard     guard
 	attempts  attempts
 	streams   *streams
+	frames    *frames
 	metrics   *metrics
 	subscribe subscribe
 }
@@ -104,6 +105,7 @@ func New(app App, options Options) *Server {
 		bots:    map[string]bool{},
 		guard:   newGuard(options.APIKeys, options.LoopbackOnly),
 		streams: newStreams(options.MaxStreams),
+		frames:  newFrames(),
 		subscribe: func(watch onereply.Watch) (<-chan onereply.Event, func()) {
 			subscription := app.Subscribe(watch)
 			return subscription.Events, subscription.Close

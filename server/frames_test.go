@@ -1,0 +1,35 @@
+package server
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/onereply/onereply"
+)
+
+// An event is encoded once for all who watch, and none is taken for another.
+func TestFramesAreMadeOnce(t *testing.T) {
+	all := newFrames()
+	event := func(i int) onereply.Event {
+		return onereply.Event{ID: fmt.Sprintf("epoch-%d", i), Type: "input_accepted", Conversation: fmt.Sprintf("c%d", i)}
+	}
+	for i := range 10 * len(all.slots) {
+		e := event(i)
+		first, err := all.of(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"id: " + e.ID + "\nevent: input_accepted\ndata: {", `"conversation":"` + e.Conversation + `"`} {
+			if !strings.Contains(string(first), want) {
+				t.Fatalf("the frame of event %d holds no %q:\n%s", i, want, first)
+			}
+		}
+		if again, _ := all.of(e); &again[0] != &first[0] {
+			t.Fatalf("event %d was encoded twice", i)
+		}
+		if earlier, _ := all.of(event(i / 2)); !strings.Contains(string(earlier), fmt.Sprintf("id: epoch-%d\n", i/2)) {
+			t.Fatalf("another event was given for event %d:\n%s", i/2, earlier)
+		}
+	}
+}
