@@ -53,6 +53,9 @@ func (l *ledger) judgeGivenUp(t *talk, write store.Write, before turn.Record) {
 		if r == nil || human || mark.Status != turn.ReplyFailed && mark.Status != turn.ReplyPartial {
 			continue
 		}
+		if l.askedFor(t.key, r.entry.At, pause) {
+			continue // which may be over already, in the same write
+		}
 		if tried := write.At.Sub(r.entry.At); !r.refused && tried+slack < l.policy.RetryFor {
 			l.fail("P3 failed", "reply %s is %s after %v, and is to be tried for %v", r.entry.ID, mark.Status, tried, l.policy.RetryFor)
 		}

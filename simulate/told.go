@@ -3,6 +3,7 @@ package simulate
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/onereply/onereply/internal/engine"
 	"github.com/onereply/onereply/store"
@@ -118,7 +119,8 @@ func standings(r turn.Record, before []standing, now turn.Time) []standing {
 	switch {
 	case r.Phase == turn.Failed:
 		stands(requeue, 0)
-	case r.Phase == turn.Collecting:
+	case r.Phase == turn.Collecting && r.Due != r.MinuteStart.Add(time.Minute):
+		// No flush ends the rest after too many turns in a minute.
 		stands(flush, int64(r.Due))
 	case r.Phase == turn.Generating && !r.Sealed:
 		stands(modelSeals, r.Lease.Token)
