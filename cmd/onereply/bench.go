@@ -7,12 +7,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 
 	"github.com/onereply/onereply/internal/bench"
-	"github.com/onereply/onereply/store"
-	"github.com/onereply/onereply/store/sqlite"
 )
 
 // benchCommand measures how fast this program is on this machine.
@@ -22,6 +19,7 @@ type benchCommand struct {
 	Rounds        int      `placeholder:"N" help:"How often each figure is taken (default: 5, with --quick 1)."`
 	Conversations int      `placeholder:"N" help:"How many wait in timers, and are active in start beside 1 and 1,000 (default: 100,000 and none)."`
 	Minutes       float64  `placeholder:"M" help:"Length of the mixed day (default: 1)."`
+	Store         string   `placeholder:"URL" env:"ONEREPLY_BENCH_STORE" help:"A PostgreSQL or Redis server to measure on, in databases or under prefixes that are made and removed (default: the embedded store)."`
 	Folder        string   `placeholder:"DIR" help:"Where the files go; the disk counts (default: the system's for temporary files)."`
 	JSON          bool     `name:"json" help:"Print the figures as JSON."`
 	SVG           string   `name:"svg" placeholder:"FILE" help:"Draw what is seen better over time into this file."`
@@ -30,10 +28,14 @@ type benchCommand struct {
 }
 
 func (c *benchCommand) run(ctx context.Context, p *program) error {
-	if c.Victim != "" {
-		return bench.Victim(ctx, openBenchStore, c.Victim, p.stdin, p.stdout)
+	place, err := benchPlace(c.Store)
+	if err != nil {
+		return usageError{err}
 	}
-	options := c.options(p)
+	if c.Victim != "" {
+		return bench.Victim(ctx, place, c.Victim, p.stdin, p.stdout)
+	}
+	options := c.options(place, p)
 	if err := options.Validate(); err != nil {
 		return usageError{err}
 	}
@@ -44,23 +46,22 @@ func (c *benchCommand) run(ctx context.Context, p *program) error {
 	return errors.Join(err, c.print(report, p))
 }
 
-func (c *benchCommand) options(p *program) bench.Options {
+func (c *benchCommand) options(place bench.Place, p *program) bench.Options {
 	return bench.Options{
-		Open: openBenchStore, Node: startVictim, Folder: c.Folder, Only: c.Only, Quick: c.Quick,
+		Place: place, Node: c.startVictim, Folder: c.Folder, Only: c.Only, Quick: c.Quick,
 		Rounds: c.Rounds, Conversations: c.Conversations, Minutes: c.Minutes,
 		Progress: func(doing string) { fmt.Fprintln(p.stderr, doing) },
 	}
 }
 
-func openBenchStore(folder string) (store.Store, error) {
-	return sqlite.Open(filepath.Join(folder, "onereply.db"), sqlite.Options{})
-}
+const benchStoreVariable = "ONEREPLY_BENCH_STORE"
 
 // startVictim is this program again. The error of a program that does not know
 // its own path shows when the command is started.
-func startVictim(ctx context.Context, folder string) *exec.Cmd {
+func (c *benchCommand) startVictim(ctx context.Context, folder string) *exec.Cmd {
 	self, err := os.Executable()
 	command := exec.CommandContext(ctx, self, "bench", "--victim", folder)
+	command.Env = append(os.Environ(), benchStoreVariable+"="+c.Store) // no other user sees the password in it
 	command.Err = errors.Join(command.Err, err)
 	return command
 }

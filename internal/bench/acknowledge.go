@@ -102,8 +102,10 @@ func (n *node) receive(ctx context.Context, conversation, id string) error {
 // conversationOf is where a writer's message goes: each writer has its share of
 // the active conversations, and goes through them in turn.
 func conversationOf(writers, writer, i int) string {
-	return fmt.Sprintf("chat-%d", (i*writers+writer)%active)
+	return fmt.Sprintf("chat-%d", placeOf(writers, writer, i))
 }
+
+func placeOf(writers, writer, i int) int { return (i*writers + writer) % active }
 
 // atOnce makes count calls, limit at once, and returns what failed.
 func atOnce(count, limit int, call func(i int) error) error {

@@ -13,11 +13,23 @@ import (
 	"github.com/onereply/onereply/store"
 )
 
+// Place is where the stores are that are measured. Each belongs to a folder of
+// its own, which is there already, and is empty until it is opened; a store that
+// is a server takes no more of the folder than its name.
+type Place interface {
+	// Open opens the store of a folder. One that is not exclusive may be opened
+	// several times at once.
+	Open(ctx context.Context, folder string) (store.Store, error)
+	// Size is how many bytes the store takes.
+	Size(ctx context.Context, folder string) (int64, error)
+	// Remove takes the store away, which is closed; the folder is not its business.
+	Remove(ctx context.Context, folder string) error
+}
+
 // Options say what to measure, and on what.
 type Options struct {
-	// Open opens the store that is kept in a folder. Required.
-	Open func(folder string) (store.Store, error)
-	// Node is this program as a node on the store in a folder, for the
+	Place Place // required
+	// Node is this program as a node on the store of a folder, for the
 	// measurement that kills a process; it runs [Victim]. Nil: that one is left
 	// out.
 	Node func(ctx context.Context, folder string) *exec.Cmd
@@ -45,6 +57,7 @@ func measurements() []measurement {
 		{"http", "Durable acknowledgements over HTTP, 64 connections; limit: a handler that decodes, answers 202 and stores nothing", false, overHTTP},
 		{"start", "From the end of the window to the start of the model; limit: a timer of the runtime, set likewise", false, dueToStart},
 		{"hot", "One conversation that gets 1,000 inputs a second; limit of the others: the same without it", false, hotConversation},
+		{"nodes", "Durable acknowledgements by 64 writers on one store that several nodes share; limit: one node", false, severalNodes},
 		{"takeover", "From the death of a process to the start of its turn in the next; limit: the lease", false, takeOver},
 		{"cost", "What a turn costs, from its first message to the sent reply", true, costPerTurn},
 		{"timers", "Conversations that wait, and a restart", true, waitingTimers},
@@ -107,7 +120,8 @@ func (o Options) withDefaults() Options {
 type bench struct {
 	Options
 	folder string
-	asked  int // Options.Conversations as given
+	made   []string // folders of the round
+	asked  int      // Options.Conversations as given
 }
 
 // Run measures, and returns what it found also where it ends early.
@@ -144,7 +158,7 @@ func (b *bench) measure(ctx context.Context, m measurement) (Section, error) {
 	}
 	for round := range rounds {
 		b.Progress(fmt.Sprintf("%s, round %d of %d", m.name, round+1, rounds))
-		if err := m.run(ctx, b, t); err != nil {
+		if err := errors.Join(m.run(ctx, b, t), b.clear(ctx)); err != nil {
 			return Section{}, err
 		}
 		if err := ctx.Err(); err != nil {
@@ -162,5 +176,19 @@ func (b *bench) span() time.Duration {
 	return 2 * time.Second
 }
 
-// newFolder is an empty folder within the run's own.
-func (b *bench) newFolder() (string, error) { return os.MkdirTemp(b.folder, "") }
+// newFolder is an empty folder within the run's own, for one store at the most.
+func (b *bench) newFolder() (string, error) {
+	folder, err := os.MkdirTemp(b.folder, "")
+	b.made = append(b.made, folder)
+	return folder, err
+}
+
+// clear removes the stores of a round.
+func (b *bench) clear(ctx context.Context) error {
+	var failed []error
+	for _, folder := range b.made {
+		failed = append(failed, b.Place.Remove(context.WithoutCancel(ctx), folder), os.RemoveAll(folder))
+	}
+	b.made = nil
+	return errors.Join(failed...)
+}

@@ -22,7 +22,7 @@ const asVictim = "ONEREPLY_TEST_AS_VICTIM"
 
 func TestMain(m *testing.M) {
 	if folder := os.Getenv(asVictim); folder != "" {
-		if err := Victim(context.Background(), open, folder, os.Stdin, os.Stdout); err != nil {
+		if err := Victim(context.Background(), files{}, folder, os.Stdin, os.Stdout); err != nil {
 			panic(err)
 		}
 		return
@@ -30,9 +30,22 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func open(folder string) (store.Store, error) {
+// files is the embedded store.
+type files struct{}
+
+func (files) Open(_ context.Context, folder string) (store.Store, error) {
 	return sqlite.Open(filepath.Join(folder, "onereply.db"), sqlite.Options{})
 }
+
+func (files) Size(_ context.Context, folder string) (int64, error) {
+	info, err := os.Stat(filepath.Join(folder, "onereply.db"))
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+func (files) Remove(context.Context, string) error { return nil }
 
 func victim(ctx context.Context, folder string) *exec.Cmd {
 	command := exec.CommandContext(ctx, os.Args[0])
@@ -43,7 +56,7 @@ func victim(ctx context.Context, folder string) *exec.Cmd {
 func quick(t *testing.T, only ...string) Report {
 	t.Helper()
 	report, err := Run(t.Context(), Options{
-		Open: open, Node: victim, Folder: t.TempDir(), Quick: true, Only: only, Conversations: 500, Minutes: 0.1,
+		Place: files{}, Node: victim, Folder: t.TempDir(), Quick: true, Only: only, Conversations: 500, Minutes: 0.1,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -152,7 +165,7 @@ func TestCostOfATurn(t *testing.T) {
 }
 
 func TestOptionsAreChecked(t *testing.T) {
-	_, err := Run(t.Context(), Options{Open: open, Only: []string{"speed"}, Rounds: -1, Conversations: -1, Minutes: -1})
+	_, err := Run(t.Context(), Options{Place: files{}, Only: []string{"speed"}, Rounds: -1, Conversations: -1, Minutes: -1})
 	if err == nil {
 		t.Fatal("got no error")
 	}

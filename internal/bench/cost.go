@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -90,7 +87,7 @@ func (b *bench) spend(ctx context.Context, turns, burst int, together bool) (spe
 	if err != nil {
 		return spent{}, err
 	}
-	empty, err := b.emptyStore(folder)
+	empty, err := b.emptyStore(ctx, folder)
 	if err != nil {
 		return spent{}, err
 	}
@@ -120,21 +117,24 @@ func (b *bench) spend(ctx context.Context, turns, burst int, together bool) (spe
 		allocations: after.Mallocs - before.Mallocs, allocated: after.TotalAlloc - before.TotalAlloc,
 		processor: processorTime() - processor,
 	}
-	err = errors.Join(err, n.close())
-	used.kept = sizeOf(folder) - empty
+	if err := errors.Join(err, n.close()); err != nil {
+		return spent{}, err
+	}
+	full, err := b.Place.Size(ctx, folder)
+	used.kept = full - empty
 	return used, err
 }
 
 // emptyStore is the size of a store in which nothing is.
-func (b *bench) emptyStore(folder string) (int64, error) {
-	kept, err := b.Open(folder)
+func (b *bench) emptyStore(ctx context.Context, folder string) (int64, error) {
+	kept, err := b.Place.Open(ctx, folder)
 	if err != nil {
 		return 0, err
 	}
 	if err := kept.Close(); err != nil {
 		return 0, err
 	}
-	return sizeOf(folder), nil
+	return b.Place.Size(ctx, folder)
 }
 
 // write sends a burst.
@@ -166,20 +166,4 @@ func (n *node) waitSent(ctx context.Context, count int) error {
 			return fmt.Errorf("%d of %d replies were sent: %w", sent, count, context.Cause(ctx))
 		}
 	}
-}
-
-// sizeOf is the size of all files in a folder.
-func sizeOf(folder string) int64 {
-	var size int64
-	// A file that goes away meanwhile has no size; there is nothing else to fail.
-	_ = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return nil
-		}
-		if info, err := os.Stat(path); err == nil {
-			size += info.Size()
-		}
-		return nil
-	})
-	return size
 }

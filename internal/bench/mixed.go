@@ -39,7 +39,7 @@ func mixedDay(ctx context.Context, b *bench, t *tally) error {
 		return err
 	}
 	length := time.Duration(b.Minutes * float64(time.Minute))
-	day := &day{node: n, folder: folder, length: length, last: map[string]time.Time{}}
+	day := &day{node: n, place: b.Place, folder: folder, length: length, last: map[string]time.Time{}}
 	err = day.live(ctx)
 	day.report(t)
 	return errors.Join(err, n.close())
@@ -48,6 +48,7 @@ func mixedDay(ctx context.Context, b *bench, t *tally) error {
 // day is the mixed load and what was seen of it.
 type day struct {
 	node   *node
+	place  Place
 	folder string
 	length time.Duration
 
@@ -132,11 +133,15 @@ func (d *day) sample(evening context.Context) {
 	for second := 1; waitUntil(evening, began.Add(time.Duration(second)*time.Second)); second++ {
 		runtime.GC() // what is left then is in use
 		heap, _ := memory()
+		size, err := d.place.Size(evening, d.folder)
 		d.mu.Lock()
+		if err != nil && evening.Err() == nil {
+			d.failures = append(d.failures, err)
+		}
 		d.seconds = append(d.seconds, time.Since(began).Seconds())
 		d.heap = append(d.heap, heap/1e6)
 		d.goroutines = append(d.goroutines, float64(runtime.NumGoroutine()))
-		d.size = append(d.size, float64(sizeOf(d.folder))/1e6)
+		d.size = append(d.size, float64(size)/1e6)
 		d.messages = append(d.messages, float64(len(d.accepted)))
 		d.mu.Unlock()
 	}

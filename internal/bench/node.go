@@ -3,7 +3,10 @@ package bench
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/onereply/onereply"
@@ -13,16 +16,20 @@ import (
 // botName is the one bot of all loads.
 const botName = "bench"
 
+// opened counts the nodes of this process: each has a name of its own.
+var opened atomic.Int64
+
 // node is an App on a store.
 type node struct {
 	*onereply.App
-	store store.Store
+	store  store.Store
+	folder string
 }
 
-// openNode opens a node on the store in a folder. wrap, where it is not nil,
+// openNode opens a node on the store of a folder. wrap, where it is not nil,
 // stands between the two.
 func (b *bench) openNode(ctx context.Context, folder string, bot onereply.Bot, wrap func(store.Store) store.Store) (*node, error) {
-	kept, err := b.Open(folder)
+	kept, err := b.Place.Open(ctx, folder)
 	if err != nil {
 		return nil, err
 	}
@@ -30,11 +37,12 @@ func (b *bench) openNode(ctx context.Context, folder string, bot onereply.Bot, w
 		kept = wrap(kept)
 	}
 	bot.Name = botName
-	app, err := onereply.Open(ctx, kept, onereply.Options{Node: "bench", Logger: slog.New(slog.DiscardHandler)}, bot)
+	name := fmt.Sprintf("bench-%d-%d", os.Getpid(), opened.Add(1))
+	app, err := onereply.Open(ctx, kept, onereply.Options{Node: name, Logger: slog.New(slog.DiscardHandler)}, bot)
 	if err != nil {
 		return nil, errors.Join(err, kept.Close())
 	}
-	return &node{App: app, store: kept}, nil
+	return &node{App: app, store: kept, folder: folder}, nil
 }
 
 func (n *node) close() error { return errors.Join(n.App.Close(), n.store.Close()) }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/onereply/onereply"
-	"github.com/onereply/onereply/store"
 )
 
 // victimLease is the lease of the turn whose process is killed.
@@ -92,8 +91,8 @@ func victimBot(run func(context.Context)) onereply.Bot {
 
 // Victim is the process that is killed: a node whose responder never returns. It
 // ends by itself when its input does.
-func Victim(ctx context.Context, open func(folder string) (store.Store, error), folder string, in io.Reader, out io.Writer) error {
-	b := &bench{Options: Options{Open: open}}
+func Victim(ctx context.Context, place Place, folder string, in io.Reader, out io.Writer) error {
+	b := &bench{Options: Options{Place: place}}
 	n, err := b.openNode(ctx, folder, victimBot(func(ctx context.Context) {
 		fmt.Fprintln(out, generating)
 		<-ctx.Done()

@@ -33,8 +33,12 @@ func waitingTimers(ctx context.Context, b *bench, t *tally) error {
 	}
 	group := counted(total, "conversation")
 	t.add(group, "written", "/s", float64(total)/took.Seconds())
-	t.add(group, "files", "MB", float64(sizeOf(folder))/1e6)
-	t.add(group, "files, of each", "B", float64(sizeOf(folder))/float64(total))
+	size, err := b.Place.Size(ctx, folder)
+	if err != nil {
+		return err
+	}
+	t.add(group, "size", "MB", float64(size)/1e6)
+	t.add(group, "size of each", "B", float64(size)/float64(total))
 	debug.FreeOSMemory()
 	return b.restart(ctx, t, group, folder, due)
 }
@@ -42,7 +46,7 @@ func waitingTimers(ctx context.Context, b *bench, t *tally) error {
 // fill writes the conversations: each has one message that waits. Some are due
 // already, the others tomorrow.
 func (b *bench) fill(ctx context.Context, folder string, total, due int) (took time.Duration, err error) {
-	kept, err := b.Open(folder)
+	kept, err := b.Place.Open(ctx, folder)
 	if err != nil {
 		return 0, err
 	}
