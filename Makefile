@@ -13,7 +13,8 @@ FUZZTIME ?= 30s
 
 .PHONY: test build setup check unit quickproof browser prove fuzz bench kills faults screenshots
 
-test: setup check unit quickproof browser
+test: setup check
+	@scripts/tests
 	@scripts/report
 
 setup:

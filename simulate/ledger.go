@@ -14,7 +14,7 @@ type ledger struct {
 	*world
 	talks map[store.Key]*talk
 	calls map[string]*call                 // of the model, by nonce
-	asked map[store.Key]map[What]turn.Time // when somebody last asked for it
+	asked map[store.Key]map[What]turn.Time // when it last happened at the latest, or will, of what somebody asked for
 	gone  map[store.Key]turn.Time          // when it was last deleted
 
 	erased map[store.Key][]string // ids that went with it

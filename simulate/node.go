@@ -194,6 +194,7 @@ func (n *node) die(down time.Duration) {
 	n.running = map[string]*work{}
 	for _, a := range n.waiting {
 		a.lost = true
+		n.ledger.mayHappenUntil(a, n.now.Add(storeTimeout)) // its write may be on its way
 	}
 	life := n.life
 	n.after(down, func() {

@@ -13,33 +13,54 @@ import (
 // closes is a resume that answers nothing of what waits.
 const closes What = "resume, closing"
 
+// kind is what is asked for, with the two kinds of a resume apart.
+func (a *ask) kind() What {
+	if a.What == resume && !a.Flag {
+		return closes
+	}
+	return a.What
+}
+
 // asks notes that somebody asks for something.
 func (l *ledger) asks(a *ask) {
 	a.at = l.now
-	what := a.What
-	if what == resume && !a.Flag {
-		what = closes
-	}
-	if l.asked[a.key] == nil {
-		l.asked[a.key] = map[What]turn.Time{}
-	}
-	l.asked[a.key][what] = l.now
+	l.mayHappenUntil(a, l.now)
 	if a.What == resume {
 		l.talk(a.key).resumes++
 	}
 }
 
-// askedFor reports whether somebody asked for one of these at a time, or later.
+// mayHappenUntil notes when a request is carried out at the latest.
+func (l *ledger) mayHappenUntil(a *ask, at turn.Time) {
+	if l.asked[a.key] == nil {
+		l.asked[a.key] = map[What]turn.Time{}
+	}
+	l.asked[a.key][a.kind()] = max(l.asked[a.key][a.kind()], at)
+}
+
+// askedFor reports whether one of these may have happened since a time because
+// somebody asked for it: it was asked for since, or is still under way, as at a
+// node that stands still, or was until then.
 func (l *ledger) askedFor(key store.Key, since turn.Time, any ...What) bool {
-	return slices.ContainsFunc(any, func(what What) bool {
-		at := l.asked[key][what]
-		return at != 0 && at >= since
-	})
+	for _, what := range any {
+		if at := l.asked[key][what]; at != 0 && at >= since {
+			return true
+		}
+	}
+	for _, n := range l.nodes {
+		for _, a := range n.waiting {
+			if a.key == key && slices.Contains(any, a.kind()) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // acknowledged takes what somebody was told. What was asked before a deletion
 // may have gone with it.
 func (l *ledger) acknowledged(a *ask, result engine.Result) {
+	l.mayHappenUntil(a, l.now)
 	if result.Err != nil || a.lost || l.gone[a.key] >= a.at && l.gone[a.key] != 0 {
 		return
 	}
