@@ -13,7 +13,8 @@ FUZZTIME ?= 30s
 
 .PHONY: test build setup check unit quickproof browser prove fuzz bench kills faults screenshots
 
-test: setup check
+test: setup
+	@scripts/check
 	@scripts/tests
 	@scripts/report
 
@@ -23,10 +24,11 @@ setup:
 build:
 	CGO_ENABLED=0 go build -trimpath -o bin/onereply ./cmd/onereply
 
-# What needs no server and no browser: formatting, vet, lint,
-# and that the binary builds without cgo, also for other systems.
+# What runs nothing: formatting, vet, lint, and that the binary builds without
+# cgo, also for other systems.
 check:
 	@scripts/check
+	@scripts/builds
 
 unit:
 	@scripts/unit
