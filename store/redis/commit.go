@@ -35,6 +35,9 @@ func (s *Store) tryCommit(ctx context.Context, write store.Write) (store.Result,
 	if err != nil {
 		return store.Result{}, err
 	}
+	if err := s.agree(ctx); err != nil {
+		return store.Result{}, fmt.Errorf("%w: %w", store.ErrUnknown, err)
+	}
 	return parseResult(answer)
 }
 

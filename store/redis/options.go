@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -135,6 +136,17 @@ func (o Options) withDefaults() Options {
 
 // dial opens a connection.
 type dial = func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error)
+
+// countedBy counts the connections that were made.
+func countedBy(dial dial, made *atomic.Uint64) dial {
+	return func(ctx context.Context, address string, d *net.Dialer, config *tls.Config) (net.Conn, error) {
+		connection, err := dial(ctx, address, d, config)
+		if err == nil {
+			made.Add(1)
+		}
+		return connection, err
+	}
+}
 
 // dialer marks the failures of a dial: where there is no connection nothing was
 // sent. A dial of nil is TCP, with TLS if it is configured.

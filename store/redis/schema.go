@@ -14,7 +14,8 @@ import (
 const schemaVersion = 1
 
 // settle fixes, or reads, the number of shards, and refuses what this program
-// must not write to.
+// must not write to. Where that is another number than the one that is wanted, it
+// is returned beside the error.
 func settle(ctx context.Context, client rueidis.Client, create script, o Options) (shards, error) {
 	wanted := o.Shards
 	if wanted == 0 {
@@ -36,7 +37,7 @@ func settle(ctx context.Context, client rueidis.Client, create script, o Options
 	case schemaErr != nil, countErr != nil, schema < 1, count < 1, count > maxShards:
 		return shards{}, fmt.Errorf("the key %s:meta is not what was written: it holds schema %q, shards %q", o.Prefix, answer[0], answer[1])
 	case o.Shards != 0 && o.Shards != count:
-		return shards{}, fmt.Errorf("the conversations there are spread over %d shards, and that can't be changed: set shards to %d, or leave it out (it is %d)", count, count, o.Shards)
+		return shards{prefix: o.Prefix, count: count}, fmt.Errorf("the conversations there are spread over %d shards, and that can't be changed: set shards to %d, or leave it out (it is %d)", count, count, o.Shards)
 	}
 	return shards{prefix: o.Prefix, count: count}, nil
 }

@@ -29,6 +29,7 @@ type Store struct {
 	broadcasts string // their channel
 
 	healer healer
+	spread spread
 
 	calls  sync.RWMutex // held for reading during each call; Close waits for them
 	closed bool
@@ -60,6 +61,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 		return nil, fmt.Errorf("redis: %w", err)
 	}
 	s := &Store{timeout: o.Timeout, scripts: loadScripts()}
+	config.DialCtxFn = countedBy(config.DialCtxFn, &s.spread.dials)
 	if err := s.open(ctx, config, o); err != nil {
 		return nil, s.failed(err, "open")
 	}
@@ -76,11 +78,13 @@ func (s *Store) open(ctx context.Context, config rueidis.ClientOption, o Options
 	if err != nil {
 		return err
 	}
+	dials := s.spread.dials.Load()
 	if err := s.prepare(ctx, client, o); err != nil {
 		client.Close()
 		return err
 	}
 	s.client = client
+	s.spread.seen.Store(dials)
 	s.hints = newHinter(client, o.Prefix+":hints", o.Timeout)
 	s.broadcasts = o.Prefix + ":broadcasts"
 	s.startHealing()
@@ -118,10 +122,15 @@ func (s *Store) begin(ctx context.Context) (context.Context, context.CancelFunc,
 		return nil, nil, store.ErrClosed
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
-	return ctx, func() {
+	end := func() {
 		cancel()
 		s.calls.RUnlock()
-	}, nil
+	}
+	if err := s.agree(ctx); err != nil {
+		end()
+		return nil, nil, notApplied(err)
+	}
+	return ctx, end, nil
 }
 
 // Now implements [store.Store]. It is the clock of the server, on a cluster of

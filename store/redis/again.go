@@ -1,0 +1,93 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+// spread watches that all nodes spread conversations over one number of shards. A
+// server that lost its data has lost the number too, and the first node that starts
+// there decides anew; a node that was open all the time would go on with its own,
+// and neither would find what the other writes.
+//
+// Data is lost in restarts and fail-overs, which end connections. So what is
+// remembered is looked at again after each new one, and written again where it is
+// gone: before a call begins, and once more before a write is answered, which may
+// have gone out over the new connection.
+type spread struct {
+	dials atomic.Uint64         // connections that were made
+	seen  atomic.Uint64         // how many there had been when the number was last read
+	wrong atomic.Pointer[error] // there is another number now
+
+	asking sync.Mutex
+	next   time.Time // when to ask a cluster again that did not answer
+}
+
+// agree reads the number again if a connection was made since.
+func (s *Store) agree(ctx context.Context) error {
+	if s.spread.dials.Load() != s.spread.seen.Load() && s.spread.wrong.Load() == nil {
+		if s.client.Mode() == rueidis.ClientModeCluster {
+			s.askCluster(ctx)
+		} else if err := s.ask(ctx); err != nil {
+			return err
+		}
+	}
+	if err := s.spread.wrong.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+const (
+	clusterAnswers = time.Second // within
+	clusterRests   = 5 * time.Second
+)
+
+// askCluster asks for one call at a time, and lets the others go on: the server that
+// remembers the number may be down, which is no reason to stop the others. Not all
+// of a cluster loses its data at once.
+func (s *Store) askCluster(ctx context.Context) {
+	if !s.spread.asking.TryLock() {
+		return
+	}
+	defer s.spread.asking.Unlock()
+	if time.Now().Before(s.spread.next) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, clusterAnswers)
+	defer cancel()
+	if s.askOnce(ctx) != nil {
+		s.spread.next = time.Now().Add(clusterRests)
+	}
+}
+
+func (s *Store) ask(ctx context.Context) error {
+	s.spread.asking.Lock()
+	defer s.spread.asking.Unlock()
+	for s.spread.dials.Load() != s.spread.seen.Load() && s.spread.wrong.Load() == nil {
+		if err := s.askOnce(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) askOnce(ctx context.Context) error {
+	dials := s.spread.dials.Load()
+	found, err := settle(ctx, s.client, s.scripts.create, Options{Prefix: s.shards.prefix, Shards: s.shards.count})
+	switch {
+	case found.count != 0 && found.count != s.shards.count:
+		err = fmt.Errorf("the conversations there are spread over %d shards by now, and this node has %d: the server lost its data, "+
+			"and another node began anew; set shards to the same number in the URL of every node, and restart this one", found.count, s.shards.count)
+		s.spread.wrong.Store(&err)
+	case err != nil:
+		return fmt.Errorf("read the number of shards again: %w", err)
+	}
+	s.spread.seen.Store(dials)
+	return nil
+}
