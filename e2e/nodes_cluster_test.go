@@ -110,6 +110,7 @@ type cluster struct {
 	listening map[*member]*url.URL // where each can be reached, unless it is down
 	turn      int
 	troubles  []trouble
+	late      [][2]time.Time // when this process did not run although it was to
 }
 
 // newCluster starts nodes, each with its own network to the store.
@@ -315,12 +316,12 @@ func newWitness(t testing.TB, r *receiver, kept store.Store) (*witness, string) 
 
 func (w *witness) ServeHTTP(to http.ResponseWriter, request *http.Request) {
 	d := delivery{life: request.Header.Get("X-Life"), at: time.Now()}
-	d.id = request.Header.Get("webhook-id")
 	body, err := io.ReadAll(request.Body)
 	if err != nil {
 		return // it never arrived
 	}
-	d.holder = w.holder(newArrival(request.Header, body))
+	d.arrival = newArrival(request.Header, body)
+	d.holder = w.holder(d.arrival)
 	request.Body = io.NopCloser(bytes.NewReader(body))
 	answer := &statusKeeper{ResponseWriter: to}
 	defer func() {

@@ -12,8 +12,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/onereply/onereply/store"
 )
 
 // playFaults is how long each store is played with.
@@ -83,33 +81,6 @@ func (c *chaos) until(end time.Time) {
 	}
 	for _, thawed := range c.frozen {
 		<-thawed
-	}
-}
-
-// watches asks the store again and again over a network that nobody plays with,
-// until ctx ends. Where an answer takes so long that a lease is in danger, that
-// is trouble for all nodes which the test did not make. The returned function
-// waits, and tells how long that was.
-func (c *cluster) watches(ctx context.Context, kept store.Store) func() time.Duration {
-	var slow time.Duration
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		for ctx.Err() == nil {
-			asked, answered := time.Now(), c.during("")
-			patient, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-			_, _ = kept.Now(patient) // it may be down: the test knows
-			cancel()
-			if took := time.Since(asked); took > clusterLease/8 {
-				slow += took
-				answered()
-			}
-			wait(ctx, 50*time.Millisecond)
-		}
-	}()
-	return func() time.Duration {
-		<-ended
-		return slow
 	}
 }
 
@@ -244,7 +215,7 @@ func TestSeveralNodes(t *testing.T) {
 		w.rest(t, last)
 		w.read(t, last)
 		history.judge(t, last.url, func(from, to time.Time) bool { return c.had("", from, to, anything) })
-		c.judge(t, w.people, w.model, witness)
+		c.judge(t, w.people, w.model, witness, endings(t, w.caller, last.url))
 		t.Logf("played: %v", chaos.hits)
 		for _, name := range append(names(nodeFaults), itself.String(), theAnswerTo.String()) {
 			if chaos.hits[name] == 0 {
@@ -326,7 +297,7 @@ func (w *world) read(t *testing.T, n *node) {
 }
 
 // judge looks for what only several nodes can do wrong.
-func (c *cluster) judge(t testing.TB, people []*person, model *model, witness *witness) {
+func (c *cluster) judge(t testing.TB, people []*person, model *model, witness *witness, endings func(delivery) []ending) {
 	t.Helper()
 	paused, shared := 0, 0
 	for _, p := range people {
@@ -353,14 +324,15 @@ func (c *cluster) judge(t testing.TB, people []*person, model *model, witness *w
 	for _, fault := range faults {
 		t.Error(fault)
 	}
-	fenced, instants := c.fenced(witness.deliveries)
+	fenced, instants, crossed := c.fenced(witness.deliveries, endings)
 	for _, fault := range fenced {
 		t.Error(fault)
 	}
 	if stops := c.stops(); instants > 1+stops/4 {
 		t.Errorf("%d deliveries came from a process that was stopped and had lost its lease, in %d stops: that is no chance", instants, stops)
 	}
-	t.Logf("%s; %d from a process that was stopped in the instant of sending", held(witness.deliveries), instants)
+	t.Logf("%s; %d from a process that was stopped in the instant of sending; of %d the lease ended while they were under way",
+		held(witness.deliveries), instants, crossed)
 	t.Logf("%d lives; %d of %d conversations had several; %d calls began beside one of a stopped process; %d of %d deliveries were repeats after an unknown outcome",
 		c.lives, shared, len(people), paused, unsure, len(witness.deliveries))
 }
@@ -389,7 +361,9 @@ func (c *cluster) overlaps(calls []modelCall) (faults []string, tolerated int) {
 
 // repeats finds deliveries that were made again although one before had been
 // taken, the answer came in time, and its sender was well: it knew, and told the
-// store, so that whoever sends after that is fenced.
+// store, so that whoever sends after that is fenced. Whether the answer came in
+// time is counted from when the request was made: where this machine stood still,
+// that was before it was seen here.
 func (c *cluster) repeats(deliveries []delivery) (faults []string, unsure int) {
 	ordered := slices.Clone(deliveries)
 	slices.SortFunc(ordered, func(a, b delivery) int { return a.at.Compare(b.at) })
@@ -399,7 +373,8 @@ func (c *cluster) repeats(deliveries []delivery) (faults []string, unsure int) {
 			unsure++
 		}
 		for _, before := range taken[d.id] {
-			if before.after < sendTimeout/2+sendTimeout/4 && !c.troubled(before.life, before.at.Add(-clusterLease), d.at) {
+			took := before.after + c.lateBy(before.at.Add(-sendTimeout), before.at.Add(sendTimeout))
+			if took < sendTimeout/2+sendTimeout/4 && !c.troubled(before.life, before.at.Add(-clusterLease), d.at) {
 				faults = append(faults, fmt.Sprintf("delivery %s came again from life %s %v after life %s had it taken in %v",
 					d.id, d.life, d.at.Sub(before.at).Round(time.Millisecond), before.life, before.after.Round(time.Millisecond)))
 			}
@@ -411,11 +386,21 @@ func (c *cluster) repeats(deliveries []delivery) (faults []string, unsure int) {
 	return faults, unsure
 }
 
+// underway is how long a request takes from its sender to where this process
+// notes it, where the machine does not stand still.
+const underway = 50 * time.Millisecond
+
 // fenced finds deliveries whose sender did not hold the lease. A process that is
 // stopped after it looked at its lease and before its request is on its way
 // can't know better, and no receiver can be made to: these are counted, and
 // must stay as rare as that instant is short.
-func (c *cluster) fenced(deliveries []delivery) (faults []string, instants int) {
+//
+// Who holds the lease is asked after the request has arrived. Its sender may have
+// waited for the answer in vain by then, and have given the lease back, or have
+// lost it: so it is no fault where the conversation's timeline has the end of its
+// lease at a moment when the request was under way already. One that was sent
+// under a lease that was over is, as that moment lies before.
+func (c *cluster) fenced(deliveries []delivery, endings func(delivery) []ending) (faults []string, instants, crossed int) {
 	for _, d := range deliveries {
 		if d.holder == "" || d.holder == "life-"+d.life {
 			continue
@@ -424,9 +409,25 @@ func (c *cluster) fenced(deliveries []delivery) (faults []string, instants int) 
 			instants++
 			continue
 		}
-		faults = append(faults, fmt.Sprintf("delivery %s came from life %s while %s had the lease", d.id, d.life, d.holder))
+		made := d.at.Add(-underway - c.lateBy(d.at.Add(-clusterLease), d.at))
+		ends := endings(d)
+		if slices.ContainsFunc(ends, func(e ending) bool { return e.at.After(made) && (e.life == "" || e.life == "life-"+d.life) }) {
+			crossed++
+			continue
+		}
+		faults = append(faults, fmt.Sprintf("delivery %s came from life %s while %s had the lease, %v after it was made at the earliest; leases of the reply ended: %s",
+			d.id, d.life, d.holder, d.at.Sub(made).Round(time.Millisecond), since(made, ends)))
 	}
-	return faults, instants
+	return faults, instants, crossed
+}
+
+// since shows endings by their time from a moment on.
+func since(made time.Time, ends []ending) string {
+	var all []string
+	for _, e := range ends {
+		all = append(all, fmt.Sprintf("%v %s %s", e.at.Sub(made).Round(time.Millisecond), e.kind, e.life))
+	}
+	return strings.Join(all, ", ")
 }
 
 // held says of how many deliveries it is known who held the lease.
@@ -467,25 +468,39 @@ func TestTheJudgeOfNodesNoticesFaults(t *testing.T) {
 		{arrival: arrival{id: "s"}, life: "1", at: at(1), status: 500},
 		{arrival: arrival{id: "s"}, life: "1", at: at(2), status: 204},
 	}
+	ends := map[string]ending{
+		"long before it": {"lease.lost", "life-2", at(8)}, "as it came": {"lease.lost", "life-2", at(8.99)},
+		"of another": {"lease.lost", "life-1", at(8.99)}, "by its sender": {"part.unknown", "", at(9.1)},
+	}
 	tests := map[string]struct {
 		troubles         []trouble
 		overlap, repeats int
 		fenced           int
+		end              string
+		late             [2]float64
 	}{
-		"all is well":         {nil, 1, 1, 1},
-		"the first stopped":   {[]trouble{{"1", true, at(1.1), at(6)}}, 0, 0, 1},
-		"another one stopped": {[]trouble{{"2", true, at(1.1), at(6)}}, 1, 1, 1},
-		"the first cut off":   {[]trouble{{"1", false, at(1.1), at(6)}}, 1, 0, 1},
-		"the store was away":  {[]trouble{{"", false, at(1.1), at(6)}}, 1, 0, 1},
-		"long before":         {[]trouble{{"1", true, at(-9), at(-8)}}, 1, 1, 1},
-		"just before":         {[]trouble{{"2", true, at(4), at(8.9)}}, 1, 1, 0},
+		"all is well":         {nil, 1, 1, 1, "", [2]float64{}},
+		"the first stopped":   {[]trouble{{"1", true, at(1.1), at(6)}}, 0, 0, 1, "", [2]float64{}},
+		"another one stopped": {[]trouble{{"2", true, at(1.1), at(6)}}, 1, 1, 1, "", [2]float64{}},
+		"the first cut off":   {[]trouble{{"1", false, at(1.1), at(6)}}, 1, 0, 1, "", [2]float64{}},
+		"the store was away":  {[]trouble{{"", false, at(1.1), at(6)}}, 1, 0, 1, "", [2]float64{}},
+		"long before":         {[]trouble{{"1", true, at(-9), at(-8)}}, 1, 1, 1, "", [2]float64{}},
+		"just before":         {[]trouble{{"2", true, at(4), at(8.9)}}, 1, 1, 0, "", [2]float64{}},
+
+		"its lease was over":      {nil, 1, 1, 1, "long before it", [2]float64{}},
+		"its lease ended then":    {nil, 1, 1, 0, "as it came", [2]float64{}},
+		"another's lease ended":   {nil, 1, 1, 1, "of another", [2]float64{}},
+		"it gave the lease back":  {nil, 1, 1, 0, "by its sender", [2]float64{}},
+		"this machine was late":   {nil, 1, 1, 0, "long before it", [2]float64{7.8, 8.95}},
+		"it was late much before": {nil, 1, 1, 1, "long before it", [2]float64{4, 5.5}},
+		"the answer was late":     {nil, 1, 0, 1, "", [2]float64{0.3, 1.1}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			c := &cluster{troubles: test.troubles}
+			c := &cluster{troubles: test.troubles, late: [][2]time.Time{{at(test.late[0]), at(test.late[1])}}}
 			overlaps, _ := c.overlaps(calls)
 			repeats, _ := c.repeats(deliveries)
-			fenced, _ := c.fenced(deliveries)
+			fenced, _, _ := c.fenced(deliveries, func(delivery) []ending { return []ending{ends[test.end]} })
 			if len(overlaps) != test.overlap || len(repeats) != test.repeats || len(fenced) != test.fenced {
 				t.Errorf("found %q, %q and %q, want %d, %d and %d", overlaps, repeats, fenced, test.overlap, test.repeats, test.fenced)
 			}
