@@ -2,6 +2,7 @@ package redis
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/onereply/onereply/internal/testservers"
@@ -83,5 +84,38 @@ func TestAServerOfAClusterThatIsDownStopsNoOther(t *testing.T) {
 				return err == nil
 			})
 		})
+	}
+}
+
+// A node also starts while a server of such a cluster is down. What that server's
+// settings mean for messages nobody knows, and the note says so. Only without the
+// server that remembers the number of shards it can't start.
+func TestANodeStartsBesideAServerThatIsDown(t *testing.T) {
+	servers := testservers.NewRedisCluster(t, 3)
+	for _, server := range servers {
+		command(t, server, "CONFIG SET cluster-require-full-coverage no")
+		command(t, server, "CONFIG SET cluster-node-timeout 500")
+		command(t, server, "CONFIG SET appendonly yes")
+		command(t, server, "CONFIG SET appendfsync always")
+	}
+	openWith(t, servers[0].URL(), Options{})
+	var others []*testservers.RedisServer
+	var home *testservers.RedisServer
+	for _, server := range servers {
+		if command(t, server, "DBSIZE") != ":0" {
+			home = server
+		} else {
+			others = append(others, server)
+		}
+	}
+	others[0].Kill(t)
+	got := openWith(t, home.URL(), Options{}).Guarantees()
+	if got.Durable || !strings.Contains(got.Note, others[0].Address()) {
+		t.Errorf("Guarantees: %+v; want nothing promised, and %s named", got, others[0].Address())
+	}
+	others[0].Start(t)
+	home.Kill(t)
+	if _, err := Open(t.Context(), others[1].URL(), Options{}); err == nil || !strings.Contains(err.Error(), home.Address()) {
+		t.Errorf("Open without the server that remembers the shards: got %v, want an error that names %s", err, home.Address())
 	}
 }

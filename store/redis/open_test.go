@@ -134,9 +134,9 @@ func TestOfSeveralServersTheWorstCounts(t *testing.T) {
 	best := settings{version: "7.0.15", policy: "noeviction", durability: always}
 	for name, c := range map[string]struct{ other, want settings }{
 		"alike":       {best, best},
-		"less synced": {settings{"7.0.15", "noeviction", everySecond, true}, settings{"7.0.15", "noeviction", everySecond, true}},
-		"it evicts":   {settings{"8.1.0", "allkeys-lfu", always, false}, settings{"7.0.15", "allkeys-lfu", always, false}},
-		"it is older": {settings{"6.2.0", "noeviction", always, false}, settings{"6.2.0", "noeviction", always, false}},
+		"less synced": {settings{"7.0.15", "noeviction", everySecond, true, ""}, settings{"7.0.15", "noeviction", everySecond, true, ""}},
+		"it evicts":   {settings{"8.1.0", "allkeys-lfu", always, false, ""}, settings{"7.0.15", "allkeys-lfu", always, false, ""}},
+		"it is older": {settings{"6.2.0", "noeviction", always, false, ""}, settings{"6.2.0", "noeviction", always, false, ""}},
 	} {
 		if got := best.and(c.other); got != c.want {
 			t.Errorf("%s: got %+v, want %+v", name, got, c.want)

@@ -3,8 +3,11 @@ package redis
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -25,7 +28,8 @@ type settings struct {
 	version    string
 	policy     string // maxmemory-policy
 	durability durability
-	replicated bool // there are replicas, which lag behind
+	replicated bool   // there are replicas, which lag behind
+	silent     string // servers of a cluster that were out of reach
 }
 
 // durability is what a server does before it answers a write. Less is worse.
@@ -41,20 +45,42 @@ const (
 	always
 )
 
-// readSettings asks every server.
+// readSettings asks every server. One of a cluster may be out of reach: others that
+// answer are reason enough to start. All of them are asked at once, so that one that
+// does not answer leaves time for the rest.
 func readSettings(ctx context.Context, client rueidis.Client) (settings, error) {
+	half, cancel := halfOf(ctx)
+	defer cancel()
+	nodes := client.Nodes()
+	addresses := slices.Sorted(maps.Keys(nodes))
+	found, errs := make([]settings, len(addresses)), make([]error, len(addresses))
+	var group sync.WaitGroup
+	for i, address := range addresses {
+		group.Go(func() { found[i], errs[i] = readNode(half, nodes[address]) })
+	}
+	group.Wait()
 	var worst settings
+	var silent []string
+	var problem error
 	first := true
-	for address, node := range client.Nodes() {
-		s, err := readNode(ctx, node)
-		if err != nil {
-			return settings{}, fmt.Errorf("%s: %w", address, err)
+	for i, s := range found {
+		if err := errs[i]; err != nil {
+			problem = fmt.Errorf("%s: %w", addresses[i], err)
+			if _, spoke := answered(err); spoke {
+				return settings{}, problem
+			}
+			silent = append(silent, addresses[i])
+			continue
 		}
 		if first {
 			worst, first = s, false
 		}
 		worst = worst.and(s)
 	}
+	if first {
+		return settings{}, problem
+	}
+	worst.silent = strings.Join(silent, ", ")
 	return worst, nil
 }
 
@@ -184,8 +210,11 @@ func (s settings) guarantees() store.Guarantees {
 	if s.replicated {
 		note = append(note, "replicas lag behind: a fail-over can lose the last acknowledged messages")
 	}
+	if s.silent != "" {
+		note = append(note, s.silent+" was out of reach when this node started: what its settings mean is not known, and its conversations wait until it is back")
+	}
 	return store.Guarantees{
-		Name: "redis", Durable: s.durability == always && !s.evicts(), Clock: true, Resolution: time.Millisecond,
+		Name: "redis", Durable: s.durability == always && !s.evicts() && s.silent == "", Clock: true, Resolution: time.Millisecond,
 		Note: strings.Join(note, "; "),
 	}
 }
