@@ -79,7 +79,7 @@ func open(ctx context.Context, s store.Store, o Options, step engine.Step, bots 
 	a.inbox.signal = make(chan struct{}, 1)
 	a.ctx, a.stop = context.WithCancelCause(context.Background())
 	a.node = engine.New(engine.Options{
-		Name: o.Node, Bots: engineBots(configured), MaxGenerations: o.MaxGenerations,
+		Name: o.Node, Life: a.peers.life, Bots: engineBots(configured), MaxGenerations: o.MaxGenerations,
 		Alone: s.Guarantees().Exclusive, NewOp: newOps(), Random: random, Step: step,
 	})
 	a.node.Start(clock.now())

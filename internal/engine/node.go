@@ -53,6 +53,7 @@ type Bot struct {
 // Options are the settings of a node.
 type Options struct {
 	Name           string // holder of its leases
+	Life           string // tells it from others of that name, "": there are none
 	Bots           map[string]Bot
 	MaxGenerations int
 	Alone          bool            // no other process has the store open

@@ -263,11 +263,17 @@ func TestTimersOfUnknownBotsAreNotPushedAhead(t *testing.T) {
 	}
 }
 
-// Nodes that were started together do not look for timers in step.
+// Nodes that were started together do not look for timers in step, also where
+// somebody gave them one name.
 func TestNodesDoNotPollInStep(t *testing.T) {
+	t.Run("names of their own", func(t *testing.T) { testPolls(t, [2]string{"node-a", "node-b"}, [2]string{}) })
+	t.Run("one name", func(t *testing.T) { testPolls(t, [2]string{"node", "node"}, [2]string{"x", "y"}) })
+}
+
+func testPolls(t *testing.T, names, lives [2]string) {
 	shared := memory.New()
-	polls := func(name string) (at []turn.Time) {
-		h := newHandOn(t, shared, start, bots("bot"), func(o *engine.Options) { o.Name = name })
+	polls := func(i int) (at []turn.Time) {
+		h := newHandOn(t, shared, start, bots("bot"), func(o *engine.Options) { o.Name, o.Life = names[i], lives[i] })
 		for h.now < start.Add(time.Minute) {
 			h.now = h.node.NextTick()
 			h.node.Tick(h.now)
@@ -279,7 +285,7 @@ func TestNodesDoNotPollInStep(t *testing.T) {
 		}
 		return at
 	}
-	a, b := polls("node-a"), polls("node-b")
+	a, b := polls(0), polls(1)
 	together := 0
 	for i, at := range a {
 		if i > 0 && (at.Sub(a[i-1]) < 300*time.Millisecond || at.Sub(a[i-1]) > 500*time.Millisecond) {
