@@ -366,6 +366,15 @@ type Broadcaster interface {
 	Broadcasts(ctx context.Context, f func(payload []byte)) error
 }
 
+// Echoer is an optional power of a [Broadcaster] whose server gives what a node says
+// back to it too, over the connection on which it hears the others: who hears itself
+// can hear them.
+type Echoer interface {
+	// Echoed is when something that this node said last came back, the zero Time
+	// where nothing ever did. It needs a [Broadcaster.Broadcasts] that runs.
+	Echoed() time.Time
+}
+
 // MaxBroadcast bounds the payload of a broadcast, in bytes.
 const MaxBroadcast = 1 << 20
 

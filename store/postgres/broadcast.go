@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/onereply/onereply/store"
 )
@@ -44,10 +45,22 @@ func (s *Store) Broadcasts(ctx context.Context, f func(payload []byte)) error {
 		if n.channel != broadcastChannel {
 			return
 		}
+		if strings.HasPrefix(n.payload, s.hints.from+" ") {
+			now := time.Now()
+			s.hints.echoed.Store(&now)
+		}
 		if payload, ok := heard.take(n.payload); ok {
 			f(payload)
 		}
 	})
+}
+
+// Echoed implements [store.Echoer].
+func (s *Store) Echoed() time.Time {
+	if at := s.hints.echoed.Load(); at != nil {
+		return *at
+	}
+	return time.Time{}
 }
 
 func (h *hints) broadcast(payload []byte) error {

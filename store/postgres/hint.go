@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/onereply/onereply/store"
@@ -35,6 +36,8 @@ type hints struct {
 	from  string // tells a node its own hints and broadcasts
 	on    bool
 	wake  chan struct{}
+
+	echoed atomic.Pointer[time.Time] // when a broadcast of this node's own came back
 
 	mu      sync.Mutex
 	waiting map[store.Key]struct{}

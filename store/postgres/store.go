@@ -29,6 +29,7 @@ var (
 	_ store.Store       = (*Store)(nil)
 	_ store.Hinter      = (*Store)(nil)
 	_ store.Broadcaster = (*Store)(nil)
+	_ store.Echoer      = (*Store)(nil)
 )
 
 // Open opens the database at a URL such as

@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/onereply/onereply/store"
 )
@@ -32,8 +33,20 @@ func (s *Store) Broadcasts(ctx context.Context, f func(payload []byte)) error {
 	subscribe := s.client.B().Ssubscribe().Channel(s.broadcasts).Build().Pin()
 	return s.hear(ctx, "broadcasts", subscribe, func(message string) {
 		sender, payload, found := strings.Cut(message, "\n")
+		if found && sender == s.hints.sender {
+			now := time.Now()
+			s.echoed.Store(&now)
+		}
 		if found && sender != s.hints.sender && len(payload) <= store.MaxBroadcast {
 			f([]byte(payload))
 		}
 	})
+}
+
+// Echoed implements [store.Echoer].
+func (s *Store) Echoed() time.Time {
+	if at := s.echoed.Load(); at != nil {
+		return *at
+	}
+	return time.Time{}
 }

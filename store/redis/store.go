@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -26,7 +27,8 @@ type Store struct {
 	promise store.Guarantees
 	hints   *hinter
 
-	broadcasts string // their channel
+	broadcasts string                    // their channel
+	echoed     atomic.Pointer[time.Time] // when one of this node's own came back
 
 	healer healer
 	spread spread
@@ -39,6 +41,7 @@ var (
 	_ store.Store       = (*Store)(nil)
 	_ store.Hinter      = (*Store)(nil)
 	_ store.Broadcaster = (*Store)(nil)
+	_ store.Echoer      = (*Store)(nil)
 )
 
 // Open connects to the server at a URL:

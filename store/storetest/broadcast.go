@@ -36,6 +36,25 @@ var broadcastTests = []test{
 			s.Errorf("the first node heard %.40q: it must not hear itself", got)
 		}
 	}},
+	{"a node that hears itself knows when", func(s *subject) {
+		from := s.broadcaster(s.store)
+		echoer, ok := from.(store.Echoer)
+		if !ok {
+			s.Skip("it does not tell whether it hears itself")
+		}
+		if at := echoer.Echoed(); !at.IsZero() {
+			s.Errorf("it heard itself at %v, and nobody listened", at)
+		}
+		s.hearing(s.neighbour(), from)
+		began := time.Now()
+		s.say(from, []byte("hello"))
+		for deadline := began.Add(patience); echoer.Echoed().Before(began); {
+			if time.Now().After(deadline) {
+				s.Fatal("it does not hear itself")
+			}
+			<-time.After(time.Millisecond)
+		}
+	}},
 	{"the largest arrives, a larger one is refused", func(s *subject) {
 		from, to := s.broadcaster(s.store), s.neighbour()
 		heard := s.hearing(from, to)
