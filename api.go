@@ -135,7 +135,8 @@ type Event struct {
 	MessageID    string    `json:"message_id,omitempty"`   // message.*
 	ReplyID      string    `json:"reply_id,omitempty"`     // reply.*, part.*, lease.lost
 	Covers       []string  `json:"covers,omitempty"`
-	Text         string    `json:"text,omitempty"` // of the message, the reply, or the delta
+	Text         string    `json:"text,omitempty"`          // of the message, the reply, or the delta
+	TextLeftOut  bool      `json:"text_left_out,omitempty"` // with covers: the event came from another node, and was too large; see the transcript
 	Part         int       `json:"part,omitempty"`
 	Parts        int       `json:"parts,omitempty"`
 	LateInput    bool      `json:"late_input,omitempty"`

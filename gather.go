@@ -90,18 +90,20 @@ func (g *gathering) take() (events []Event, dropped uint64) {
 }
 
 // packed makes events ready to be sent, some in each payload. One that is too large
-// for any goes without its text, which is in the transcript.
-func packed(events []Event) (groups [][]json.RawMessage) {
+// for any goes without its text, which is in the transcript, and says so. That takes
+// a reply of control characters, which are six times as long as JSON.
+func packed(events []Event) (groups [][]json.RawMessage, tooLarge int) {
 	size := maxBulletin
 	for i := range events {
 		e := events[i]
 		text, err := json.Marshal(e)
 		if err == nil && len(text) > store.MaxBroadcast-maxBulletin {
-			e.Text, e.Covers = "", nil
+			e.Text, e.Covers, e.TextLeftOut = "", nil, true
 			text, err = json.Marshal(e)
 		}
 		if err != nil || len(text) > store.MaxBroadcast-maxBulletin {
-			continue // strings and times always have a JSON form, and names are short
+			tooLarge++ // not to be expected: names and reasons are short
+			continue
 		}
 		if size+len(text) > maxBulletin {
 			groups, size = append(groups, nil), 0
@@ -110,5 +112,5 @@ func packed(events []Event) (groups [][]json.RawMessage) {
 		groups[last] = append(groups[last], text)
 		size += len(text)
 	}
-	return groups
+	return groups, tooLarge
 }

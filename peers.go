@@ -3,6 +3,7 @@ package onereply
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"sync"
 	"time"
 
@@ -31,10 +32,16 @@ type peers struct {
 	wake     chan struct{} // events were gathered
 	call     chan struct{} // what this node watches changed, or another node asks
 	watching bool          // what the others were told; of speak only
+	echo     echo          // of speak only
+	crowded  muffler       // of speak only
+	missed   muffler       // of speak only
+	reported uint64        // how often this node told of itself; of the loop only
 
 	mu      sync.Mutex
 	reports map[string]report // of other nodes, by life
 	asked   bool
+
+	namesakes namesakes // of hear only
 }
 
 // interest is what another node watches.
@@ -56,7 +63,7 @@ type bulletin struct {
 func newPeers(a *App) *peers {
 	p := &peers{
 		app: a, life: shortID() + shortID(), started: a.clock.now(),
-		wake: make(chan struct{}, 1), call: make(chan struct{}, 1), reports: map[string]report{},
+		wake: make(chan struct{}, 1), call: make(chan struct{}, 1), reports: map[string]report{}, namesakes: namesakes{},
 	}
 	p.others, p.deltas = map[string]interest{}, map[store.Key]int{}
 	p.out, _ = a.store.(store.Broadcaster)
@@ -92,6 +99,7 @@ func (p *peers) speak() {
 			p.forget()
 			p.say(ctx, bulletin{Ask: again, Watches: p.watches(), Reports: p.own(ctx)})
 			again = false
+			p.listens(ctx)
 		case <-p.call:
 			p.answerCall(ctx)
 		case <-p.wake:
@@ -133,11 +141,12 @@ func (p *peers) answerCall(ctx context.Context) {
 
 func (p *peers) sayEvents(ctx context.Context) {
 	events, dropped := p.take()
-	for _, group := range packed(events) {
+	groups, tooLarge := packed(events)
+	for _, group := range groups {
 		p.say(ctx, bulletin{Events: group})
 	}
-	if dropped > 0 {
-		p.app.log.Warn("too many events at once: watchers on other nodes miss some", "missed", dropped)
+	if lost := p.missed.add(time.Now(), dropped+uint64(tooLarge)); lost > 0 {
+		p.app.log.Warn("too many events at once, or too large ones: watchers on other nodes miss some", "missed", lost)
 	}
 }
 
@@ -152,9 +161,37 @@ func (p *peers) say(ctx context.Context, b bulletin) {
 		defer cancel()
 		err = p.out.Broadcast(ctx, payload)
 	}
-	if err != nil && p.app.ctx.Err() == nil {
+	switch {
+	case err == nil:
+		p.echo.spoke(time.Now())
+	case p.app.ctx.Err() != nil:
+	case errors.Is(err, store.ErrCrowded):
+		if lost := p.crowded.add(time.Now(), uint64(max(1, len(b.Events)))); lost > 0 {
+			p.app.log.Warn("the store carries less than this node has to tell: watchers on other nodes miss some", "missed", lost, "err", err)
+		}
+	default:
 		p.app.log.Debug("other nodes were not told", "err", err)
 	}
+}
+
+// muffler counts what is worth a line in the log, but not one for each.
+type muffler struct {
+	count uint64
+	said  time.Time
+}
+
+// muffledFor is the least time between two lines.
+const muffledFor = 10 * time.Second
+
+// add returns what was counted since the last line, 0 where it is too early for one.
+func (m *muffler) add(now time.Time, count uint64) uint64 {
+	m.count += count
+	if m.count == 0 || !m.said.IsZero() && now.Sub(m.said) < muffledFor {
+		return 0
+	}
+	count = m.count
+	m.count, m.said = 0, now
+	return count
 }
 
 // hear takes in what other nodes tell, until the App closes.
@@ -177,16 +214,27 @@ func (p *peers) heard(payload []byte) {
 	if json.Unmarshal(payload, &b) != nil || b.Life == "" || b.Life == p.life || len(b.Life) > MaxNameBytes || len(b.Node) > MaxNameBytes {
 		return
 	}
+	for _, r := range b.Reports {
+		if r.Life == b.Life {
+			p.meet(r)
+		}
+	}
 	if b.Watches != nil {
 		p.setInterest(b.Life, *b.Watches)
 	}
 	for _, text := range b.Events {
 		var e Event
-		if json.Unmarshal(text, &e) == nil && e.Type != "" {
+		if json.Unmarshal(text, &e) == nil && e.named() {
 			p.app.watch.relay(e)
 		}
 	}
 	p.learn(b)
+}
+
+// named reports whether an event has a type, and names no longer than any.
+func (e *Event) named() bool {
+	longest := max(len(e.Type), len(e.Node), len(e.Bot), len(e.Conversation), len(e.MessageID), len(e.ReplyID))
+	return e.Type != "" && longest <= maxTopicBytes
 }
 
 func (p *peers) setInterest(life string, all []topic) {
@@ -195,7 +243,7 @@ func (p *peers) setInterest(life string, all []topic) {
 	switch {
 	case len(all) == 0:
 		delete(p.others, life)
-	case len(all) > maxTopics:
+	case len(all) > maxTopics || bytesOf(all) > maxTopicBytes:
 		all = []topic{{}}
 		fallthrough
 	default:

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -33,6 +34,17 @@ type onBus struct {
 	store.Store
 	bus  *bus
 	mute bool
+
+	deaf, crowded atomic.Bool
+	echoed        atomic.Int64
+}
+
+// Echoed implements store.Echoer.
+func (s *onBus) Echoed() time.Time {
+	if at := s.echoed.Load(); at != 0 {
+		return time.Unix(0, at)
+	}
+	return time.Time{}
 }
 
 func (b *bus) join(s store.Store) store.Store { return &onBus{Store: s, bus: b} }
@@ -60,14 +72,20 @@ func (s *onBus) Broadcast(ctx context.Context, payload []byte) error {
 	if err := json.Unmarshal(payload, &events); err != nil {
 		return err
 	}
+	if s.crowded.Load() {
+		return store.ErrCrowded
+	}
 	if s.mute {
 		return nil
+	}
+	if !s.deaf.Load() {
+		s.echoed.Store(time.Now().UnixNano())
 	}
 	b.said++
 	b.longest = max(b.longest, len(payload))
 	b.told += len(events.Events)
 	for other, f := range b.ears {
-		if other != s {
+		if other != s && !other.deaf.Load() {
 			f(slices.Clone(payload))
 		}
 	}
@@ -106,11 +124,16 @@ func onABus(t *testing.T, count int, bot onereply.Bot) (*bus, []*onereply.App) {
 
 func (b *bus) node(t *testing.T, shared store.Store, name string, bot onereply.Bot) *onereply.App {
 	t.Helper()
+	return onBusWith(t, b.join(shared), name, bot, slog.DiscardHandler)
+}
+
+func onBusWith(t *testing.T, joined store.Store, name string, bot onereply.Bot, log slog.Handler) *onereply.App {
+	t.Helper()
 	bot.Name = "bot"
 	if bot.Responder == nil {
 		bot.Responder = streaming(20)
 	}
-	app, err := onereply.Open(t.Context(), b.join(shared), onereply.Options{Node: name, Logger: slog.New(slog.DiscardHandler)}, bot)
+	app, err := onereply.Open(t.Context(), joined, onereply.Options{Node: name, Logger: slog.New(log)}, bot)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -316,9 +339,9 @@ func TestALargeEventOfAnotherNode(t *testing.T) {
 		rest(time.Minute)
 		var seen []string
 		for _, e := range read(s) {
-			seen = append(seen, fmt.Sprint(e.Type, " ", len(e.Text)))
+			seen = append(seen, fmt.Sprint(e.Type, " ", len(e.Text), " ", e.TextLeftOut))
 		}
-		for _, want := range []string{"reply.committed 0", "reply.sent 0"} {
+		for _, want := range []string{"message.accepted 9 false", "reply.committed 0 true", "reply.sent 0 true"} {
 			if !slices.Contains(seen, want) {
 				t.Errorf("%q is missing: %q", want, seen)
 			}

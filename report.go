@@ -5,6 +5,7 @@ import (
 	"context"
 	"runtime/debug"
 	"slices"
+	"strings"
 
 	"github.com/onereply/onereply/internal/engine"
 	"github.com/onereply/onereply/turn"
@@ -24,7 +25,8 @@ type report struct {
 	Life       string           `json:"life"`
 	Version    string           `json:"version"`
 	Started    turn.Time        `json:"started"`
-	At         turn.Time        `json:"at"`
+	At         turn.Time        `json:"at"`    // of one that was heard: when
+	Count      uint64           `json:"count"` // grows with each report of this life; 0: of a program that did not count
 	State      string           `json:"state"`
 	Generating int              `json:"generating"`
 	Waiting    int              `json:"waiting"`
@@ -60,9 +62,10 @@ func (p *peers) lastReport() report {
 // reportAt is called by the loop.
 func (p *peers) reportAt(now turn.Time) report {
 	a := p.app
+	p.reported++
 	counters := a.node.Counters.Clone()
 	r := report{
-		Node: a.options.Node, Life: p.life, Version: version(), Started: p.started, At: now, State: nodeReady,
+		Node: a.options.Node, Life: p.life, Version: version(), Started: p.started, At: now, Count: p.reported, State: nodeReady,
 		Generating: a.node.Generating(), Waiting: a.node.Remembered(), Store: a.store.Guarantees().Name,
 		Total: counters.Total, Times: counters.TimeToReply,
 	}
@@ -98,15 +101,64 @@ func decodeMinute(all []uint64) (m engine.Minute, ok bool) {
 	}}, true
 }
 
-// learn keeps the newest report of each node.
+// Limits of what another node says of itself; what exceeds them is cut.
+const (
+	maxWords  = 256 // bytes of its version, of its state, and of its store
+	maxBounds = 64  // of its histogram
+	maxTally  = 32  // numbers of a minute
+)
+
+// bounded is a report within the limits.
+func (r report) bounded() report {
+	r.Version, r.State, r.Store = start(r.Version, maxWords), start(r.State, maxWords), start(r.Store, maxWords)
+	r.Minutes = r.Minutes[max(0, len(r.Minutes)-keptMinutes-1):]
+	for _, minute := range r.Minutes {
+		if len(minute) > maxTally {
+			r.Minutes = nil
+			break
+		}
+	}
+	if len(r.Times.Bounds) > maxBounds || len(r.Times.Counts) != len(r.Times.Bounds) {
+		r.Times = engine.Histogram{}
+	}
+	return r
+}
+
+// start is the first bytes of a text, whole characters only.
+func start(text string, bytes int) string {
+	if len(text) <= bytes {
+		return text
+	}
+	return strings.ToValidUTF8(text[:bytes], "")
+}
+
+// newer reports whether r was made after old, by what the node counts. A clock that is
+// wrong decides only between reports of a program that did not count.
+func (r report) newer(old report) bool {
+	if r.Count == 0 && old.Count == 0 {
+		return r.At > old.At
+	}
+	return r.Count > old.Count
+}
+
+// learn keeps the newest report of each node. When it was made goes by this node's own
+// clock: of one that tells of itself that is now, of one that is gone it is what whoever
+// tells of it knows, and not later than now.
 func (p *peers) learn(b bulletin) {
+	now := p.app.clock.now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, r := range b.Reports {
+	for _, r := range b.Reports[:min(len(b.Reports), maxTold+1)] {
+		if r.Life == p.life || r.Life == "" || len(r.Life) > MaxNameBytes || len(r.Node) > MaxNameBytes {
+			continue
+		}
+		r = r.bounded()
+		if r.At = min(r.At, now); r.Life == b.Life {
+			r.At = now
+		}
 		old, known := p.reports[r.Life]
 		switch {
-		case r.Life == p.life || r.Life == "" || len(r.Life) > MaxNameBytes || len(r.Node) > MaxNameBytes:
-		case known && old.At >= r.At:
+		case known && !r.newer(old):
 		case known || len(p.reports) < maxPeers || p.evict(r.At):
 			p.reports[r.Life] = r
 		}

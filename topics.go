@@ -54,19 +54,25 @@ func (ts topics) leave(t topic) {
 // current forgets what nobody watches any more, and lists the rest.
 func (ts topics) current() []topic {
 	all := []topic{} // not null, as JSON
-	bytes, now := 0, time.Now()
+	now := time.Now()
 	for t, w := range ts {
 		if w.by == 0 && !now.Before(w.until) {
 			delete(ts, t)
 			continue
 		}
 		all = append(all, t)
-		bytes += len(t.Bot) + len(t.Conversation)
 	}
-	if len(all) > maxTopics || bytes > maxTopicBytes {
+	if len(all) > maxTopics || bytesOf(all) > maxTopicBytes {
 		return []topic{{}}
 	}
 	return all
+}
+
+func bytesOf(all []topic) (bytes int) {
+	for _, t := range all {
+		bytes += len(t.Bot) + len(t.Conversation)
+	}
+	return bytes
 }
 
 func (ts topics) match(e *Event) bool {

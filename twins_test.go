@@ -1,7 +1,10 @@
 package onereply
 
 import (
+	"fmt"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/onereply/onereply/internal/engine"
 	"github.com/onereply/onereply/store/memory"
@@ -49,5 +52,73 @@ func TestManyNodesThatAreGone(t *testing.T) {
 	p.others["Aa"] = interest{}
 	if p.setInterest("Aa", []topic{{}}); p.others["Aa"].until == 0 {
 		t.Error("what a known node watches was not renewed")
+	}
+}
+
+// What another node says of the time changes nothing: it counts its reports, and
+// when one was made goes by when it was heard.
+func TestReportsOfANodeWithAWrongClock(t *testing.T) {
+	clock, err := newClock(t.Context(), memory.New())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &peers{app: &App{clock: clock}, life: "own", reports: map[string]report{}}
+	now := clock.now()
+	hour := turn.Time(3_600_000)
+	tell := func(by, life string, count uint64, at turn.Time, generating int) {
+		p.learn(bulletin{Life: by, Reports: []report{{Node: life, Life: life, Count: count, At: at, Generating: generating, State: nodeReady}}})
+	}
+	tell("fast", "fast", 1, now+hour, 1)
+	tell("fast", "fast", 2, now+hour/2, 2) // its clock was set back
+	tell("slow", "slow", 1, now-hour, 1)
+	tell("slow", "slow", 2, now-hour, 2)
+	tell("other", "slow", 1, now, 7)      // an older one, by somebody else
+	tell("other", "gone", 5, now+hour, 1) // of one that is gone
+	for life, generating := range map[string]int{"fast": 2, "slow": 2, "gone": 1} {
+		if r := p.reports[life]; r.Generating != generating || r.At < now || r.At > clock.now() {
+			t.Errorf("%s: %d, %v from now; want %d, now", life, r.Generating, r.At.Sub(now), generating)
+		}
+	}
+	tell("old", "old", 0, now-hour, 1) // of a program that does not count
+	old := p.reports["old"]
+	old.At = now - 1
+	p.reports["old"] = old
+	if tell("old", "old", 0, now-hour+5000, 2); p.reports["old"].Generating != 2 {
+		t.Error("a report of an older program was not taken")
+	}
+}
+
+// What another node says of itself is cut to what a node may say.
+func TestReportsAreBounded(t *testing.T) {
+	clock, err := newClock(t.Context(), memory.New())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &peers{app: &App{clock: clock}, life: "own", reports: map[string]report{}}
+	p.others = map[string]interest{}
+	long := strings.Repeat("ü", 100_000)
+	huge := report{Node: "n", Life: "l", Version: long, Store: long, State: long, Minutes: make([][]uint64, 100_000), Times: engine.Histogram{Bounds: make([]float64, 100_000), Counts: make([]uint64, 100_000)}}
+	wide := report{Node: "n", Life: "w", Minutes: [][]uint64{make([]uint64, 100_000)}}
+	p.learn(bulletin{Life: "l", Reports: []report{huge, wide}})
+	got := p.reports["l"]
+	if max(len(got.Version), len(got.Store), len(got.State)) > maxWords || !utf8.ValidString(got.Version) || got.Version == "" {
+		t.Errorf("texts of %d, %d and %d bytes", len(got.Version), len(got.Store), len(got.State))
+	}
+	if len(got.Minutes) > keptMinutes+1 || len(got.Times.Bounds) != 0 || len(p.reports["w"].Minutes) != 0 {
+		t.Errorf("%d minutes, %d bounds, %d wide minutes", len(got.Minutes), len(got.Times.Bounds), len(p.reports["w"].Minutes))
+	}
+	var many bulletin
+	for i := range 1000 {
+		many.Reports = append(many.Reports, report{Node: "n", Life: fmt.Sprint(i)})
+	}
+	if p.learn(many); len(p.reports) > maxTold+3 {
+		t.Errorf("%d reports of one bulletin were taken", len(p.reports))
+	}
+	p.setInterest("l", []topic{{Bot: long}})
+	if topics := p.others["l"].topics; len(topics) != 1 || topics[0] != (topic{}) {
+		t.Errorf("it watches topics of %d bytes", bytesOf(topics))
+	}
+	if (&Event{Type: "a", Bot: long}).named() || !(&Event{Type: "a", Bot: "b"}).named() {
+		t.Error("an event may have a name of any length")
 	}
 }
