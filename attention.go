@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -161,31 +162,46 @@ func (a *App) overdue(ctx context.Context, bot string, limit int) ([]AttentionIt
 	now, seen := a.clock.now(), map[store.Key]bool{}
 	items := []AttentionItem{}
 	for _, bots := range wanted {
-		for most := overdueScan; len(items) < limit; most *= 4 {
-			timers, err := a.store.Due(ctx, now.Add(overdueAhead), most, bots...)
+		for part, err := range a.dueInParts(ctx, now, bots) {
 			if err != nil {
 				return nil, err
 			}
-			whole := len(timers) < most || most >= overdueMost
-			timers = slices.DeleteFunc(timers, func(t store.Timer) bool { return seen[t.Key] })
-			for len(timers) > 0 && len(items) < limit {
-				part := timers[:min(overdueScan, len(timers))]
-				timers = timers[len(part):]
-				late, err := a.lateOf(ctx, now, part)
-				if err != nil {
-					return nil, err
-				}
-				for _, t := range part {
-					seen[t.Key] = true
-				}
-				items = append(items, late[:min(len(late), limit-len(items))]...)
+			part = slices.DeleteFunc(part, func(t store.Timer) bool { return seen[t.Key] })
+			late, err := a.lateOf(ctx, now, part)
+			if err != nil {
+				return nil, err
 			}
-			if whole {
-				break
+			for _, t := range part {
+				seen[t.Key] = true
+			}
+			if items = append(items, late...); len(items) >= limit {
+				return items[:limit], nil
 			}
 		}
 	}
 	return items, nil
+}
+
+// dueInParts is the timers of bots that are due, or will be in a moment: the first
+// few, then all those again with more behind them, since some may be gone by then.
+func (a *App) dueInParts(ctx context.Context, now turn.Time, bots []string) iter.Seq2[[]store.Timer, error] {
+	return func(yield func([]store.Timer, error) bool) {
+		for most := overdueScan; ; most *= 4 {
+			timers, err := a.store.Due(ctx, now.Add(overdueAhead), most, bots...)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for part := range slices.Chunk(timers, overdueScan) {
+				if !yield(part, nil) {
+					return
+				}
+			}
+			if len(timers) < most || most >= overdueMost {
+				return
+			}
+		}
+	}
 }
 
 // lateOf reads the records of timers together, and returns what is overdue, in the
