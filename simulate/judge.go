@@ -64,10 +64,10 @@ func (l *ledger) follow(n *node, t *talk, write store.Write, before turn.Record)
 	switch {
 	case !before.OnHold && after.OnHold && !l.askedFor(t.key, 0, pause):
 		l.fail("P2 pause", "a pause began, and nobody asked for it")
-	case before.OnHold && !after.OnHold && t.resumes == 0:
+	case before.OnHold && !after.OnHold && !l.mayResume(t):
 		l.fail("P2 pause", "the pause ended, and nobody asked for it")
 	case before.OnHold && !after.OnHold:
-		t.resumes--
+		t.resumes = max(0, t.resumes-1)
 	}
 	switch {
 	case !after.OnHold:
@@ -242,7 +242,7 @@ func (l *ledger) judgeWindow(t *talk, write store.Write, before turn.Record) {
 	if after.Phase != turn.Collecting {
 		return
 	}
-	if before.Phase != turn.Collecting || t.resumes > 0 || before.Turn != after.Turn {
+	if before.Phase != turn.Collecting || l.mayResume(t) || before.Turn != after.Turn {
 		t.since = write.At
 	}
 	most := l.policy.MaxWait

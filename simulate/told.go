@@ -38,6 +38,12 @@ func (l *ledger) mayHappenUntil(a *ask, at turn.Time) {
 	l.asked[a.key][a.kind()] = max(l.asked[a.key][a.kind()], at)
 }
 
+// mayResume reports whether a resume was asked for and not seen to happen yet, or
+// is under way since before a deletion, with which the former count went.
+func (l *ledger) mayResume(t *talk) bool {
+	return t.resumes > 0 || l.askedFor(t.key, l.now, resume, closes)
+}
+
 // askedFor reports whether one of these may have happened since a time because
 // somebody asked for it: it was asked for since, or is still under way, as at a
 // node that stands still, or was until then.
