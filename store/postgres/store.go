@@ -40,6 +40,9 @@ var (
 // wait for the one that migrates. Parameters are those of libpq, besides
 // pool_max_conns, default_query_exec_mode and hints (see [Options]).
 //
+// A user that may not do what a node needs is refused, with the statements that
+// grant it.
+//
 // Where a newer program has changed the schema beyond what this one can work
 // with, the error is [store.ErrNewerSchema], and nothing is changed.
 func Open(ctx context.Context, url string, o Options) (*Store, error) {
@@ -79,6 +82,9 @@ func (s *Store) prepare(ctx context.Context, steps []migration) error {
 			return err
 		}
 		s.server = found
+		if err := checkRights(ctx, db); err != nil {
+			return err
+		}
 		return migrate(ctx, db, steps)
 	})
 }

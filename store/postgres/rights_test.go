@@ -1,0 +1,70 @@
+package postgres
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/onereply/onereply/internal/testservers"
+	"github.com/onereply/onereply/store"
+)
+
+// A role that lacks a right is refused at the start, with what to run, and not at
+// the first message or at the first timer.
+func TestARoleThatLacksARightIsRefused(t *testing.T) {
+	address := testservers.Postgres(t)
+	owner := openAt(t, address)
+	sql(t, owner, `CREATE ROLE "some node" LOGIN`)
+	defer func() {
+		sql(t, owner, `DROP OWNED BY "some node"`)
+		sql(t, owner, `DROP ROLE "some node"`)
+	}()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.User = url.User("some node")
+	const whole = `GRANT USAGE ON SCHEMA onereply TO "some node"; ` +
+		`GRANT SELECT ON onereply.schema TO "some node"; ` +
+		`GRANT SELECT, INSERT, UPDATE, DELETE ON onereply.conversations, onereply.timers, onereply.entries, onereply.message_ids TO "some node"; ` +
+		`GRANT EXECUTE ON FUNCTION onereply.commit_v1, onereply.delete_v1, onereply.expire_entries_v1, onereply.expire_ids_v1, onereply.expire_conversations_v1 TO "some node"`
+	for _, statement := range strings.Split(whole, "; ") {
+		if strings.Contains(statement, "FUNCTION") {
+			sql(t, owner, `REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA onereply FROM PUBLIC`)
+		}
+		_, err := Open(t.Context(), u.String(), Options{})
+		if err == nil || !strings.Contains(err.Error(), statement) {
+			t.Errorf("Open: got %v\nwant what to run: %s", err, statement)
+		}
+		sql(t, owner, statement)
+	}
+	node := openAt(t, u.String())
+	mustCommit(t, node, message(key("c"), store.Op{}, opOf(1), 1))
+	if timers, err := node.Claim(t.Context(), start+10_000, 1, 0); err != nil || len(timers) != 1 {
+		t.Errorf("Claim: got %v, %v", timers, err)
+	}
+	if _, err := node.Expire(t.Context(), start, start, 10); err != nil {
+		t.Errorf("Expire: %v", err)
+	}
+	if err := node.Delete(t.Context(), key("c")); err != nil {
+		t.Errorf("Delete: %v", err)
+	}
+	sql(t, owner, `REVOKE UPDATE ON onereply.timers FROM "some node"`)
+	_, err = Open(t.Context(), u.String(), Options{})
+	if err == nil || !strings.Contains(err.Error(), `run as the owner of the schema: GRANT UPDATE ON onereply.timers TO "some node"`) {
+		t.Errorf("Open: got %v", err)
+	}
+}
+
+// Each table and function that there is has its rights looked at. The sequence of an
+// identity column needs none.
+func TestTheRightsOfEverythingAreLookedAt(t *testing.T) {
+	s := openNew(t)
+	unknown := read[[]string](t, s, `SELECT array_agg(name) FROM (
+		SELECT c.relname::text AS name FROM pg_class AS c WHERE c.relnamespace = 'onereply'::regnamespace AND c.relkind NOT IN ('i', 't', 'S')
+		UNION ALL SELECT p.proname::text FROM pg_proc AS p WHERE p.pronamespace = 'onereply'::regnamespace) AS everything
+		WHERE name <> ALL ($1::text[])`, append(append([]string{"schema"}, usedTables...), usedFunctions...))
+	if len(unknown) > 0 {
+		t.Errorf("nobody looks at the rights on %v", unknown)
+	}
+}
