@@ -256,5 +256,8 @@ func (a *App) Ready(ctx context.Context) error {
 	if err := a.health.problem(); err != nil {
 		return fmt.Errorf("the store does not take writes: %w", err)
 	}
+	if err := a.health.blind(); err != nil {
+		return fmt.Errorf("due timers can't be claimed from the store: %w", err)
+	}
 	return nil
 }

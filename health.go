@@ -6,11 +6,17 @@ import (
 	"time"
 )
 
-// health is what a node knows of its store from the writes that it made.
+// health is what a node knows of its store from the writes and the claims that it
+// made.
 type health struct {
 	mu       sync.Mutex
 	err      error     // of the last write, nil where it succeeded
 	failedAt time.Time // when it failed
+
+	claimErr     error     // of the last claim, nil where it succeeded
+	claimFailed  time.Time // when it failed
+	claimsFailed time.Time // since when all do
+
 	loggedAt time.Time
 	muted    int // failures that were not logged since
 }
@@ -19,6 +25,9 @@ const (
 	// unreadyFor is how long a failed write makes a node unready. After that it is
 	// tried again: only traffic shows whether the store takes writes.
 	unreadyFor = 10 * time.Second
+	// claimsMayFail is how long claims may fail before that makes a node unready: they
+	// come again several times a second, and what is due waits that long anyway.
+	claimsMayFail = 2 * time.Second
 	// logEvery is how often a store that is out of reach is logged.
 	logEvery = time.Second
 )
@@ -41,6 +50,28 @@ func (h *health) problem() error {
 		return nil
 	}
 	return h.err
+}
+
+// claimed notes the outcome of a claim.
+func (h *health) claimed(err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := time.Now()
+	if err != nil && h.claimErr == nil {
+		h.claimsFailed = now
+	}
+	h.claimErr, h.claimFailed = err, now
+}
+
+// blind is why claims have failed for a while, or nil: without them this node takes
+// over nothing that others leave.
+func (h *health) blind() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.claimErr == nil || h.claimFailed.Sub(h.claimsFailed) < claimsMayFail || time.Since(h.claimFailed) > unreadyFor {
+		return nil
+	}
+	return h.claimErr
 }
 
 // log tells of a failure of the store, but not of each: while it is out of

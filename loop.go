@@ -250,6 +250,9 @@ func (a *App) claim(o engine.Claim) {
 	ctx, cancel := a.storeContext()
 	defer cancel()
 	claimed, err := a.store.Claim(ctx, a.clock.now(), o.Limit, o.Hold, o.Bots...)
+	if a.ctx.Err() == nil {
+		a.health.claimed(err)
+	}
 	if err != nil && a.ctx.Err() == nil {
 		a.health.log(a.log, "due timers could not be claimed", "err", err)
 	}

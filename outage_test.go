@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -235,6 +236,51 @@ func TestRetention(t *testing.T) {
 		r, err := w.nodes[0].Receive(t.Context(), "bot", "c", onereply.Message{ID: "n", Text: "again"})
 		if err != nil || !r.Duplicate {
 			t.Errorf("a repeat of what waits: %+v, %v", r, err)
+		}
+	})
+}
+
+// blind is a store that gives no due timers.
+type blind struct {
+	store.Store
+	is atomic.Bool
+}
+
+func (b *blind) Claim(ctx context.Context, now turn.Time, limit int, hold time.Duration, bots ...string) ([]store.Timer, error) {
+	if b.is.Load() {
+		return nil, errors.New("permission denied for table timers")
+	}
+	return b.Store.Claim(ctx, now, limit, hold, bots...)
+}
+
+// A node that can't claim timers is not ready: it would not take over what others
+// leave. A single failure is nothing.
+func TestANodeThatCantClaimIsNotReady(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &blind{Store: memory.New()}
+		w := newWorld(t, settings{store: b, model: time.Second})
+		defer w.close()
+		ready := func() error { return w.nodes[0].Ready(t.Context()) }
+		rest(10 * time.Second)
+		b.is.Store(true)
+		rest(time.Second)
+		if err := ready(); err != nil {
+			t.Errorf("after one second: %v", err)
+		}
+		rest(4 * time.Second)
+		w.say(0, "m") // that writes succeed says nothing about claims
+		rest(10 * time.Second)
+		if err := ready(); err == nil || !strings.Contains(err.Error(), "due timers") || !strings.Contains(err.Error(), "permission denied") {
+			t.Errorf("Ready: got %v, want what can't be done, and why", err)
+		}
+		o, err := w.nodes[0].Overview(t.Context())
+		if err != nil || !strings.Contains(o.Nodes[0].Store, "claim") {
+			t.Errorf("Overview: %+v, %v; want that the store gives no timers", o.Nodes, err)
+		}
+		b.is.Store(false)
+		rest(time.Second)
+		if err := ready(); err != nil {
+			t.Errorf("once it is well again: %v", err)
 		}
 	})
 }

@@ -77,6 +77,9 @@ func (p *peers) reportAt(now turn.Time) report {
 	if a.health.problem() != nil {
 		r.Store += ": does not take writes"
 	}
+	if a.health.blind() != nil {
+		r.Store += ": due timers can't be claimed"
+	}
 	for _, m := range counters.Minutes(now) {
 		r.Minutes = append(r.Minutes, encodeMinute(m))
 	}
