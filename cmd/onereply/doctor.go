@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/onereply/onereply/internal/keeper"
+	"github.com/onereply/onereply/server/config"
 	"github.com/onereply/onereply/store"
 )
 
@@ -18,10 +19,21 @@ import (
 type doctorCommand struct {
 	Store  string `required:"" placeholder:"URL" help:"The store to examine. Nodes may run on it, but for sqlite."`
 	Repair bool   `help:"Mend what can be mended without guessing: timers, counts, leases that nobody could take over."`
+	Config string `placeholder:"FILE" help:"The configuration of the nodes: says which conversations are of bots that it does not have."`
 	JSON   bool   `name:"json" help:"Print one JSON object for each finding, and one for the sums."`
 }
 
 func (c *doctorCommand) run(ctx context.Context, p *program) (err error) {
+	var bots []string
+	if c.Config != "" {
+		found, err := readConfig(c.Config, p.env, config.Overrides{})
+		if err != nil {
+			return err
+		}
+		for _, bot := range found.Bots {
+			bots = append(bots, bot.Settings.Name)
+		}
+	}
 	kept, err := p.openKept(ctx, "--store", c.Store)
 	if err != nil {
 		return err
@@ -30,6 +42,8 @@ func (c *doctorCommand) run(ctx context.Context, p *program) (err error) {
 	var printing error
 	doctor := keeper.Doctor{Store: kept, Repair: c.Repair, Found: func(f keeper.Finding) {
 		printing = errors.Join(printing, p.printFinding(f, c.JSON))
+	}, Bots: bots, Unserved: func(u keeper.Unserved) {
+		printing = errors.Join(printing, p.printUnserved(u, c.JSON))
 	}}
 	sums, err := doctor.Run(ctx)
 	if err = errors.Join(err, printing); err != nil {
@@ -58,6 +72,21 @@ func (p *program) printFinding(f keeper.Finding, asJSON bool) error {
 		end = " (left: " + f.Left + ")"
 	}
 	_, err := fmt.Fprintf(p.stdout, "%s: %s: %s%s\n", named(f.Bot, f.Conversation), f.Rule, line(f.Problem), end)
+	return err
+}
+
+// printUnserved is a hint: it makes no exit code.
+func (p *program) printUnserved(u keeper.Unserved, asJSON bool) error {
+	if asJSON {
+		return p.printJSON(u)
+	}
+	which := "no node has taken them: none has this bot, or all are full"
+	if u.Unknown {
+		which = "the configuration does not have this bot"
+	}
+	_, err := fmt.Fprintf(p.stdout, "bot %s: %s waiting for a node since %s: %s. Give a node this bot, and they are answered; "+
+		"there you can also delete those that nobody is to answer.\n",
+		line(u.Bot), counted(u.Conversations, "conversation"), u.Since.UTC().Format("2006-01-02 15:04:05Z"), which)
 	return err
 }
 

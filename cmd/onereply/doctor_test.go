@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -106,4 +107,17 @@ func TestKeepingRefusesAStoreInUse(t *testing.T) {
 	for _, args := range [][]string{{"doctor", "--store", url}, {"migrate", "--store", url}, {"copy", "--from", url, "--to", url + "2"}} {
 		do(t, nil, "", args...).expect(t, failure, "", store.ErrInUse.Error())
 	}
+}
+
+func TestDoctorNamesBotsThatNoNodeServes(t *testing.T) {
+	url := seeded(t, right)
+	const bot = "bots: {%s: {responder: {kind: echo}, delivery: {kind: none}}}\n"
+	other, same := write(t, "other.yaml", fmt.Sprintf(bot, "sales")), write(t, "same.yaml", fmt.Sprintf(bot, "support"))
+	do(t, nil, "", "doctor", "--store", url, "--config", other).expect(t, success,
+		"bot support: 1 conversation waiting for a node since 2025-06-15 15:06:40Z: the configuration does not have this bot. Give a node", "")
+	do(t, nil, "", "doctor", "--store", url, "--config", other, "--json").expect(t, success, `{"bot":"support","unserved":1,"since":"2025-06-15T15:06:40Z"}`, "")
+	if got := do(t, nil, "", "doctor", "--store", url, "--config", same); strings.Contains(got.stdout, "waiting for a node") {
+		t.Errorf("a bot that is configured: %s", got.stdout)
+	}
+	do(t, nil, "", "doctor", "--store", url, "--config", "missing.yaml").expect(t, failure, "", "there is no configuration missing.yaml")
 }

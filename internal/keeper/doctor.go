@@ -19,6 +19,9 @@ type Doctor struct {
 	Store  store.Store
 	Repair bool          // mend what can be mended without guessing
 	Found  func(Finding) // is told of each finding, one after the other
+
+	Bots     []string       // of the configuration of the nodes; nil: it is not known
+	Unserved func(Unserved) // is told at the end of each bot that no node serves; nil: nobody is
 }
 
 // Checkup is what a doctor saw. Pending and Timers are sums over conversations.
@@ -36,15 +39,17 @@ type Checkup struct {
 // Run sweeps once over all conversations.
 func (d *Doctor) Run(ctx context.Context) (Checkup, error) {
 	var total Checkup
+	waiting := unserved{}
 	for cursor := ""; ; {
 		found, next, err := d.Store.Sweep(ctx, cursor, doctorPage)
 		if err != nil {
 			return total, fmt.Errorf("sweep over the conversations: %w", err)
 		}
-		if err := d.page(ctx, cursor, found, &total); err != nil {
+		if err := d.page(ctx, cursor, found, &total, waiting); err != nil {
 			return total, err
 		}
 		if cursor = next; next == "" {
+			waiting.tell(d.Unserved)
 			return total, nil
 		}
 	}
@@ -62,7 +67,7 @@ type patient struct {
 // page examines what one sweep found. What has a problem is looked at again, in
 // a sweep from the same place: record, timer and transcript are read one after
 // the other, so only what is the same twice, with no write between, is a finding.
-func (d *Doctor) page(ctx context.Context, cursor string, found []store.Found, total *Checkup) error {
+func (d *Doctor) page(ctx context.Context, cursor string, found []store.Found, total *Checkup, waiting unserved) error {
 	all := make([]*patient, len(found))
 	for i := range found {
 		all[i] = &patient{Found: found[i]}
@@ -77,6 +82,7 @@ func (d *Doctor) page(ctx context.Context, cursor string, found []store.Found, t
 		if p.Timer != 0 {
 			total.Timers++
 		}
+		waiting.see(d, p)
 	}
 	suspects := ill(all)
 	for range looks {
