@@ -253,3 +253,18 @@ func (s *PostgresServer) execute(statement string) (err error) {
 	_, err = db.Exec(ctx, strings.TrimSpace(statement))
 	return err
 }
+
+// PostgresValue is the one value that a query gives, as text.
+func PostgresValue(t testing.TB, url, query string) (value string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), ready)
+	defer cancel()
+	db, err := pgx.Connect(ctx, url)
+	if err == nil {
+		err = errors.Join(db.QueryRow(ctx, query).Scan(&value), db.Close(ctx))
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return value
+}
