@@ -26,7 +26,7 @@ type held struct {
 
 func (h *held) Now(ctx context.Context) (turn.Time, error) {
 	now, err := h.Store.Now(ctx)
-	time.Sleep(time.Duration(h.up.Load()))
+	<-time.After(time.Duration(h.up.Load()))
 	return now.Add(time.Duration(h.set.Load())), err
 }
 
@@ -38,7 +38,7 @@ func (h *held) Commit(ctx context.Context, w store.Write) (store.Result, error) 
 	result, err := h.Store.Commit(ctx, w)
 	if w.Record.Phase == turn.Sending {
 		h.committed.Store(true)
-		time.Sleep(1500 * time.Millisecond)
+		<-time.After(1500 * time.Millisecond)
 	}
 	return result, err
 }
