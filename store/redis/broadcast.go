@@ -12,7 +12,7 @@ import (
 // server has it. In a cluster the channel belongs to one server, as a key does: so
 // what one node says keeps its order.
 func (s *Store) Broadcast(ctx context.Context, payload []byte) error {
-	ctx, end, err := s.begin(ctx)
+	ctx, end, err := s.enter(ctx)
 	if err != nil {
 		return s.failed(err, "broadcast")
 	}

@@ -150,7 +150,7 @@ func decodeHints(message string) (sender string, keys []store.Key) {
 // Hint implements [store.Hinter]. It returns at once: the message goes out
 // within 50 ms, with all that other calls add until then.
 func (s *Store) Hint(ctx context.Context, keys []store.Key) error {
-	_, end, err := s.begin(ctx)
+	_, end, err := s.enter(ctx)
 	if err != nil {
 		return s.failed(err, "hint")
 	}
@@ -179,7 +179,7 @@ func (s *Store) Hints(ctx context.Context, f func(store.Key)) error {
 func (s *Store) hear(ctx context.Context, what string, subscribe rueidis.Completed, f func(message string)) error {
 	wait := firstRetry
 	for {
-		_, end, err := s.begin(ctx)
+		_, end, err := s.enter(ctx)
 		if err != nil {
 			return s.failed(err, "%s", what)
 		}

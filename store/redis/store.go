@@ -113,9 +113,22 @@ func (s *Store) prepare(ctx context.Context, client rueidis.Client, o Options) (
 	return checkRights(ctx, client, s.scripts.rights, s.shards.roots()...)
 }
 
-// begin starts a call, unless there is a reason not to. It bounds the call's
-// time, and holds off Close until the returned function is called.
+// begin starts a call on conversations: all nodes must agree on where they are.
 func (s *Store) begin(ctx context.Context) (context.Context, context.CancelFunc, error) {
+	ctx, end, err := s.enter(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := s.agree(ctx); err != nil {
+		end()
+		return nil, nil, err
+	}
+	return ctx, end, nil
+}
+
+// enter starts a call, unless there is a reason not to. It bounds the call's
+// time, and holds off Close until the returned function is called.
+func (s *Store) enter(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
@@ -125,15 +138,10 @@ func (s *Store) begin(ctx context.Context) (context.Context, context.CancelFunc,
 		return nil, nil, store.ErrClosed
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
-	end := func() {
+	return ctx, func() {
 		cancel()
 		s.calls.RUnlock()
-	}
-	if err := s.agree(ctx); err != nil {
-		end()
-		return nil, nil, notApplied(err)
-	}
-	return ctx, end, nil
+	}, nil
 }
 
 // Now implements [store.Store]. It is the clock of the server, on a cluster of
