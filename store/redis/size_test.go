@@ -17,6 +17,7 @@ func TestLongConversationsCostNoMore(t *testing.T) {
 	cost := func(answered int) (settle, query string) {
 		server := testservers.NewRedis(t)
 		s := openNew(t, server)
+		s.healer.done.Wait() // it counts too
 		var ops ops
 		op := transcript(t, s, key("c"), &ops, answered)
 		op = mustCommit(t, s, message(key("c"), op, ops.next(), int64(answered+1)))
@@ -63,9 +64,10 @@ func transcript(t testing.TB, s *Store, key store.Key, ops *ops, answered int) (
 // counted returns how often the server ran each command meanwhile.
 func counted(t *testing.T, server *testservers.RedisServer, run func()) string {
 	t.Helper()
+	s := openWith(t, server.URL(), Options{Prefix: "counter"})
+	s.healer.done.Wait()
 	command(t, server, "CONFIG RESETSTAT")
 	run()
-	s := openWith(t, server.URL(), Options{Prefix: "counter"})
 	text, err := s.client.Do(t.Context(), s.client.B().Info().Section("commandstats").Build()).ToString()
 	if err != nil {
 		t.Fatal(err)
