@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -169,10 +170,20 @@ func launchAs(t testing.TB, path string, env []string, args ...string) *node {
 // start begins another life.
 func (c *cluster) start(m *member) {
 	c.t.Helper()
-	c.lives++
-	m.life = strconv.Itoa(c.lives)
-	m.node = launchAs(c.t, m.program, append(m.env, "LIFE="+m.life), m.arguments...)
-	m.await(c.t)
+	var err error
+	for began := time.Now(); time.Since(began) < limit; {
+		c.lives++
+		m.life = strconv.Itoa(c.lives)
+		m.node = launchAs(c.t, m.program, append(m.env, "LIFE="+m.life), m.arguments...)
+		// A node that does not reach its store in time says so and ends; who
+		// supervises it starts it again.
+		if err = m.listens(); err == nil || !strings.Contains(err.Error(), "open the store") {
+			break
+		}
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.listening[m] = parsed(c.t, m.url)

@@ -74,12 +74,20 @@ func start(t testing.TB, env []string, args ...string) *node {
 
 func (n *node) await(t testing.TB) {
 	t.Helper()
+	if err := n.listens(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// listens waits until it does.
+func (n *node) listens() error {
 	select {
 	case n.url = <-n.listening:
+		return nil
 	case <-n.ended:
-		t.Fatalf("it ended with exit code %d:\n%s", n.command.ProcessState.ExitCode(), n.log.tail())
+		return fmt.Errorf("it ended with exit code %d:\n%s", n.command.ProcessState.ExitCode(), n.log.tail())
 	case <-time.After(limit):
-		t.Fatalf("it does not listen:\n%s", n.log.tail())
+		return fmt.Errorf("it does not listen:\n%s", n.log.tail())
 	}
 }
 
