@@ -40,7 +40,7 @@ func TestConsoleListFilters(t *testing.T) {
 	d.visit("#/conversations")
 	d.until("all are shown", counts(".rows [role=row]", 7))
 	choose := func(id, value string) {
-		d.run(one("#"+id) + ".value = " + quote(value) + "; " + one("#"+id) + ".dispatchEvent(new Event('change', {bubbles: true}))")
+		d.run(one("#"+id) + ".value = " + quote(value) + "; " + one("#"+id) + ".dispatchEvent(new Event('input', {bubbles: true}))")
 	}
 	choose("filter-bot", "shop")
 	d.until("one bot", counts(".rows [role=row]", 1)+" && location.hash === '#/conversations?bot=shop'")

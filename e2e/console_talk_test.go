@@ -296,7 +296,7 @@ func TestConsoleAttention(t *testing.T) {
 	item := func(name string) string { return ".item:has(a[href*='" + name + "'])" }
 	d.press(item("vanished") + " [data-action=resend]")
 	d.api.rests(t, d.base, "shop", "vanished")
-	d.press(item("arrived") + " [data-action=mark_sent]")
+	d.press(item("arrived") + " [data-action=mark-sent]")
 	d.until("nothing is left", counts("#items .item", 0)+" && "+says("#empty", "Nothing needs you"))
 	for _, conversation := range []string{"vanished", "arrived"} {
 		if lines := d.api.read(t, d.base, "shop", conversation); lines[1].Status != "sent" {

@@ -15,7 +15,7 @@ test('whatever a name holds, the shell reads it as one word', () => {
 test('a command names its server, and dashes come after --', () => {
 	globalThis.location = { origin: 'http://127.0.0.1:9999' };
 	assert.equal(command('pause', 'support', 'c 1', { flags: ['--reason=Bob is on it'] }), "onereply pause --server=http://127.0.0.1:9999 '--reason=Bob is on it' support 'c 1'");
-	assert.equal(command('reply', 'support', '-c', { text: 'hi' }), 'onereply reply --server=http://127.0.0.1:9999 -- support -c hi');
+	assert.equal(command('reply', 'support', '-c', { word: 'hi' }), 'onereply reply --server=http://127.0.0.1:9999 -- support -c hi');
 	globalThis.location = { origin: 'http://127.0.0.1:8080' };
 	assert.equal(command('flush', 'support', 'c1'), 'onereply flush support c1');
 });

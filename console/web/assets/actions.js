@@ -9,10 +9,10 @@ export function quote(word) {
 }
 
 /** The command line of an action; names that begin with a dash come after "--". */
-export function command(name, bot, conversation, { flags = [], text } = {}) {
+export function command(name, bot, conversation, { flags = [], word } = {}) {
 	const where = location.origin === 'http://127.0.0.1:8080' ? [] : [`--server=${location.origin}`];
-	const words = [bot, conversation, ...(text === undefined ? [] : [text])];
-	const dash = words.some((word) => word.startsWith('-')) ? ['--'] : [];
+	const words = [bot, conversation, ...(word === undefined ? [] : [word])];
+	const dash = words.some((one) => one.startsWith('-')) ? ['--'] : [];
 	return ['onereply', name, ...[...where, ...flags, ...dash, ...words].map(quote)].join(' ');
 }
 
@@ -31,41 +31,50 @@ export function copier(text, what, say) {
 	return node;
 }
 
-/** Each action with what it does; allowed says in which states it makes sense. */
+const isPaused = ({ phase }) => phase === 'paused';
+
+/** Each action with what it does; allowed says in which states it makes sense. Those that mend are about a turn's reply. */
 const actions = [
 	{ name: 'flush', label: 'Flush now', about: 'Ends the quiet time: the bot answers at once.', done: 'The quiet time is over.', allowed: ({ pending, phase }) => pending > 0 && phase !== 'paused' },
-	{ name: 'pause', label: 'Pause', about: 'You take over: messages are kept, nothing is answered.', done: 'Paused. Messages are kept.', field: 'Reason', allowed: ({ phase }) => phase !== 'paused', body: (value) => ({ reason: value }), flags: (value) => (value ? [`--reason=${value}`] : []) },
-	{ name: 'resume', label: 'Resume', about: 'The bot speaks again, and answers what waits.', done: 'Resumed. What waits is answered.', allowed: ({ phase }) => phase === 'paused', body: () => ({ answer_pending: true }) },
-	{ name: 'resume', label: 'Resume and close', about: 'The bot speaks again; what waits is closed without a reply.', done: 'Resumed. What waited is closed.', allowed: ({ phase }) => phase === 'paused', body: () => ({ answer_pending: false }), flags: () => ['--close'] },
+	{ name: 'pause', label: 'Pause', about: 'You take over: messages are kept, nothing is answered.', done: 'Paused. Messages are kept.', field: 'Reason', allowed: (state) => !isPaused(state), body: (value) => ({ reason: value }), flags: (value) => (value ? [`--reason=${value}`] : []) },
+	{ name: 'resume', label: 'Resume', about: 'The bot speaks again, and answers what waits.', done: 'Resumed. What waits is answered.', allowed: isPaused, body: () => ({ answer_pending: true }) },
+	{ name: 'resume', label: 'Resume and close', about: 'The bot speaks again; what waits is closed without a reply.', done: 'Resumed. What waited is closed.', allowed: isPaused, body: () => ({ answer_pending: false }), flags: () => ['--close'] },
 	{ name: 'requeue', label: 'Requeue', about: 'Tries a failed turn again, with all that waits.', done: 'The turn is tried again.', allowed: ({ phase }) => phase === 'failed' },
 	{ name: 'reply', label: 'Reply', about: 'Your own reply: it is delivered, and closes what waits.', path: 'replies', done: 'Your reply is on its way.', field: 'Your reply', text: true, body: (value) => ({ text: value }) },
 	{ name: 'delete', label: 'Delete', about: 'Removes all that is stored of the conversation.', done: 'Deleted.', danger: true, flags: () => ['--yes'] },
+	{ name: 'resend', label: 'Send again', about: 'Sends the reply again, under the same id.', done: 'The reply is sent again, under the same id.', mends: true },
+	{ name: 'mark-sent', label: 'Mark as sent', about: 'You know that it arrived, or it does not matter.', done: 'Marked as sent.', mends: true },
 ];
+
+const mending = actions.filter(({ mends }) => mends);
+
+const pathOf = ({ name, path = name, mends }, turn) => (mends ? `turns/${turn}/${name}` : path);
+
+const wrong = { unknown: 'nobody knows whether it arrived', undelivered: 'it was not delivered', partial: 'only part of it was delivered' };
 
 export class Actions {
 	/** Done is called after an action, with its name; there says whether it still is. */
 	constructor(root, parts) {
 		Object.assign(this, parts);
-		this.rows = actions.map((action) => this.row(action));
-		this.troubles = element('div', {});
+		this.rows = actions.filter(({ mends }) => !mends).map((action) => this.row(action));
+		this.troubles = element('div');
 		root.replaceChildren(this.troubles, ...this.rows.map(({ node }) => node));
 	}
 
-	row(action) {
-		const id = `action-${action.label.toLowerCase().replaceAll(' ', '-')}`;
-		const field = action.field && element(action.text ? 'textarea' : 'input', { id: `${id}-field`, dir: 'auto', rows: action.text ? 2 : null, maxlength: action.text ? null : 500, autocomplete: 'off' });
-		const line = element('code', {});
+	row(action, turn) {
+		const id = `action-${action.label.toLowerCase().replaceAll(' ', '-')}${turn ?? ''}`;
+		const field = action.field && element(action.text ? 'textarea' : 'input', { id: `${id}-field`, placeholder: action.field, dir: 'auto', rows: action.text ? 2 : null, maxlength: action.text ? null : 500, autocomplete: 'off' });
+		const line = element('code');
 		const show = () => setText(line, command(action.name, this.bot, this.conversation, {
-			flags: action.flags?.(field?.value ?? '') ?? [], text: action.text ? field.value || '…' : undefined,
+			flags: action.flags?.(field?.value ?? '') ?? [], word: turn ? String(turn) : action.text ? field.value || '…' : undefined,
 		}));
 		field?.addEventListener('input', show);
-		const press = button(action.label, { id, class: action.danger ? 'danger' : null }, () => this.press(action, field, press));
+		const press = button(action.label, { id, class: action.danger ? 'danger' : null, 'data-action': action.name }, () => this.press(action, turn, field, press));
 		show();
-		const node = element('div', { class: 'action' },
-			element('div', { class: 'what' }, press, element('p', {}, action.about)),
-			...(field ? [element('label', { class: 'hidden', for: field.id }, action.field), field] : []),
-			element('div', { class: 'line' }, line, copier(() => line.textContent, `the command for ${action.label}`, this.frame.say)));
-		if (field) field.placeholder = action.field;
+		const node = element('div.action',
+			element('div.what', press, element('p', action.about)),
+			...(field ? [element('label.hidden', { for: field.id }, action.field), field] : []),
+			element('div.line', line, copier(() => line.textContent, `the command for ${action.label}`, this.frame.say)));
 		return { action, node, press };
 	}
 
@@ -73,29 +82,24 @@ export class Actions {
 	render(state, entries) {
 		for (const { action, node, press } of this.rows) {
 			const allowed = Boolean(state) && (action.allowed?.(state) ?? true);
-			node.hidden = action.name === 'resume' && !allowed || action.name === 'pause' && !allowed;
+			node.hidden = !allowed && (action.name === 'resume' || action.name === 'pause');
 			press.disabled = !allowed || press.dataset.busy === 'yes';
 		}
-		const open = entries.filter(({ type, state: status, turn }) => type === 'reply' && turn && ['unknown', 'undelivered', 'partial'].includes(status));
+		const open = entries.filter(({ type, state: status, turn }) => type === 'reply' && turn && Object.hasOwn(wrong, status));
 		const key = open.map(({ turn, state: status }) => turn + status).join();
 		if (key === this.shown) return;
 		this.shown = key;
-		this.troubles.replaceChildren(...open.map((entry) => this.trouble(entry)));
+		this.troubles.replaceChildren(...open.map(({ turn, state: status }) => element('div.trouble-row',
+			element('p', `The reply of turn ${turn}: ${wrong[status]}.`), ...mending.map((action) => this.row(action, turn).node))));
 	}
 
-	trouble({ turn, state }) {
-		const what = { unknown: 'nobody knows whether it arrived', undelivered: 'it was not delivered', partial: 'only part of it was delivered' }[state];
-		return element('div', { class: 'action trouble-row' }, element('div', { class: 'what' }, element('p', {}, `The reply of turn ${turn}: ${what}.`)),
-			element('div', { class: 'row' }, ...remedies(this.api, turn, this.frame, this.done)));
-	}
-
-	async press(action, field, press) {
+	async press(action, turn, field, press) {
 		const value = field?.value.trim() ?? '';
 		if (action.text && !value) return field.focus();
 		if (action.danger && !await this.frame.confirm({ title: 'Delete this conversation?', text: `Everything that is stored of “${this.conversation}” goes: messages, replies, its timeline. Nothing brings it back.`, yes: 'Delete it' })) return;
 		await attempt(press, this.frame, action.done, async () => {
 			if (!await this.there()) throw new Trouble(404, 'This conversation was deleted meanwhile: nothing was done.');
-			return action.danger ? this.api.forget() : this.api.act(action.path ?? action.name, action.body?.(value));
+			return action.danger ? this.api.forget() : this.api.act(pathOf(action, turn), action.body?.(value));
 		}, () => {
 			if (field) field.value = '';
 			field?.dispatchEvent(new Event('input'));
@@ -104,21 +108,16 @@ export class Actions {
 	}
 }
 
-/** The buttons with which a person mends what did not end well. */
-export function remedies(api, turn, frame, done, names = ['resend', 'mark_sent']) {
-	const known = {
-		requeue: ['Requeue', 'requeue', 'The turn is tried again.'], flush: ['Flush now', 'flush', 'The quiet time is over.'],
-		resend: ['Send again', `turns/${turn}/resend`, 'The reply is sent again, under the same id.'], mark_sent: ['Mark as sent', `turns/${turn}/mark-sent`, 'Marked as sent.'],
-	};
-	return names.filter((name) => known[name]).map((name) => {
-		const [label, path, said] = known[name];
-		const press = button(label, { 'data-action': name }, () => attempt(press, frame, said, () => api.act(path), () => done(name)));
+/** The buttons of the actions that the API names, with which a person mends what did not end well. */
+export function remedies(api, turn, frame, done, names) {
+	return actions.filter(({ name }) => names.includes(name.replace('-', '_'))).map((action) => {
+		const press = button(action.label, { 'data-action': action.name }, () => attempt(press, frame, action.done, () => api.act(pathOf(action, turn)), done));
 		return press;
 	});
 }
 
 /** Carries an action out, once however often it is clicked, and says how it went. */
-export async function attempt(press, frame, said, call, done) {
+async function attempt(press, frame, said, call, done) {
 	press.dataset.busy = 'yes';
 	press.disabled = true;
 	try {

@@ -17,10 +17,10 @@ const concerns = new Set(['turn.failed', 'reply.failed', 'reply.sent', 'reply.ma
 
 export function attention(root, frame) {
 	frame.title('Attention');
-	const list = element('ol', { class: 'items', id: 'items' });
-	const empty = element('div', { class: 'empty', id: 'empty' }, element('p', {}, 'Loading…'));
+	const list = element('ol.items', { id: 'items' });
+	const empty = element('div.empty', { id: 'empty' }, element('p', 'Loading…'));
 	const more = button('Show more', { hidden: true }, () => next());
-	root.append(element('h1', {}, 'Attention'), element('section', { class: 'panel', 'aria-label': 'What needs a person' }, empty, list, more));
+	root.append(element('h1', 'Attention'), element('section.panel', { 'aria-label': 'What needs a person' }, empty, list, more));
 	const views = new Map();
 	let pages = 1;
 
@@ -48,7 +48,7 @@ export function attention(root, frame) {
 		for (const key of views.keys()) if (!keys.includes(key)) views.delete(key);
 		fill(list, keys.map((key) => views.get(key).node));
 		empty.hidden = items.length > 0;
-		if (!items.length) empty.replaceChildren(element('p', {}, element('strong', {}, 'Nothing needs you.')), element('p', {}, 'Failed turns, replies of which nobody knows whether they arrived, and conversations that wait too long appear here.'));
+		if (!items.length) empty.replaceChildren(element('p', element('strong', 'Nothing needs you.')), element('p', 'Failed turns, replies of which nobody knows whether they arrived, and conversations that wait too long appear here.'));
 	}
 
 	return stop;
@@ -59,12 +59,12 @@ class Item {
 		const { kind, bot, conversation, turn, actions = [] } = item;
 		const api = new API(bot, conversation);
 		const [title, about] = kinds[kind] ?? [kind, ''];
-		this.since = element('span', { class: 'since' });
-		this.reason = element('p', { class: 'reason', dir: 'auto' });
+		this.since = element('span.since');
+		this.reason = element('p.reason', { dir: 'auto' });
 		this.node = element('li', { 'data-kind': kind, class: 'item' },
-			element('div', {}, element('p', {}, element('strong', { class: 'kind' }, title), ' ', element('a', { href: addressOf(item), dir: 'auto' }, conversation), element('small', {}, turn ? `${bot} · turn ${turn}` : bot), this.since),
-				element('p', { class: 'hint' }, about), this.reason),
-			element('div', { class: 'row' }, ...remedies(api, turn, frame, changed, actions)));
+			element('div', element('p', element('strong.kind', title), ' ', element('a', { href: addressOf(item), dir: 'auto' }, conversation), element('small', turn ? `${bot} · turn ${turn}` : bot), this.since),
+				element('p.hint', about), this.reason),
+			element('div.row', ...remedies(api, turn, frame, changed, actions)));
 		this.render(item);
 	}
 

@@ -113,7 +113,7 @@ export class Beside {
 	entry(thing, kind, text, notes, bad) {
 		let view = this.views.get(thing);
 		if (!view) {
-			view = element('li', { class: `entry ${kind}` }, element('div', { class: 'bubble' }, element('p', { class: 'text', dir: 'auto' }, text)), element('p', { class: 'meta' }));
+			view = element('li', { class: `entry ${kind}` }, element('div.bubble', element('p.text', { dir: 'auto' }, text)), element('p.meta'));
 			this.views.set(thing, view);
 			this.list.append(view);
 		}

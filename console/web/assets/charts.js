@@ -21,17 +21,17 @@ export function bars({ groups, classes, label, width, every = 1 }) {
 	const drawing = svg('svg', { viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': label, class: 'chart' });
 	for (const line of most % 2 === 0 && most > 2 ? [0, 0.5, 1] : [0, 1]) {
 		const y = height - bottom - scale(most * line);
-		drawing.append(svg('line', { class: 'lane', x1: left, x2: width, y1: y, y2: y }), svg('text', { class: 'scale', x: left - 6, y: y + 4 }, String(most * line)));
+		drawing.append(svg('line.lane', { x1: left, x2: width, y1: y, y2: y }), svg('text.scale', { x: left - 6, y: y + 4 }, String(most * line)));
 	}
 	groups.forEach(({ label: name, title, values }, index) => {
 		const x = left + index * room;
-		const group = svg('g', {}, svg('title', {}, title));
+		const group = svg('g', svg('title', title));
 		values.forEach((value, which) => {
 			const tall = value ? Math.max(scale(value), 2) : 0;
 			group.append(svg('rect', { class: classes[which], x: x + which * thick + room * 0.09, y: height - bottom - tall, width: thick, height: tall }));
 		});
-		group.append(svg('rect', { class: 'touch', x, y: top, width: room, height: height - bottom - top }));
-		if (name && index % every === 0) group.append(svg('text', { class: 'axis', x: x + room / 2, y: height - 6 }, name));
+		group.append(svg('rect.touch', { x, y: top, width: room, height: height - bottom - top }));
+		if (name && index % every === 0) group.append(svg('text.axis', { x: x + room / 2, y: height - 6 }, name));
 		drawing.append(group);
 	});
 	return drawing;
@@ -39,6 +39,6 @@ export function bars({ groups, classes, label, width, every = 1 }) {
 
 /** The same in a table, for those who can't see it or want the numbers. */
 export function numbers(caption, columns, rows) {
-	return element('details', {}, element('summary', {}, 'As a table'),
-		table(caption, columns, element('tbody', {}, ...rows.map((row) => element('tr', {}, ...row.map((cell) => element('td', {}, String(cell))))))));
+	return element('details', element('summary', 'As a table'),
+		table(caption, columns, element('tbody', ...rows.map((row) => element('tr', ...row.map((cell) => element('td', String(cell))))))));
 }

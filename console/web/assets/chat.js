@@ -2,7 +2,7 @@
 // then only changed, so that focus survives.
 
 import { element, follow, setText } from './dom.js';
-import { numbers, plural } from './words.js';
+import { numbers, plural, timeOf } from './words.js';
 
 const states = {
 	sending: 'sending…', waiting: 'waiting for the reply', answered: 'answered', deleted: 'deleted',
@@ -58,14 +58,14 @@ export class Chat {
 export class MessageView {
 	constructor(id) {
 		this.id = id;
-		this.text = element('p', { class: 'text', dir: 'auto' });
-		this.number = element('span', { class: 'number' });
-		this.state = element('span', { class: 'state' });
-		this.who = element('span', { class: 'who', dir: 'auto' });
-		this.meta = element('p', { class: 'meta' }, this.number, this.who, this.state);
-		this.bubble = element('div', { class: 'bubble' }, this.text);
-		this.below = element('div', { class: 'below' }, this.meta);
-		this.node = element('li', { class: 'entry mine' }, this.bubble, this.below);
+		this.text = element('p.text', { dir: 'auto' });
+		this.number = element('span.number');
+		this.state = element('span.state');
+		this.who = element('span.who', { dir: 'auto' });
+		this.meta = element('p.meta', this.number, this.who, this.state);
+		this.bubble = element('div.bubble', this.text);
+		this.below = element('div.below', this.meta);
+		this.node = element('li.entry.mine', this.bubble, this.below);
 	}
 
 	render(message) {
@@ -73,12 +73,10 @@ export class MessageView {
 		this.node.dataset.id = message.id;
 		setText(this.text, message.state === 'deleted' ? 'This message was deleted' : message.text + things(message.attachments));
 		setText(this.number, message.number ? `#${message.number}` : '');
-		setText(this.who, [message.sender?.name || message.sender?.id, timeOf(message.at)].filter(Boolean).join(' · '));
+		setText(this.who, [message.sender?.name || message.sender?.id, message.at && timeOf(message.at, 0)].filter(Boolean).join(' · '));
 		setText(this.state, stateWords(message));
 	}
 }
-
-const timeOf = (at) => (at ? new Date(at).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', second: '2-digit' }) : '');
 
 const things = (attachments) => (attachments ?? []).map(({ kind, pending }) => ` [${kind || 'attachment'}${pending ? ', being processed' : ''}]`).join('');
 
@@ -91,13 +89,13 @@ function stateWords({ state, edits }) {
 class ReplyView {
 	constructor(highlight, turns) {
 		this.turns = turns;
-		this.turn = element('a', { class: 'turn' });
-		this.text = element('p', { class: 'text', dir: 'auto' });
+		this.turn = element('a.turn');
+		this.text = element('p.text', { dir: 'auto' });
 		this.covers = element('button', { type: 'button', class: 'covers', 'aria-pressed': 'false' });
-		this.state = element('span', { class: 'state' });
-		this.node = element('li', { class: 'entry reply' },
-			element('div', { class: 'bubble' }, this.text),
-			element('div', { class: 'below' }, this.covers, element('p', { class: 'meta' }, this.state, this.turn)));
+		this.state = element('span.state');
+		this.node = element('li.entry.reply',
+			element('div.bubble', this.text),
+			element('div.below', this.covers, element('p.meta', this.state, this.turn)));
 		this.ids = [];
 		this.show = (on) => highlight(this.ids, on || this.pinned());
 		for (const [node, begin, end] of [[this.node, 'pointerenter', 'pointerleave'], [this.covers, 'focus', 'blur']]) {
@@ -110,7 +108,7 @@ class ReplyView {
 	details({ turn, at, author }) {
 		this.turn.hidden = !turn;
 		if (turn) this.turn.setAttribute('href', this.turns(turn));
-		setText(this.turn, [`turn ${turn}`, authors[author], timeOf(at)].filter(Boolean).join(' · '));
+		setText(this.turn, [`turn ${turn}`, authors[author], at && timeOf(at, 0)].filter(Boolean).join(' · '));
 	}
 
 	pinned() {
@@ -137,7 +135,7 @@ const authors = { human: 'by a person', fallback: 'fallback text' };
 
 class NoteView {
 	constructor() {
-		this.node = element('li', { class: 'entry aside' });
+		this.node = element('li.entry.aside');
 	}
 
 	render(note) {
@@ -149,11 +147,11 @@ class NoteView {
 /** The reply that is being written. It is not one yet, and may go again. */
 class Draft {
 	constructor() {
-		this.text = element('p', { class: 'text', dir: 'auto' });
-		this.dots = element('p', { class: 'dots', 'aria-hidden': 'true' }, element('i'), element('i'), element('i'));
-		this.node = element('li', { class: 'entry reply draft' },
-			element('div', { class: 'bubble' }, this.text, this.dots),
-			element('p', { class: 'meta' }, 'draft: not sent, and may be thrown away'));
+		this.text = element('p.text', { dir: 'auto' });
+		this.dots = element('p.dots', { 'aria-hidden': 'true' }, element('i'), element('i'), element('i'));
+		this.node = element('li.entry.reply.draft',
+			element('div.bubble', this.text, this.dots),
+			element('p.meta', 'draft: not sent, and may be thrown away'));
 	}
 
 	render(draft, list) {

@@ -179,9 +179,9 @@ function confirm({ title, text, yes }) {
 	closeQuestion();
 	return new Promise((resolve) => {
 		const heading = element('h2', { id: 'question' }, title);
-		const dialog = element('dialog', { 'aria-labelledby': 'question' }, heading, element('p', {}, text));
+		const dialog = element('dialog', { 'aria-labelledby': 'question' }, heading, element('p', text));
 		const answer = (label, value, kind) => button(label, { class: kind }, () => dialog.close(value));
-		dialog.append(element('div', { class: 'row' }, answer('Cancel', ''), answer(yes, 'yes', 'danger')));
+		dialog.append(element('div.row', answer('Cancel', ''), answer(yes, 'yes', 'danger')));
 		dialog.addEventListener('close', () => {
 			dialog.remove();
 			resolve(dialog.returnValue === 'yes');

@@ -11,6 +11,20 @@ import { because } from './words.js';
 /** Statuses of replies after which nothing more happens to them. */
 const settled = new Set(['sent', 'undelivered', 'unknown', 'withdrawn', 'no_reply', 'partial']);
 
+const phases = {
+	'turn.scheduled': 'collecting', 'turn.started': 'generating', 'reply.discarded': 'idle', 'reply.committed': 'sending', 'reply.sent': 'idle',
+	'reply.failed': 'idle', 'turn.failed': 'failed', 'conversation.paused': 'paused', 'conversation.resumed': 'idle',
+};
+
+/** The phase to which an event leads. A pause is told before what it ends. */
+export function phaseAfter(phase, { type, part, parts, text }) {
+	const stays = phase === 'paused' ? type === 'turn.scheduled' || type === 'reply.discarded' : type === 'reply.sent' && part < parts;
+	return stays ? phase : isNone({ type, parts, text }) ? 'idle' : phases[type] ?? phase;
+}
+
+/** Whether the bot chose not to reply. */
+const isNone = ({ type, parts, text }) => type === 'reply.committed' && !parts && !text;
+
 export class Conversation {
 	constructor(changed) {
 		this.changed = changed;
@@ -58,6 +72,7 @@ export class Conversation {
 	/** Takes an event of the stream. */
 	apply(event) {
 		this.skew = Math.min(this.skew, Date.now() - Date.parse(event.at));
+		this.phase = phaseAfter(this.phase, event);
 		this[event.type]?.(event);
 		this.changed();
 	}
@@ -75,12 +90,7 @@ export class Conversation {
 		if (this.phase === 'collecting' && !this.entries.some((entry) => entry.state === 'waiting')) this.phase = 'idle';
 	}
 
-	'turn.scheduled'() {
-		if (this.phase !== 'paused') this.phase = 'collecting';
-	}
-
 	'turn.started'({ token }) {
-		this.phase = 'generating';
 		this.draft = { token, text: '' };
 	}
 
@@ -91,44 +101,29 @@ export class Conversation {
 	'reply.discarded'({ token, through, version, reason, reply_id: id }) {
 		this.endDraft(token);
 		if (id) this.put({ type: 'reply', id, text: '', covers: [] }).state = 'withdrawn';
-		if (this.phase !== 'paused') this.phase = 'idle'; // a pause is told before the discard that it causes
 		const why = reason && reason !== 'superseded' ? because(reason) : `it saw ${through}, the newest was ${version}`;
 		this.put({ type: 'note', id: `discard/${token}`, text: `A draft was thrown away: ${why}.` });
 	}
 
 	'reply.committed'(event) {
-		const none = !event.parts && !event.text; // the bot chose not to reply
-		this.phase = none ? 'idle' : 'sending';
 		this.endDraft(event.token);
-		this.reply(event, none ? 'no_reply' : 'sending');
+		this.reply(event, isNone(event) ? 'no_reply' : 'sending');
 	}
 
 	'reply.sent'(event) {
 		this.endDraft(event.token);
-		const last = !event.parts || (event.part ?? 0) >= event.parts;
+		const last = !(event.part < event.parts);
 		const reply = this.reply(event, last ? 'sent' : 'sending');
-		if (!last) return;
-		this.phase = 'idle';
-		this.cover(reply);
+		if (last) this.cover(reply);
 	}
 
 	'reply.failed'(event) {
-		this.phase = 'idle';
 		this.reply(event, event.reason === 'unknown_outcome' ? 'unknown' : 'undelivered');
 	}
 
 	'turn.failed'({ token, turn, id, reason }) {
 		this.endDraft(token);
-		this.phase = 'failed';
 		this.put({ type: 'note', tone: 'bad', id: `failed/${turn}/${id}`, text: `This turn failed: ${reason || 'no reason was given'}. What waits is kept; the next message tries again.` });
-	}
-
-	'conversation.paused'() {
-		this.phase = 'paused';
-	}
-
-	'conversation.resumed'() {
-		this.phase = 'idle';
 	}
 
 	// The parts that those are made of.

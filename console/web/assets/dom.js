@@ -4,17 +4,21 @@
 /** Returns the element of the page with that id. */
 export const byId = (id) => document.getElementById(id);
 
-/** Makes an element. Attributes that are false or null are left out. */
-export const element = (tag, attributes, ...children) => make(document.createElement(tag), attributes, children);
+/** Makes an element, from its tag with classes after dots. Attributes, where there are any, come before the children; those that are false or null are left out. */
+export const element = (name, ...rest) => make('http://www.w3.org/1999/xhtml', name, rest);
 
 /** Makes a part of a drawing. */
-export const svg = (tag, attributes, ...children) => make(document.createElementNS('http://www.w3.org/2000/svg', tag), attributes, children);
+export const svg = (name, ...rest) => make('http://www.w3.org/2000/svg', name, rest);
 
-function make(node, attributes = {}, children) {
-	for (const [name, value] of Object.entries(attributes)) {
-		if (value !== false && value != null) node.setAttribute(name, value === true ? '' : value);
+function make(namespace, name, rest) {
+	const [tag, ...classes] = name.split('.');
+	const node = document.createElementNS(namespace, tag);
+	if (classes.length) node.setAttribute('class', classes.join(' '));
+	const attributes = rest[0]?.constructor === Object ? rest.shift() : {};
+	for (const [key, value] of Object.entries(attributes)) {
+		if (value !== false && value != null) node.setAttribute(key, value === true ? '' : value);
 	}
-	node.append(...children);
+	node.append(...rest);
 	return node;
 }
 
@@ -25,10 +29,13 @@ export function button(label, attributes, press) {
 	return node;
 }
 
+/** A section with its heading. */
+export const panel = (title, id, ...children) => element('section.panel', { id, 'aria-labelledby': `${id}-title` }, element('h2', { id: `${id}-title` }, title), ...children);
+
 /** A table that scrolls sideways where it is too wide. */
 export function table(caption, columns, body) {
-	return element('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': caption }, element('table', {},
-		element('thead', {}, element('tr', {}, ...columns.map((name) => element('th', { scope: 'col' }, name)))), body));
+	return element('div.wide', { tabindex: 0, role: 'region', 'aria-label': caption }, element('table',
+		element('thead', element('tr', ...columns.map((name) => element('th', { scope: 'col' }, name)))), body));
 }
 
 /** Where the console shows a conversation. */
@@ -69,7 +76,9 @@ export function fill(node, children) {
 
 /** A time as an element that says it to people and to programs. */
 export function clock(at, words) {
-	return element('time', { datetime: new Date(at).toISOString(), title: new Date(at).toLocaleString() }, words);
+	const date = new Date(at);
+	const exact = date.toLocaleString([], { hourCycle: 'h23' });
+	return element('time', { datetime: date.toISOString(), title: exact }, words ?? exact);
 }
 
 /** Calls what at once, and then at most once in the pause, however often it is asked for. */

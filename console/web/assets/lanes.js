@@ -186,6 +186,11 @@ function busyParts(window, now) {
 	return times.map((time, index) => [index && time - times[index - 1] <= longestWait ? times[index - 1] : time, time]);
 }
 
+/** What a person did, which changes nothing in the drawing but its mark. */
+const told = (text) => function mark(step, at, turn) {
+	return this.mark(at, turn, 'quiet', text);
+};
+
 /** What each type of step changes, and its sentence. */
 const takers = {
 	'steps.lost'({ lost }, at, turn) {
@@ -294,15 +299,12 @@ const takers = {
 	},
 
 	'part.failed'(step, at, turn) {
-		const item = this.endSend(step, at, turn, 'failed');
-		this.endLease(at);
-		return { tone: 'discard', text: `${capital(partWords(item))} was refused${after(item, at)}: ${why(step.reason)}.${this.retry(step, at, turn, item)}`, item };
+		return badSend.call(this, step, at, turn, 'failed', (item) => `${capital(partWords(item))} was refused${after(item, at)}: ${why(step.reason)}.`);
 	},
 
 	'part.unknown'(step, at, turn) {
-		const item = this.endSend(step, at, turn, 'unknown');
-		this.endLease(at);
-		return { tone: 'discard', text: `Nobody knows whether ${partWords(item)} arrived: ${step.reason === 'unknown_outcome' ? 'no answer came' : because(step.reason) || 'no answer came'}.${this.retry(step, at, turn, item)}`, item };
+		const reason = step.reason === 'unknown_outcome' ? '' : because(step.reason);
+		return badSend.call(this, step, at, turn, 'unknown', (item) => `Nobody knows whether ${partWords(item)} arrived: ${reason || 'no answer came'}.`);
 	},
 
 	'reply.sent'(step, at, turn) {
@@ -333,24 +335,28 @@ const takers = {
 		this.closeWindow(at);
 		return this.mark(at, turn, 'quiet', `Paused${step.reason ? `: ${because(step.reason)}` : ''}. Messages are kept, nothing is sent.`);
 	},
-	'conversation.resumed'(step, at, turn) { return this.mark(at, turn, 'quiet', 'Resumed.'); },
-	'turn.requeued'(step, at, turn) { return this.mark(at, turn, 'quiet', 'Requeued by a person: the turn is tried again with all that waits.'); },
+	'conversation.resumed': told('Resumed.'),
+	'turn.requeued': told('Requeued by a person: the turn is tried again with all that waits.'),
+	'reply.marked': told('A person marked the reply as sent.'),
 	'reply.resent'(step, at, turn) {
 		const said = this.mark(at, turn, 'quiet', 'A person had the reply sent again, under the same id.');
 		this.startSend(at, turn, step);
 		return said;
 	},
-	'reply.marked'(step, at, turn) { return this.mark(at, turn, 'quiet', 'A person marked the reply as sent.'); },
 };
 
 /** The types of steps that are known. */
 export const types = Object.keys(takers);
 
-Story.prototype.retry = function retry({ due_at: due }, at, turn, { reply, part, parts }) {
-	if (!due) return '';
-	this.startSend(Date.parse(due), turn, { reply_id: reply, part, parts });
-	return nextTry(due, at);
-};
+/** A try that did not deliver its part; the next one follows, where there is one. */
+function badSend(step, at, turn, outcome, words) {
+	const item = this.endSend(step, at, turn, outcome);
+	this.endLease(at);
+	const { due_at: due } = step;
+	const text = words(item) + (due ? nextTry(due, at) : '');
+	if (due) this.startSend(Date.parse(due), turn, { reply_id: item.reply, part: item.part, parts: item.parts });
+	return { tone: 'discard', text, item };
+}
 
 const nextTry = (due, at) => ` The next try is in ${seconds(Math.max(0, Date.parse(due) - at))}.`;
 

@@ -2,6 +2,7 @@
 // the rows in sight are in the document, and pages are read as they are needed.
 
 import { server, serverNow } from './api.js';
+import { phaseAfter } from './conversation.js';
 import { addressOf, button, element, onceAFrame, setText, throttled } from './dom.js';
 import { lasting } from './words.js';
 
@@ -45,34 +46,37 @@ class List {
 	}
 
 	build(root) {
-		this.bot = element('select', { id: 'filter-bot' }, element('option', { value: '' }, 'all bots'));
-		this.phase = element('select', { id: 'filter-phase' }, element('option', { value: '' }, 'all phases'), ...phases.map((name) => element('option', {}, name)));
-		this.text = element('input', { type: 'search', id: 'filter-text', placeholder: 'name or last input', autocomplete: 'off' });
+		this.fields = {
+			bot: element('select', { id: 'filter-bot' }, element('option', { value: '' }, 'all bots')),
+			phase: element('select', { id: 'filter-phase' }, element('option', { value: '' }, 'all phases'), ...phases.map((name) => element('option', name))),
+			q: element('input', { type: 'search', id: 'filter-text', placeholder: 'name or last input', autocomplete: 'off' }),
+		};
 		this.offer(this.filter.bot);
-		for (const [field, value] of [[this.bot, this.filter.bot], [this.phase, this.filter.phase], [this.text, this.filter.q]]) field.value = value;
-		for (const field of [this.bot, this.phase]) field.addEventListener('change', () => this.change());
-		this.text.addEventListener('input', () => {
-			clearTimeout(this.typed);
-			this.typed = setTimeout(() => this.change(), 250);
-		});
-		const field = (label, node) => element('div', { class: 'field' }, element('label', { for: node.id }, label), node);
-		this.count = element('p', { class: 'hint', role: 'status', id: 'count' });
-		const form = element('form', { class: 'filters', role: 'search' }, field('Bot', this.bot), field('Phase', this.phase), field('Text', this.text), this.count);
+		for (const [name, field] of Object.entries(this.fields)) {
+			field.value = this.filter[name];
+			field.addEventListener('input', () => {
+				clearTimeout(this.typed);
+				this.typed = setTimeout(() => this.change(), name === 'q' ? 250 : 0);
+			});
+		}
+		const field = (label, node) => element('div.field', element('label', { for: node.id }, label), node);
+		this.count = element('p.hint', { role: 'status', id: 'count' });
+		const form = element('form.filters', { role: 'search' }, ...Object.entries({ bot: 'Bot', phase: 'Phase', q: 'Text' }).map(([name, label]) => field(label, this.fields[name])), this.count);
 		form.addEventListener('submit', (event) => event.preventDefault());
 		this.body = element('div', { role: 'rowgroup', class: 'rows' });
-		this.scroller = element('div', { class: 'scroller', id: 'scroller' }, element('div', { role: 'table', 'aria-label': 'Conversations', 'aria-rowcount': -1 },
+		this.scroller = element('div.scroller', { id: 'scroller' }, element('div', { role: 'table', 'aria-label': 'Conversations', 'aria-rowcount': -1 },
 			element('div', { role: 'rowgroup', class: 'head' }, element('div', { role: 'row', class: 'line' }, ...columns.map((name) => element('span', { role: 'columnheader' }, name)))), this.body));
-		this.empty = element('div', { class: 'empty', id: 'empty', hidden: true });
+		this.empty = element('div.empty', { id: 'empty', hidden: true });
 		this.news = button('', { class: 'news', hidden: true }, () => this.toTop());
 		this.scroller.addEventListener('scroll', () => this.draw(), { passive: true });
 		this.scroller.addEventListener('keydown', (event) => this.key(event));
-		root.append(element('h1', {}, 'Conversations'), form, element('section', { class: 'panel', 'aria-label': 'Conversations' }, this.scroller, this.empty, this.news));
+		root.append(element('h1', 'Conversations'), form, element('section.panel', { 'aria-label': 'Conversations' }, this.scroller, this.empty, this.news));
 		setText(this.count, 'Loading…');
 	}
 
 	/** The filter lives in the address, so that it can be kept and sent. */
 	change() {
-		this.filter = { bot: this.bot.value, phase: this.phase.value, q: this.text.value.trim() };
+		for (const [name, field] of Object.entries(this.fields)) this.filter[name] = field.value.trim();
 		const search = new URLSearchParams(Object.entries(this.filter).filter(([, value]) => value)).toString();
 		this.frame.replace(`#/conversations${search ? `?${search}` : ''}`);
 		this.rows = [];
@@ -84,9 +88,10 @@ class List {
 	offer(bot) {
 		if (!bot || this.bots.has(bot)) return;
 		this.bots.add(bot);
-		const [selected, options] = [this.bot.value, [...this.bots].sort().map((name) => element('option', { value: name }, name))];
-		this.bot.replaceChildren(this.bot.firstElementChild, ...options);
-		this.bot.value = selected;
+		const { bot: field } = this.fields;
+		const selected = field.value;
+		field.replaceChildren(field.firstElementChild, ...[...this.bots].sort().map((name) => element('option', { value: name }, name)));
+		field.value = selected;
 	}
 
 	async readFirst() {
@@ -166,13 +171,13 @@ class List {
 			if (!view) {
 				view = new Row();
 				this.views.set(key, view);
-				this.body.append(view.node);
+				this.body.append(view.line);
 			}
 			view.render(this.rows[index], index, index * height, index === this.focused);
 		}
 		for (const [key, view] of this.views) {
 			if (drawn.has(key)) continue;
-			view.node.remove();
+			view.line.remove();
 			this.views.delete(key);
 		}
 		this.describe();
@@ -180,25 +185,24 @@ class List {
 	}
 
 	describe() {
-		const { bot, phase, q } = this.filter;
 		const done = this.more === null;
 		setText(this.count, this.more === undefined ? 'Loading…' : `${this.rows.length}${done ? '' : '+'} shown`);
 		this.empty.hidden = this.rows.length > 0 || !done;
 		this.scroller.hidden = !this.empty.hidden;
 		this.news.hidden = !this.news.textContent;
 		if (this.empty.hidden) return;
-		const filtered = Boolean(bot || phase || q);
+		const filtered = Object.values(this.filter).some(Boolean);
 		if (this.told === filtered) return;
 		this.told = filtered;
 		this.empty.replaceChildren(...filtered
-			? [element('p', {}, element('strong', {}, 'No conversation matches.')), button('Clear the filters', {}, () => this.clear())]
-			: [element('p', {}, element('strong', {}, 'No conversations yet.')), element('p', {}, 'They appear here with their first message. Send one:'), element('code', {}, 'onereply send BOT CONVERSATION "Hello"')]);
+			? [element('p', element('strong', 'No conversation matches.')), button('Clear the filters', {}, () => this.clear())]
+			: [element('p', element('strong', 'No conversations yet.')), element('p', 'They appear here with their first message. Send one:'), element('code', 'onereply send BOT CONVERSATION "Hello"')]);
 	}
 
 	clear() {
-		for (const field of [this.bot, this.phase, this.text]) field.value = '';
+		for (const field of Object.values(this.fields)) field.value = '';
 		this.change();
-		this.text.focus();
+		this.fields.q.focus();
 	}
 
 	key(event) {
@@ -225,23 +229,20 @@ class List {
 /** One row, which is made once and then only changed. */
 class Row {
 	constructor() {
-		const cell = (...children) => element('span', { role: 'cell' }, ...children);
+		for (const name of ['name', 'state', 'waits', 'last', 'discards', 'node']) this[name] = element('span', { role: 'cell', class: name });
 		this.link = element('a', { dir: 'auto' });
-		this.bot = element('small', {});
-		this.phase = element('span', { class: 'phase' });
-		this.waiting = cell();
-		this.text = cell();
-		this.text.dir = 'auto';
-		this.discards = cell();
-		this.holder = cell();
-		this.node = element('div', { role: 'row', class: 'line' }, cell(this.link, this.bot), cell(this.phase), this.waiting, this.text, this.discards, this.holder);
-		['name', 'state', 'waits', 'last', 'discards', 'node'].forEach((name, index) => this.node.children[index].classList.add(name));
+		this.bot = element('small');
+		this.phase = element('span.phase');
+		this.name.append(this.link, this.bot);
+		this.state.append(this.phase);
+		this.last.dir = 'auto';
+		this.line = element('div', { role: 'row', class: 'line' }, this.name, this.state, this.waits, this.last, this.discards, this.node);
 	}
 
 	render(row, index, top, focusable) {
-		this.node.style.transform = `translateY(${top}px)`;
-		this.node.dataset.index = index;
-		this.node.setAttribute('aria-rowindex', index + 2);
+		this.line.style.transform = `translateY(${top}px)`;
+		this.line.dataset.index = index;
+		this.line.setAttribute('aria-rowindex', index + 2);
 		this.link.tabIndex = focusable ? 0 : -1;
 		const href = addressOf({ bot: row.bot, conversation: row.conversation });
 		if (this.link.getAttribute('href') !== href) this.link.setAttribute('href', href);
@@ -249,10 +250,10 @@ class Row {
 		setText(this.bot, row.bot);
 		this.phase.dataset.phase = row.phase;
 		setText(this.phase, row.phase);
-		setText(this.waiting, row.first_pending_at ? lasting(serverNow() - Date.parse(row.first_pending_at)) : '');
-		setText(this.text, row.last_input?.text ?? '');
+		setText(this.waits, row.first_pending_at ? lasting(serverNow() - Date.parse(row.first_pending_at)) : '');
+		setText(this.last, row.last_input?.text ?? '');
 		setText(this.discards, row.discards ? `${row.discards} discarded` : '');
-		setText(this.holder, row.lease?.holder ?? '');
+		setText(this.node, row.lease?.holder ?? '');
 	}
 }
 
@@ -277,18 +278,15 @@ const rowHeight = () => (matchMedia('(max-width: 820px)').matches ? 76 : 46);
 const moves = new Set(['message.accepted', 'reply.sent']);
 
 /** What an event changes in a row, until the row is read again. */
-function tell(row, { type, at, text, node, token, reason }) {
-	const phase = {
-		'turn.scheduled': 'collecting', 'turn.started': 'generating', 'reply.committed': 'sending', 'reply.sent': 'idle',
-		'reply.failed': 'idle', 'turn.failed': 'failed', 'conversation.paused': 'paused', 'conversation.resumed': 'idle',
-	}[type];
-	if (phase && !(row.phase === 'paused' && phase === 'collecting')) row.phase = phase;
+function tell(row, event) {
+	const { type, at, text, node, token, reason } = event;
+	row.phase = phaseAfter(row.phase, event);
 	if (type === 'message.accepted') {
 		row.first_pending_at ??= at;
 		row.last_input = { text: reason === 'deleted' ? '' : text, at };
 	}
-	if (type === 'reply.sent') row.first_pending_at = null;
+	if (type === 'reply.sent' && row.phase === 'idle') row.first_pending_at = null;
 	if (type === 'reply.discarded') row.discards = (row.discards ?? 0) + 1;
 	if (type === 'turn.started') row.lease = { holder: node, token };
-	else if (phase && type !== 'reply.committed') row.lease = null;
+	else if (row.phase !== 'generating' && row.phase !== 'sending') row.lease = null;
 }

@@ -1,8 +1,7 @@
 // The events in words, one line each, oldest first.
 
-import { element, follow } from './dom.js';
-
-const clock = new Intl.DateTimeFormat('en', { hour: '2-digit', minute: '2-digit', second: '2-digit', fractionalSecondDigits: 1, hour12: false });
+import { clock, element, follow } from './dom.js';
+import { timeOf } from './words.js';
 
 export class Log {
 	constructor({ list, scroller, empty }) {
@@ -28,8 +27,5 @@ export class Log {
 }
 
 function line({ at, tone, text }) {
-	const time = new Date(at);
-	return element('li', { 'data-tone': tone },
-		element('time', { datetime: time.toISOString() }, clock.format(time)),
-		element('span', { dir: 'auto' }, text));
+	return element('li', { 'data-tone': tone }, clock(at, timeOf(at, 1)), element('span', { dir: 'auto' }, text));
 }

@@ -6,9 +6,9 @@ import { element, setText } from './dom.js';
 export function login(root, { title, signedIn }) {
 	title('Sign in');
 	const field = element('input', { type: 'password', id: 'key', name: 'key', required: true, autocomplete: 'current-password', autocapitalize: 'off', spellcheck: 'false', 'aria-describedby': 'key-hint problem' });
-	const problem = element('p', { class: 'problem', role: 'alert', id: 'problem' });
+	const problem = element('p.problem', { role: 'alert', id: 'problem' });
 	const submit = element('button', { type: 'submit', class: 'primary' }, 'Sign in');
-	const form = element('form', { class: 'panel' }, element('h1', {}, 'Sign in'),
+	const form = element('form.panel', element('h1', 'Sign in'),
 		element('label', { for: 'key' }, 'API key'), field,
 		element('p', { id: 'key-hint', class: 'hint' }, 'One of the api_keys in this server’s configuration. The session ends after 12 hours, or when you sign out.'),
 		problem, submit);

@@ -3,16 +3,16 @@
 
 import { server } from './api.js';
 import { bars, numbers } from './charts.js';
-import { clock, element, setText, table } from './dom.js';
+import { clock, element, panel, setText, table } from './dom.js';
 import { buckets, quantile, savings } from './savings.js';
-import { amount, lasting, plural } from './words.js';
+import { amount, lasting, plural, timeOf } from './words.js';
 
 const resting = 10_000; // between looks while nothing happens: nodes fall silent without an event
 
 export function overview(root, frame) {
 	frame.title('Overview');
-	const main = element('div', { class: 'sections' }, element('p', { class: 'empty', role: 'status' }, 'Loading…'));
-	root.append(element('h1', {}, 'Overview'), main);
+	const main = element('div.sections', element('p.empty', { role: 'status' }, 'Loading…'));
+	root.append(element('h1', 'Overview'), main);
 	const view = new View(main);
 	return frame.keepLooking(async () => view.render(await server.overview()), resting, (type) => type !== 'reply.delta').stop;
 }
@@ -20,11 +20,11 @@ export function overview(root, frame) {
 class View {
 	constructor(main) {
 		this.main = main;
-		this.tiles = element('dl', { class: 'tiles' });
-		this.minutes = panel('Inputs and replies per minute', 'minutes');
-		this.saved = panel('What was saved', 'saved');
-		this.times = panel('Time to reply', 'times');
-		this.nodes = panel('Nodes', 'nodes');
+		this.tiles = element('dl.tiles');
+		this.minutes = section('Inputs and replies per minute', 'minutes');
+		this.saved = section('What was saved', 'saved');
+		this.times = section('Time to reply', 'times');
+		this.nodes = section('Nodes', 'nodes');
 	}
 
 	render(data) {
@@ -51,65 +51,65 @@ class View {
 
 	renderMinutes({ minutes }) {
 		const groups = minutes.map(({ at, inputs, replies }, index) => {
-			const time = new Date(at).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', hour12: false });
+			const time = timeOf(at);
 			return { label: (minutes.length - 3 - index) % (this.minutes.width() < 600 ? 20 : 10) === 0 ? time : '', title: `${time}: ${plural(inputs, 'input')}, ${replies === 1 ? '1 reply' : `${replies} replies`}`, values: [inputs, replies] };
 		});
 		const label = `Inputs and replies in each of the last ${minutes.length} minutes: ${amount(sum(minutes, 'inputs'))} inputs, ${amount(sum(minutes, 'replies'))} replies.`;
-		this.minutes.put(key([['in', 'inputs'], ['out', 'replies']]), element('div', { class: 'plot' }, bars({ groups, classes: ['bar in', 'bar out'], label, width: this.minutes.width() })),
+		this.minutes.put(key([['in', 'inputs'], ['out', 'replies']]), element('div.plot', bars({ groups, classes: ['bar in', 'bar out'], label, width: this.minutes.width() })),
 			numbers('Each minute in numbers', ['Minute', 'Inputs', 'Replies', 'Repeats', 'Discards', 'Model calls', 'Failed'],
-				minutes.toReversed().map((one) => [new Date(one.at).toLocaleTimeString(), one.inputs, one.replies, one.duplicates, one.discards, one.model_calls, one.failed])));
+				minutes.toReversed().map((one) => [timeOf(one.at), one.inputs, one.replies, one.duplicates, one.discards, one.model_calls, one.failed])));
 	}
 
 	renderSaved({ totals }) {
 		const { coalesced, repeats, stale, naive, calls, saved, wasted, each, tokens } = savings(totals);
-		const facts = element('dl', { class: 'tiles small' });
+		const facts = element('dl.tiles.small');
 		tiles(facts, [['replies saved: bursts answered as one', amount(coalesced)], ['repeats of webhooks ignored', amount(repeats)], ['stale replies discarded, never sent', amount(stale)]]);
 		const most = Math.max(naive, calls, 1);
 		const compare = [['one call for each message', naive, 'bar in'], ['calls that were made', calls, 'bar calls']].map(([words, value, kind]) => {
 			const bar = element('span', { class: kind });
 			bar.style.width = `${(value / most) * 100}%`;
-			return element('li', {}, element('span', { class: 'said' }, words), element('span', { class: 'room' }, bar), element('strong', {}, amount(value)));
+			return element('li', element('span.said', words), element('span.room', bar), element('strong', amount(value)));
 		});
 		const cost = saved ? `${plural(saved, 'model call')} fewer than with one call for each message and repeat${each ? `: about ${amount(tokens)} tokens, at ${amount(each)} for a reply as the discarded ones had` : ''}.`
 			: 'No model call was saved yet: so far each message came alone.';
 		const paid = wasted ? ` Drafts that were thrown away cost ${amount(wasted)} tokens.` : '';
-		this.saved.put(facts, element('ul', { class: 'compare' }, ...compare), element('p', { class: 'sentence' }, cost + paid), element('p', { class: 'hint' }, 'Since the nodes started.'));
+		this.saved.put(facts, element('ul.compare', ...compare), element('p.sentence', cost + paid), element('p.hint', 'Since the nodes started.'));
 	}
 
 	renderTimes(histogram) {
 		const all = buckets(histogram);
 		const used = all.findLastIndex(({ count }) => count > 0);
-		if (used < 0) return this.times.put(element('p', { class: 'empty' }, 'No reply was sent yet. With the first ones, this shows how long people waited.'));
+		if (used < 0) return this.times.put(element('p.empty', 'No reply was sent yet. With the first ones, this shows how long people waited.'));
 		const shown = all.slice(0, Math.min(used + 2, all.length));
 		const name = ({ from, to }) => (to === Infinity ? `over ${short(from)}` : `≤ ${short(to)}`);
 		const [half, most] = [quantile(histogram, 0.5), quantile(histogram, 0.95)].map((part) => lasting(part * 1000));
 		const sentence = `Half of the replies were sent within about ${half} of the first message, 95 of 100 within about ${most}.`;
-		this.times.put(element('p', { class: 'sentence' }, sentence),
-			element('div', { class: 'plot' }, bars({ groups: shown.map((one) => ({ label: name(one), title: `${name(one)}: ${one.count}`, values: [one.count] })), classes: ['bar out'], label: `Time to reply. ${sentence}`, width: this.times.width(), every: Math.ceil(shown.length / 9) })),
+		this.times.put(element('p.sentence', sentence),
+			element('div.plot', bars({ groups: shown.map((one) => ({ label: name(one), title: `${name(one)}: ${one.count}`, values: [one.count] })), classes: ['bar out'], label: `Time to reply. ${sentence}`, width: this.times.width(), every: Math.ceil(shown.length / 9) })),
 			numbers('Times to reply in numbers', ['Within', 'Replies'], shown.map((one) => [name(one), one.count])));
 	}
 
 	renderNodes({ nodes, now }) {
 		if (!this.table) {
-			this.table = element('tbody', {});
+			this.table = element('tbody');
 			this.nodes.put(table('Table of the nodes', ['Node', 'State', 'Writing', 'In memory', 'Store', 'Version', 'Started', 'Seen'], this.table));
 		}
 		const ago = (at) => clock(at, `${lasting(Date.parse(now) - Date.parse(at))} ago`);
 		const said = { ready: 'ready', draining: 'draining: it stops', silent: 'silent: not heard of' };
-		this.table.replaceChildren(...nodes.map((node) => element('tr', {}, element('th', { scope: 'row', dir: 'auto' }, node.node),
+		this.table.replaceChildren(...nodes.map((node) => element('tr', element('th', { scope: 'row', dir: 'auto' }, node.node),
 			...[element('span', { class: `health ${node.state}` }, said[node.state] ?? node.state), amount(node.generating), amount(node.waiting),
-				node.store ?? '', node.version ?? '', ago(node.started_at), ago(node.seen_at)].map((cell) => element('td', {}, cell)))));
+				node.store ?? '', node.version ?? '', ago(node.started_at), ago(node.seen_at)].map((cell) => element('td', cell)))));
 	}
 }
 
 const sum = (list, name) => list.reduce((total, one) => total + (one[name] ?? 0), 0);
 
 /** A section whose contents are replaced, but for details that the person opened. */
-function panel(title, id) {
-	const content = element('div', { class: 'content' });
+function section(title, id) {
+	const content = element('div.content');
 	return {
 		width: () => Math.max(260, content.clientWidth - 32),
-		node: element('section', { class: 'panel', id, 'aria-labelledby': `${id}-title` }, element('h2', { id: `${id}-title` }, title), content),
+		node: panel(title, id, content),
 		put(...children) {
 			const open = content.querySelector('details')?.open;
 			const stops = () => [...content.querySelectorAll('summary, [tabindex]')];
@@ -122,7 +122,7 @@ function panel(title, id) {
 }
 
 function tiles(list, facts) {
-	if (list.children.length !== facts.length) list.replaceChildren(...facts.map(([name]) => element('div', {}, element('dt', {}, name), element('dd'))));
+	if (list.children.length !== facts.length) list.replaceChildren(...facts.map(([name]) => element('div', element('dt', name), element('dd'))));
 	facts.forEach(([, value, tone], index) => {
 		const dd = list.children[index].lastElementChild;
 		setText(dd, value);
@@ -130,6 +130,6 @@ function tiles(list, facts) {
 	});
 }
 
-const key = (classes) => element('ul', { class: 'key', 'aria-hidden': 'true' }, ...classes.map(([kind, words]) => element('li', {}, element('i', { class: `bar ${kind}` }), words)));
+const key = (classes) => element('ul.key', { 'aria-hidden': 'true' }, ...classes.map(([kind, words]) => element('li', element('i', { class: `bar ${kind}` }), words)));
 
 const short = (inSeconds) => (inSeconds < 60 ? `${inSeconds} s` : inSeconds < 3600 ? `${Math.round(inSeconds / 6) / 10} min` : `${Math.round(inSeconds / 360) / 10} h`);

@@ -9,12 +9,12 @@ export class OwnMessage extends MessageView {
 	constructor(id, actions) {
 		super(id);
 		this.actions = actions;
-		this.repeats = element('span', { class: 'repeats' });
-		this.note = element('p', { class: 'note' });
+		this.repeats = element('span.repeats');
+		this.note = element('p.note');
 		this.edit = button('Edit', {}, () => this.startEdit());
 		this.remove = button('Delete', {}, () => actions.remove(id));
 		this.retry = button('Send again', { class: 'retry' }, () => actions.retry(id));
-		this.tools = element('div', { class: 'tools' }, this.retry, this.edit, this.remove);
+		this.tools = element('div.tools', this.retry, this.edit, this.remove);
 		this.meta.append(this.repeats);
 		this.below.append(this.tools);
 		this.node.append(this.note);
@@ -41,7 +41,7 @@ export class OwnMessage extends MessageView {
 		this.field = element('textarea', { rows: 2, 'aria-label': 'New text of the message', dir: 'auto' });
 		this.field.value = this.current;
 		this.field.addEventListener('keydown', (event) => this.key(event));
-		this.form = element('div', { class: 'editing' }, this.field, element('div', { class: 'row' },
+		this.form = element('div.editing', this.field, element('div.row',
 			button('Save', { class: 'primary' }, () => this.save()),
 			button('Cancel', {}, () => this.endEdit(true))));
 		this.text.hidden = this.tools.hidden = true;

@@ -4,10 +4,10 @@ import { API, server } from './api.js';
 import { Actions, copier } from './actions.js';
 import { Chat } from './chat.js';
 import { Conversation } from './conversation.js';
-import { addressOf, button, clock, element, onceAFrame, setText, table, throttled } from './dom.js';
+import { addressOf, button, clock, element, onceAFrame, panel, setText, table, throttled } from './dom.js';
 import { join, read, stepsOf, turnOf } from './lanes.js';
 import { Timeline } from './timeline.js';
-import { lasting, plural } from './words.js';
+import { lasting, plural, timeOf } from './words.js';
 
 export function talk(root, frame) {
 	const page = new Talk(root, frame);
@@ -41,15 +41,14 @@ class Talk {
 	}
 
 	build(root) {
-		const panel = (title, id, ...children) => element('section', { class: 'panel', 'aria-labelledby': id }, element('h2', { id }, title), ...children);
-		this.phase = element('span', { class: 'phase', id: 'phase', role: 'status' });
-		this.facts = element('dl', { class: 'facts' });
-		const head = element('div', { class: 'title' }, element('a', { href: '#/conversations', class: 'back' }, 'Conversations'),
-			element('h1', { dir: 'auto' }, this.conversation), element('span', { class: 'bot' }, this.bot), this.phase);
+		this.phase = element('span.phase', { id: 'phase', role: 'status' });
+		this.facts = element('dl.facts');
+		const head = element('div.title', element('a', { href: '#/conversations', class: 'back' }, 'Conversations'),
+			element('h1', { dir: 'auto' }, this.conversation), element('span.bot', this.bot), this.phase);
 
 		const messages = element('ol', { id: 'messages' });
-		const empty = element('div', { class: 'empty', id: 'chat-empty' }, element('p', {}, 'Loading…'));
-		const scroller = element('div', { class: 'messages', id: 'messages-scroll', role: 'region', 'aria-label': 'Messages and replies', tabindex: 0 }, empty, messages);
+		const empty = element('div.empty', { id: 'chat-empty' }, element('p', 'Loading…'));
+		const scroller = element('div.messages', { id: 'messages-scroll', role: 'region', 'aria-label': 'Messages and replies', tabindex: 0 }, empty, messages);
 		this.chat = new Chat({ list: messages, scroller, empty }, { turns: (turn) => `${this.address}?turn=${turn}` });
 
 		this.turns = element('select', { id: 'turn' });
@@ -59,24 +58,24 @@ class Talk {
 		this.after = move('›', 'The next turn', 1);
 		const drawing = element('div', { id: 'timeline' });
 		this.timeline = new Timeline(drawing, { least: 18, most: 420, label: 'Timeline of the turn', empty: 'Nothing happened yet. Inputs, the window, attempts and the reply appear here as they happen.' });
-		this.table = element('tbody', {});
+		this.table = element('tbody');
 		this.json = element('pre', { tabindex: 0, role: 'region', 'aria-label': 'The steps as JSON', id: 'json' });
-		const asTable = element('details', { id: 'as-table' }, element('summary', {}, 'As a table'), table('The steps as a table', ['Time', 'After', 'What', 'Why', 'Node', 'Token'], this.table));
-		const asJSON = element('details', { id: 'as-json' }, element('summary', {}, 'As JSON'), element('div', { class: 'row' },
+		const asTable = element('details', { id: 'as-table' }, element('summary', 'As a table'), table('The steps as a table', ['Time', 'After', 'What', 'Why', 'Node', 'Token'], this.table));
+		const asJSON = element('details', { id: 'as-json' }, element('summary', 'As JSON'), element('div.row',
 			copier(() => this.jsonText(), 'the JSON', this.frame.say), button('Download', { id: 'download' }, () => this.download())), this.json);
 		for (const details of [asTable, asJSON]) details.addEventListener('toggle', () => this.renderSteps(true));
 		Object.assign(this, { asTable, asJSON });
-		const what = element('section', { class: 'panel', 'aria-labelledby': 'timeline-title' },
-			element('div', { class: 'heading' }, element('h2', { id: 'timeline-title' }, 'What happened'),
-				element('div', { class: 'turns', role: 'group', 'aria-label': 'Turn' }, this.before, element('label', { class: 'hidden', for: 'turn' }, 'Turn'), this.turns, this.after)),
+		const what = element('section.panel', { 'aria-labelledby': 'timeline-title' },
+			element('div.heading', element('h2', { id: 'timeline-title' }, 'What happened'),
+				element('div.turns', { role: 'group', 'aria-label': 'Turn' }, this.before, element('label.hidden', { for: 'turn' }, 'Turn'), this.turns, this.after)),
 			drawing, asTable, asJSON);
 
 		const actions = element('div', { id: 'actions' });
 		this.actions = new Actions(actions, { api: this.api, bot: this.bot, conversation: this.conversation, frame: this.frame, done: (name) => this.acted(name), there: () => this.there() });
 		this.audit = element('ol', { id: 'audit', class: 'audit' });
-		root.append(head, this.facts, element('div', { class: 'columns' },
-			element('section', { class: 'panel chat', 'aria-labelledby': 'chat-title' }, element('h2', { id: 'chat-title', class: 'hidden' }, 'Transcript'), scroller),
-			element('div', { class: 'side' }, what, panel('Actions', 'actions-title', actions), panel('Who did what', 'audit-title', this.audit))));
+		root.append(head, this.facts, element('div.columns',
+			element('section.panel.chat', { 'aria-labelledby': 'chat-title' }, element('h2', { id: 'chat-title', class: 'hidden' }, 'Transcript'), scroller),
+			element('div.side', what, panel('Actions', 'act', actions), panel('Who did what', 'who', this.audit))));
 	}
 
 	async readAll() {
@@ -208,7 +207,7 @@ class Talk {
 		} : {};
 		const texts = Object.entries(facts).filter(([, text]) => text);
 		const names = texts.map(([name]) => name).join();
-		if (this.names !== names) this.facts.replaceChildren(...texts.map(([name]) => element('div', {}, element('dt', {}, name), element('dd', { dir: 'auto' }))));
+		if (this.names !== names) this.facts.replaceChildren(...texts.map(([name]) => element('div', element('dt', name), element('dd', { dir: 'auto' }))));
 		this.names = names;
 		texts.forEach(([, text], index) => setText(this.facts.children[index].lastElementChild, text));
 	}
@@ -253,15 +252,13 @@ class Talk {
 	}
 
 	renderAudit(entries) {
-		if (!entries.length) return this.audit.replaceChildren(element('li', { class: 'empty' }, 'Nobody acted here yet. Each action is noted here, with the key that it came with.'));
-		this.audit.replaceChildren(...entries.map(({ at, action, by, from, reason }) => element('li', {}, clock(at, new Date(at).toLocaleString()),
-			element('strong', {}, action), element('span', { dir: 'auto' }, [`by ${by}`, from && `from ${from}`, reason].filter(Boolean).join(' · ')))));
+		if (!entries.length) return this.audit.replaceChildren(element('li.empty', 'Nobody acted here yet. Each action is noted here, with the key that it came with.'));
+		this.audit.replaceChildren(...entries.map(({ at, action, by, from, reason }) => element('li', clock(at),
+			element('strong', action), element('span', { dir: 'auto' }, [`by ${by}`, from && `from ${from}`, reason].filter(Boolean).join(' · ')))));
 	}
 }
 
 function line({ step, at, tone, text }, first) {
-	const time = new Date(at);
-	const exact = time.toLocaleTimeString('en', { hour12: false, hour: '2-digit', minute: '2-digit', second: '2-digit', fractionalSecondDigits: 3 });
-	const cells = [clock(at, exact), `+${((at - first) / 1000).toFixed(3)} s`, step.type, text, step.node ?? '', step.token ?? ''];
+	const cells = [clock(at, timeOf(at, 3)), `+${((at - first) / 1000).toFixed(3)} s`, step.type, text, step.node ?? '', step.token ?? ''];
 	return element('tr', { 'data-tone': tone, 'data-type': step.type }, ...cells.map((cell) => element('td', { dir: 'auto' }, cell)));
 }

@@ -27,8 +27,8 @@ const lane = {
 	height: 296,
 };
 
-/** The names of the lanes, with the height of each in pixels. */
-const names = [['inputs', 52], ['window', 44], ['lease', 30], ['attempt', 70], ['commit', 34], ['send', 42]];
+/** The names of the lanes; each ends at a line. */
+const names = ['inputs', 'window', 'lease', 'attempt', 'commit', 'send'];
 
 export class Timeline {
 	/** Least and most are the pixels of a second between which it fits itself into its width. */
@@ -46,22 +46,22 @@ export class Timeline {
 	}
 
 	build(label, empty) {
-		const labels = element('div', { class: 'lanes', 'aria-hidden': 'true' }, ...names.map(([name, height]) => {
-			const span = element('span', {}, name);
-			span.style.height = `${height}px`;
+		const labels = element('div.lanes', { 'aria-hidden': 'true' }, ...names.map((name, index) => {
+			const span = element('span', name);
+			span.style.height = `${lane.lines[index] - (lane.lines[index - 1] ?? 0)}px`;
 			return span;
 		}));
 		this.drawing = svg('svg', { height: lane.height, 'aria-hidden': 'true' });
-		this.track = element('div', { class: 'track', tabindex: 0, role: 'application', 'aria-label': `${label}: nothing yet`, 'aria-roledescription': 'timeline' }, this.drawing);
+		this.track = element('div.track', { tabindex: 0, role: 'application', 'aria-label': `${label}: nothing yet`, 'aria-roledescription': 'timeline' }, this.drawing);
 		this.label = label;
-		this.emptiness = element('p', { class: 'empty' }, empty);
-		this.why = element('p', { class: 'why', role: 'status', dir: 'auto' });
+		this.emptiness = element('p.empty', empty);
+		this.why = element('p.why', { role: 'status', dir: 'auto' });
 		const zoom = (name, words, press) => button(name, { 'aria-label': words, title: words }, press);
-		this.tools = element('div', { class: 'zoom', role: 'group', 'aria-label': 'Move in the timeline' },
+		this.tools = element('div.zoom', { role: 'group', 'aria-label': 'Move in the timeline' },
 			zoom('◂', 'Select the thing before', () => this.go(-1)), zoom('▸', 'Select the next thing', () => this.go(1)), zoom('−', 'Zoom out', () => this.zoom(1 / step)),
 			zoom('+', 'Zoom in', () => this.zoom(step)), zoom('Fit', 'Fit everything in', () => this.fit()));
-		this.root.replaceChildren(element('div', { class: 'timeline' }, labels, this.track, this.emptiness),
-			element('div', { class: 'under' }, this.why, this.tools), legend());
+		this.root.replaceChildren(element('div.timeline', labels, this.track, this.emptiness),
+			element('div.under', this.why, this.tools), legend());
 		this.hint = 'Select something in the drawing to read why it is there: with a click, or with the arrow keys. + and − zoom, 0 fits.';
 		setText(this.why, this.hint);
 	}
@@ -225,7 +225,7 @@ export class Timeline {
 				if (x > scrollLeft + clientWidth + 100) break;
 				const key = `axis/${part.start}/${every}/${count}`;
 				this.put(key, 'line', { class: 'tick', ...vertical(x, 0, lane.bottom) });
-				this.put(`${key}/text`, 'text', { class: 'axis', x, y: lane.axis, text: tickWords(count * every, every) });
+				this.write(key, 'axis', x, lane.axis, tickWords(count * every, every));
 			}
 			if (part.pause) this.drawPause(part);
 		}
@@ -234,7 +234,7 @@ export class Timeline {
 	drawPause(part) {
 		const x = part.left - 23;
 		this.put(`pause/${part.start}`, 'line', { class: 'pause', ...vertical(x, 4, lane.bottom - 4) });
-		this.put(`pause/${part.start}/text`, 'text', { class: 'axis pause', x, y: lane.axis, text: lasting(part.pause) });
+		this.write(`pause/${part.start}`, 'axis pause', x, lane.axis, lasting(part.pause));
 	}
 
 	// Inputs that come fast are set below each other, so that none is hidden.
@@ -252,17 +252,14 @@ export class Timeline {
 		this.box(item, x - radius, y - radius, 2 * radius, 2 * radius);
 		if (!shape) this.part(item, '', 'path', { class: 'cross', d: `M${x - 5} ${y - 5}l10 10m0-10l-10 10` });
 		else this.part(item, '', 'circle', { class: shape, cx: x, cy: y, r: radius });
-		if (shape && item.version) this.part(item, 'text', 'text', { class: `number ${shape}`, x, y: y + 3.2, text: item.version });
+		if (shape && item.version) this.words(item, `number ${shape}`, x, y + 3.2, item.version);
 	}
 
 	drawWindow(item, now) {
 		const { top, height } = lane.window;
 		const { x } = this.scale;
-		const left = x(item.at);
-		const right = Math.max(x(windowEnd(item, now)), left + 2);
+		const { left, right } = this.bar(item, windowEnd(item, now), item.kind, 5);
 		const passed = Math.max(0, Math.min(x(item.end ?? now), right) - left);
-		this.box(item, left, top, right - left, height);
-		this.part(item, '', 'rect', { class: `window ${item.kind}`, x: left, y: top, width: right - left, height, rx: 5 });
 		this.part(item, 'passed', 'rect', { class: `passed ${item.kind}`, x: left, y: top, width: passed, height, rx: 5 });
 		item.moves.slice(0, -1).forEach((move, index) => {
 			const at = x(move.due);
@@ -270,19 +267,16 @@ export class Timeline {
 		});
 		this.part(item, 'due', 'line', { class: 'due', ...vertical(right, top - 5, top + height + 5) });
 		if (item.capped) this.part(item, 'cap', 'path', { class: 'cap', d: `M${right} ${top + height}V${top - 9}h11l-3 4 3 4h-11` });
-		if (!item.end && item.due > now && this.live) this.part(item, 'left', 'text', { class: 'label', x: right + 6, y: top + 15, text: seconds(item.due - now) });
+		if (!item.end && item.due > now && this.live) this.words(item, 'label', right + 6, top + 15, seconds(item.due - now));
 	}
 
 	drawLease(item, now) {
-		const { top, height } = lane.lease;
-		const left = this.scale.x(item.at);
-		const right = Math.max(this.scale.x(item.end ?? now), left + 3);
-		this.box(item, left, top, right - left, height);
-		this.part(item, '', 'rect', { class: `lease ${item.lost ? 'lost' : ''}`, x: left, y: top, width: right - left, height, rx: 3 });
+		const { top } = lane.lease;
+		const { left, right } = this.bar(item, item.end ?? now, item.lost ? 'lost' : '', 3);
 		if (item.lost) this.part(item, 'cut', 'path', { class: 'cut', d: `M${right - 4} ${top - 4}l4 5-4 5 4 5-4 6` });
 		const text = `${item.holder ? `${item.holder} · ` : ''}token ${item.token}`;
 		const fits = [text, `${item.token}`].find((one) => one.length * 6 + 8 < right - left);
-		if (fits) this.part(item, 'text', 'text', { class: 'token', x: left + 5, y: top + 11, text: fits });
+		if (fits) this.words(item, 'token', left + 5, top + 11, fits);
 	}
 
 	drawAttempts(now) {
@@ -293,19 +287,16 @@ export class Timeline {
 			if (!text) continue;
 			const left = this.scale.x(item.at);
 			const row = freeRow(ends, left, text.length * 6.2 + 8);
-			this.part(item, 'words', 'text', { class: `label ${item.result}`, x: left, y: lane.attempt.labels[row], text });
+			this.words(item, `label ${item.result}`, left, lane.attempt.labels[row], text);
 		}
 	}
 
 	drawAttempt(item, now) {
 		const { top, height } = lane.attempt;
-		const left = this.scale.x(item.at);
-		const right = Math.max(this.scale.x(item.end ?? now), left + 3);
 		const result = item.result ?? 'running';
-		this.box(item, left, top, right - left, height);
-		this.part(item, '', 'rect', { class: `attempt ${result}`, x: left, y: top, width: right - left, height, rx: 5 });
+		const { left, right } = this.bar(item, item.end ?? now, result, 5);
 		if (item.first) this.part(item, 'first', 'path', { class: 'first', d: `M${this.scale.x(item.first)} ${top + height - 9}l5 8h-10z` });
-		if (right - left > 24) this.part(item, 'number', 'text', { class: `token ${result}`, x: left + 6, y: top + 11, text: right - left > 66 ? `attempt ${item.number}` : item.number });
+		if (right - left > 24) this.words(item, `token ${result}`, left + 6, top + 11, right - left > 66 ? `attempt ${item.number}` : item.number);
 		if (result === 'discarded' || result === 'lost') this.part(item, 'strike', 'line', { class: 'strike', x1: left - 3, x2: right + 3, y1: top + height / 2, y2: top + height / 2 });
 	}
 
@@ -316,7 +307,7 @@ export class Timeline {
 		this.part(item, '', 'path', { class: `commit ${item.passed ? '' : 'refused'}`, d: `M${x} ${y - 7}l7 7-7 7-7-7z` });
 		if (!item.passed) this.part(item, 'cross', 'path', { class: 'no', d: `M${x - 2.5} ${y - 2.5}l5 5m0-5l-5 5` });
 		const versions = item.through && item.version && !item.reason?.match(/human|fallback/);
-		if (versions) this.part(item, 'words', 'text', { class: `label ${item.passed ? '' : 'discarded'}`, x: x + 11, y: y + 4, text: `${item.through}${item.passed && item.through === item.version ? ' = ' : ' of '}${item.version}` });
+		if (versions) this.words(item, `label ${item.passed ? '' : 'discarded'}`, x + 11, y + 4, `${item.through}${item.passed && item.through === item.version ? ' = ' : ' of '}${item.version}`);
 	}
 
 	drawSends(now) {
@@ -325,7 +316,7 @@ export class Timeline {
 			const right = this.drawSend(item, now);
 			const text = sendWords(item, now);
 			const row = freeRow(ends, right, text.length * 6.2 + 18);
-			if (text) this.part(item, 'words', 'text', { class: `label ${item.outcome ?? ''}`, x: right + 11, y: lane.send.labels[row], text });
+			if (text) this.words(item, `label ${item.outcome ?? ''}`, right + 11, lane.send.labels[row], text);
 		}
 	}
 
@@ -337,7 +328,7 @@ export class Timeline {
 		this.part(item, 'line', 'line', { class: `delivery ${item.outcome ?? ''}`, x1: left, x2: right, y1: y, y2: y });
 		if (item.outcome === 'unknown') {
 			this.part(item, '', 'rect', { class: 'sent unknown', x: right - 8, y: y - 8, width: 16, height: 16, rx: 3 });
-			this.part(item, 'mark', 'text', { class: 'number sent', x: right, y: y + 4, text: '?' });
+			this.words(item, 'number sent', right, y + 4, '?');
 		} else if (item.end) this.part(item, '', 'circle', { class: `sent ${item.outcome}`, cx: right, cy: y, r: 7 });
 		else this.part(item, '', 'circle', { class: 'under-way', cx: left + 4, cy: y, r: 3.5 });
 		return right;
@@ -357,6 +348,25 @@ export class Timeline {
 
 	box({ key }, x, y, width, height) {
 		this.boxes.set(key, { x, y, width, height });
+	}
+
+	/** A thing that lasts, as a bar in its lane. */
+	bar(item, end, kind, rx) {
+		const { top, height } = lane[item.lane];
+		const left = this.scale.x(item.at);
+		const right = Math.max(this.scale.x(end), left + 3);
+		this.box(item, left, top, right - left, height);
+		this.part(item, '', 'rect', { class: `${item.lane} ${kind}`, x: left, y: top, width: right - left, height, rx });
+		return { left, right };
+	}
+
+	/** A text of an item, of which it has one of a kind. */
+	words(item, kind, x, y, text) {
+		this.part(item, kind.split(' ')[0], 'text', { class: kind, x, y, text });
+	}
+
+	write(key, kind, x, y, text) {
+		this.put(`${key}/text`, 'text', { class: kind, x, y, text });
 	}
 
 	/** One node of an item. */
@@ -395,7 +405,7 @@ const signs = [
 ];
 
 function legend() {
-	return element('ul', { class: 'legend', 'aria-hidden': 'true' }, ...signs.map(([words, tag, attributes]) => element('li', {}, svg('svg', { width: 14, height: 14 }, svg(tag, attributes)), words)));
+	return element('ul.legend', { 'aria-hidden': 'true' }, ...signs.map(([words, tag, attributes]) => element('li', svg('svg', { width: 14, height: 14 }, svg(tag, attributes)), words)));
 }
 
 function set(node, name, value) {

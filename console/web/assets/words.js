@@ -30,6 +30,11 @@ export function lasting(milliseconds) {
 	return whole < 129_600 ? `${Math.round(whole / 3600)} h` : `${Math.round(whole / 86_400)} days`;
 }
 
+/** A time of day of 24 hours: to the minute, or with so many digits after the second. */
+export const timeOf = (at, digits) => new Date(at).toLocaleTimeString([], {
+	hour: '2-digit', minute: '2-digit', hourCycle: 'h23', ...(digits >= 0 && { second: '2-digit', fractionalSecondDigits: digits || undefined }),
+});
+
 /** A number with its thousands apart. */
 export const amount = (number) => (number ?? 0).toLocaleString('en');
 
