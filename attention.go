@@ -26,6 +26,7 @@ const (
 	AttentionUndelivered AttentionKind = "undelivered"  // the reply certainly did not arrive
 	AttentionPartial     AttentionKind = "partial"      // a part of the reply arrived
 	AttentionOverdue     AttentionKind = "overdue"      // it waits for a node, longer than it should
+	AttentionLost        AttentionKind = "lease_lost"   // the turn under way lost a worker, and goes on without it
 )
 
 // AttentionItem is one thing that a person should look at.
@@ -66,8 +67,9 @@ const (
 )
 
 // Attention lists what needs somebody: failed turns, replies of which it is not
-// certain that they arrived, and conversations whose wake-up has passed by more
-// than two leases of their bot although some node should have acted on it.
+// certain that they arrived, turns under way that have lost a worker, and
+// conversations whose wake-up has passed by more than two leases of their bot
+// although some node should have acted on it.
 func (a *App) Attention(ctx context.Context, q AttentionQuery) (Attention, error) {
 	c := call{op: "attention", key: store.Key{Bot: q.Bot}}
 	if _, ok := a.bots[q.Bot]; !ok && q.Bot != "" {
@@ -127,7 +129,58 @@ func attentionOf(item store.Item) []AttentionItem {
 	for _, t := range r.Troubles {
 		items = append(items, troubleOf(item.Key, t))
 	}
+	switch {
+	case r.Reply != nil && r.Reply.Crashes > 0:
+		lost := lostOf(item, r.Reply.Crashes, "sending")
+		lost.Turn, lost.Seq, lost.Since = r.Reply.Turn, r.Reply.Seq, cmp.Or(r.Reply.Since, item.Active).Go()
+		items = append(items, lost)
+	case r.Crashes > 0 && r.Phase != turn.Failed:
+		items = append(items, lostOf(item, r.Crashes, "generating"))
+	}
 	return items
+}
+
+// lostOf tells of the workers that a turn has lost, and of who goes on. Nobody has
+// to act: whose workers keep getting lost is a turn that fails, or a node that does.
+func lostOf(item store.Item, lost int, doing string) AttentionItem {
+	r := item.Snapshot.Record
+	out := AttentionItem{
+		Kind: AttentionLost, Bot: item.Key.Bot, Conversation: item.Key.Conversation, Turn: r.Turn,
+		At: item.Active.Go(), Since: cmp.Or(firstPending(r), item.Active).Go(), Actions: []string{},
+	}
+	who, at := lastLost(r.Trace)
+	if at != 0 {
+		out.At = at.Go()
+	}
+	who = cmp.Or(who, "a node that is not known any more")
+	out.Reason = fmt.Sprintf("a worker on %s was lost while %s", who, doing)
+	if lost > 1 {
+		out.Reason = fmt.Sprintf("%d workers were lost while %s, the last one on %s", lost, doing, who)
+	}
+	next := "the turn waits"
+	if r.Lease.Nonce != "" {
+		next = r.Lease.Holder + " goes on"
+	}
+	out.Reason += "; " + next
+	return out
+}
+
+// lastLost finds in a trace which holder was lost last, and when; zero where the
+// trace does not go back so far.
+func lastLost(trace turn.Trace) (holder string, at turn.Time) {
+	steps, _ := trace.Steps()
+	holders := map[int64]string{} // by token
+	for _, step := range steps {
+		switch {
+		case step.Kind == turn.TurnStarted:
+			holders[step.Token] = step.Holder
+		case step.Kind == turn.LeaseLost:
+			holder, at = step.Holder, step.At
+		case step.Kind == turn.ReplyDiscardedKind && step.Reason == turn.Crashed:
+			holder, at = holders[step.Token], step.At
+		}
+	}
+	return holder, at
 }
 
 func troubleOf(key store.Key, t turn.Trouble) AttentionItem {

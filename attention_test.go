@@ -185,6 +185,59 @@ func TestAttentionToEachPhaseThatIsOverdue(t *testing.T) {
 	})
 }
 
+// A turn whose worker was lost is listed until it is over, with who was lost and who
+// goes on. What happened is made by the core itself.
+func TestAttentionToLostLeases(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kept := memory.New()
+		start := turn.At(time.Now())
+		policy := turn.Policy{MaxWait: time.Second, Lease: time.Second, MaxAttempts: 5, ResendUnknown: true, TraceSteps: 100}
+		wake := func(n int) turn.Event {
+			return turn.Wake{Holder: fmt.Sprint("node-", n), Nonce: fmt.Sprint("n", n), First: 1}
+		}
+		lose := func(conversation string, more ...turn.Event) {
+			r, now := turn.Record{}, start
+			for _, e := range append([]turn.Event{turn.Message{}, wake(1), wake(2), wake(3)}, more...) {
+				r, _ = turn.Step(r, e, now, policy)
+				now = now.Add(2 * time.Second)
+			}
+			due, _ := r.Wake()
+			write := store.Write{Key: store.Key{Bot: "bot", Conversation: conversation}, Op: store.Op{15: 1}, Record: r, Timer: due, At: now}
+			if result, err := kept.Commit(t.Context(), write); err != nil || result.Status != store.OK {
+				t.Fatal(result, err)
+			}
+		}
+		lose("runs")
+		lose("waits", turn.Pause{Reason: "Bob is on it"})
+		lose("sends", turn.Generated{Nonce: "n3", Parts: 1}, wake(4), wake(5))
+		lose("once", turn.Generated{Nonce: "n3", Parts: 1}, turn.Sent{Nonce: "n3"}, turn.Message{}, wake(4), wake(5))
+		lose("over", turn.Generated{Nonce: "n3", Parts: 1}, turn.Sent{Nonce: "n3"})
+		app, err := onereply.Open(t.Context(), &idle{Store: kept}, onereply.Options{}, onereply.Bot{Name: "bot", Responder: parts("x")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer app.Close()
+		got, err := app.Attention(t.Context(), onereply.AttentionQuery{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var lines []string
+		for _, i := range got.Items {
+			lines = append(lines, fmt.Sprintf("%s %s %d/%d %v %v %s %v", i.Kind, i.Conversation, i.Turn, i.Seq, turn.At(i.At).Sub(start), turn.At(i.Since).Sub(start), i.Reason, i.Actions))
+		}
+		slices.Sort(lines)
+		want := []string{
+			"lease_lost once 2/0 16s 12s a worker on node-4 was lost while generating; node-5 goes on []",
+			"lease_lost runs 1/0 6s 0s 2 workers were lost while generating, the last one on node-2; node-3 goes on []",
+			"lease_lost sends 1/2 12s 8s 2 workers were lost while sending, the last one on node-4; node-5 goes on []",
+			"lease_lost waits 1/0 6s 0s 2 workers were lost while generating, the last one on node-2; the turn waits []",
+		}
+		if !slices.Equal(lines, want) {
+			t.Errorf("it needs attention:\n%s\nwant\n%s", strings.Join(lines, "\n"), strings.Join(want, "\n"))
+		}
+	})
+}
+
 // idle is a store whose timers nobody can claim.
 type idle struct{ store.Store }
 

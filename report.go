@@ -89,7 +89,7 @@ func (p *peers) reportAt(now turn.Time) report {
 func encodeMinute(m engine.Minute) []uint64 {
 	return []uint64{
 		uint64(m.Number), m.Inputs, m.Duplicates, m.Ignored, m.Replies, m.MessagesAnswered,
-		m.Discards, m.ModelCalls, m.Failed, m.TokensDiscarded,
+		m.Discards, m.ModelCalls, m.Failed, m.TokensDiscarded, m.LeasesLost,
 	}
 }
 
@@ -98,10 +98,14 @@ func decodeMinute(all []uint64) (m engine.Minute, ok bool) {
 	if len(all) < 10 {
 		return m, false
 	}
-	return engine.Minute{Number: int64(all[0]), Tally: engine.Tally{
+	m = engine.Minute{Number: int64(all[0]), Tally: engine.Tally{
 		Inputs: all[1], Duplicates: all[2], Ignored: all[3], Replies: all[4], MessagesAnswered: all[5],
 		Discards: all[6], ModelCalls: all[7], Failed: all[8], TokensDiscarded: all[9],
-	}}, true
+	}}
+	if len(all) > 10 { // an older node does not tell
+		m.LeasesLost = all[10]
+	}
+	return m, true
 }
 
 // Limits of what another node says of itself; what exceeds them is cut.

@@ -18,9 +18,11 @@ type Trouble struct {
 	Again  bool   `json:"again,omitempty"` // to be sent again as soon as nothing else is under way
 }
 
-// NeedsAttention reports whether the conversation waits for somebody: its turn
-// was given up, or a reply of it ended in trouble.
-func (r Record) NeedsAttention() bool { return r.Phase == Failed || len(r.Troubles) > 0 }
+// NeedsAttention reports whether somebody should look at the conversation: its turn
+// was given up, or has lost a worker, or a reply of it ended in trouble.
+func (r Record) NeedsAttention() bool {
+	return r.Phase == Failed || len(r.Troubles) > 0 || r.Crashes > 0 || r.Reply != nil && r.Reply.Crashes > 0
+}
 
 // troubled remembers a reply that ended without being certainly delivered. The
 // text that stands in for a failed turn's reply is none: its turn is failed.

@@ -134,6 +134,8 @@ func (n *Node) count(e Event) {
 		c.DueToStart.add(max(0, n.now.Sub(e.Due).Seconds()))
 	case turn.ReplyDiscardedKind:
 		n.countDiscard(e)
+	case turn.LeaseLost:
+		c.loseLease(n.now)
 	case turn.ReplySentKind:
 		c.Deliveries["sent"]++
 		if e.Author == turn.ReplyAnswer && e.Reason != turn.ByOperator {
@@ -164,7 +166,7 @@ func (n *Node) countDiscard(e Event) {
 	case turn.Withdrawn:
 		n.Counters.Deliveries["withdrawn"]++
 	case turn.Crashed:
-		n.Counters.LeasesLost++
+		n.Counters.loseLease(n.now)
 	case turn.Superseded, turn.WasPaused, turn.WasDeleted, turn.ByHuman:
 		n.Counters.Discards++
 		n.Counters.add(n.now, Tally{Discards: 1})

@@ -17,6 +17,7 @@ type Tally struct {
 	ModelCalls       uint64 `json:"model_calls"`       // attempts started
 	Failed           uint64 `json:"failed"`            // turns that were given up
 	TokensDiscarded  uint64 `json:"tokens_discarded"`  // that models used for attempts without a reply
+	LeasesLost       uint64 `json:"leases_lost"`       // of workers that were lost, counted by who took over
 }
 
 // Add adds the numbers of another stretch.
@@ -30,6 +31,7 @@ func (t *Tally) Add(o Tally) {
 	t.ModelCalls += o.ModelCalls
 	t.Failed += o.Failed
 	t.TokensDiscarded += o.TokensDiscarded
+	t.LeasesLost += o.LeasesLost
 }
 
 // Minute is the tally of one minute.
@@ -60,6 +62,12 @@ func (c *Counters) add(at turn.Time, t Tally) {
 func (c *Counters) Ignore(at turn.Time) {
 	c.Ignored++
 	c.add(at, Tally{Ignored: 1})
+}
+
+// loseLease counts a worker that was lost while it generated or sent.
+func (c *Counters) loseLease(at turn.Time) {
+	c.LeasesLost++
+	c.add(at, Tally{LeasesLost: 1})
 }
 
 // Minutes are those of the last hour in which anything happened, in no order.

@@ -88,9 +88,26 @@ var listTests = []test{
 		s.remove(keyOf("failed and held"))
 		s.listed(attention, "")
 	}},
+	{"a turn that lost a worker needs attention until it is over", func(s *subject) {
+		plant := func(conversation string, expect store.Op, change func(*turn.Record)) store.Op {
+			write := s.write(keyOf(conversation), expect)
+			change(&write.Record)
+			return s.ok(write)
+		}
+		attempt := plant("attempt", none, func(r *turn.Record) { r.Phase, r.Crashes = turn.Generating, 1 })
+		reply := plant("reply", none, func(r *turn.Record) {
+			r.Phase, r.Reply = turn.Sending, &turn.Reply{Turn: 1, Seq: 1, Parts: 1, Crashes: 2}
+		})
+		plant("whole", none, func(r *turn.Record) { r.Phase, r.Reply = turn.Sending, &turn.Reply{Turn: 1, Seq: 1, Parts: 1} })
+		s.listed(store.ListQuery{Attention: true}, "attempt reply")
+		s.ok(s.write(keyOf("attempt"), attempt))
+		s.listed(store.ListQuery{Attention: true}, "reply")
+		s.ok(s.write(keyOf("reply"), reply))
+		s.listed(store.ListQuery{Attention: true}, "")
+	}},
 	{"a text that reads like a failure is none", func(s *subject) {
 		write := s.write(keyOf("quoted"), none)
-		write.Record.PauseReason, write.Record.LastError = `"phase":"failed"`, `{"phase":"failed","troubles":[{"seq":1}]}`
+		write.Record.PauseReason, write.Record.LastError = `"phase":"failed"`, `{"phase":"failed","troubles":[{"seq":1}],"crashes":1}`
 		s.ok(write)
 		s.listed(store.ListQuery{Attention: true}, "")
 	}},
