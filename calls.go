@@ -318,17 +318,30 @@ func timeOf(t turn.Time) *time.Time {
 // Transcript returns at most limit entries with a sequence greater than after,
 // in order. limit is 1 to 1000; 0 means 100.
 func (a *App) Transcript(ctx context.Context, bot, conversation string, after int64, limit int) ([]Entry, error) {
+	return a.transcript(ctx, bot, conversation, store.EntryQuery{After: after, Limit: limit})
+}
+
+// TranscriptBefore returns the last entries, at most limit, with a sequence less
+// than before, in order; 0 means that the last of all are wanted. limit is 1 to
+// 1000; 0 means 100.
+func (a *App) TranscriptBefore(ctx context.Context, bot, conversation string, before int64, limit int) ([]Entry, error) {
+	entries, err := a.transcript(ctx, bot, conversation, store.EntryQuery{Before: before, Limit: limit, Backward: true})
+	slices.Reverse(entries)
+	return entries, err
+}
+
+func (a *App) transcript(ctx context.Context, bot, conversation string, q store.EntryQuery) ([]Entry, error) {
 	c, err := a.begin("transcript", bot, conversation)
 	if err != nil {
 		return nil, err
 	}
-	if limit == 0 {
-		limit = 100
+	if q.Limit == 0 {
+		q.Limit = 100
 	}
-	if limit < 0 || limit > store.MaxEntries {
+	if q.Limit < 0 || q.Limit > store.MaxEntries {
 		return nil, c.fail(CodeInvalid, "limit", errors.New("it must be 1 to 1000"))
 	}
-	found, err := a.store.Entries(ctx, c.key, store.EntryQuery{After: after, Limit: limit})
+	found, err := a.store.Entries(ctx, c.key, q)
 	entries := make([]Entry, len(found))
 	for i, e := range found {
 		entries[i] = entryOf(e)

@@ -135,6 +135,7 @@ func TestCallsThatAreRefused(t *testing.T) {
 		"a blank answer":          {one(app.Answer(ctx, "bot", "c", " ")), onereply.CodeInvalid, "text"},
 		"a seal of nothing":       {app.Seal(ctx, "bot", "c", 1), onereply.CodeConflict, "token"},
 		"a state of nothing":      {one(app.State(ctx, "bot", "none")), onereply.CodeNotFound, "conversation"},
+		"the end too long":        {one(app.TranscriptBefore(ctx, "bot", "c", 0, -1)), onereply.CodeInvalid, "limit"},
 		"a transcript too long":   {one(app.Transcript(ctx, "bot", "c", 0, 1001)), onereply.CodeInvalid, "limit"},
 		"a list of no bot":        {one(app.Conversations(ctx, onereply.ListQuery{Bot: "else"})), onereply.CodeNotFound, "bot"},
 		"a list of no phase":      {one(app.Conversations(ctx, onereply.ListQuery{Phase: "asleep"})), onereply.CodeInvalid, "phase"},

@@ -233,3 +233,28 @@ func TestWhatBelongsTogether(t *testing.T) {
 		})
 	}
 }
+
+// A transcript can be read from its end.
+func TestTranscriptBackwards(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, settings{bot: onereply.Bot{Debounce: time.Hour, MaxWait: time.Hour}})
+		defer w.close()
+		for i := range 5 {
+			w.say(0, fmt.Sprint("m", i+1))
+		}
+		for _, test := range []struct {
+			before int64
+			limit  int
+			want   string
+		}{{0, 2, "m4 m5"}, {4, 2, "m2 m3"}, {2, 2, "m1"}, {1, 2, ""}, {0, 0, "m1 m2 m3 m4 m5"}} {
+			entries, err := w.nodes[0].TranscriptBefore(t.Context(), "bot", "c", test.before, test.limit)
+			var ids []string
+			for _, e := range entries {
+				ids = append(ids, e.ID)
+			}
+			if got := strings.Join(ids, " "); err != nil || got != test.want {
+				t.Errorf("the last %d before %d: %q, %v, want %q", test.limit, test.before, got, err, test.want)
+			}
+		}
+	})
+}

@@ -14,8 +14,8 @@ func (s *Server) deleteConversation(w http.ResponseWriter, r *http.Request) erro
 	return respondEmpty(w)
 }
 
-// transcript is a page of one. Next is what to give as after to go on; null at
-// the end.
+// transcript is a page of one. Next is what to give as after, or as before, to go
+// on; null at the end.
 type transcript struct {
 	Entries []entry `json:"entries"`
 	Next    *int64  `json:"next"`
@@ -26,7 +26,11 @@ func (s *Server) getTranscript(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	entries, err := s.app.Transcript(r.Context(), r.PathValue("bot"), r.PathValue("conversation"), page.after, page.limit)
+	read, from := s.app.Transcript, page.after
+	if page.last {
+		read, from = s.app.TranscriptBefore, page.before
+	}
+	entries, err := read(r.Context(), r.PathValue("bot"), r.PathValue("conversation"), from, page.limit)
 	if err != nil {
 		return err
 	}
@@ -34,7 +38,11 @@ func (s *Server) getTranscript(w http.ResponseWriter, r *http.Request) error {
 	for _, e := range entries {
 		out.Entries = append(out.Entries, entryOf(e))
 	}
-	if len(entries) >= page.limit {
+	switch {
+	case len(entries) < page.limit:
+	case page.last:
+		out.Next = &entries[0].Seq
+	default:
 		out.Next = &entries[len(entries)-1].Seq
 	}
 	return respond(w, http.StatusOK, out)

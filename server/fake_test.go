@@ -162,7 +162,12 @@ func (f *fakeApp) State(_ context.Context, bot, conversation string) (onereply.S
 }
 
 func (f *fakeApp) Transcript(_ context.Context, bot, conversation string, after int64, limit int) ([]onereply.Entry, error) {
-	f.record("transcript", bot, conversation, page{after, limit})
+	f.record("transcript", bot, conversation, [2]int64{after, int64(limit)})
+	return f.entries, f.err
+}
+
+func (f *fakeApp) TranscriptBefore(_ context.Context, bot, conversation string, before int64, limit int) ([]onereply.Entry, error) {
+	f.record("transcript before", bot, conversation, [2]int64{before, int64(limit)})
 	return f.entries, f.err
 }
 

@@ -15,10 +15,12 @@ const (
 	maxPage     = 1000
 )
 
-// page selects entries of a transcript.
+// page selects entries of a transcript: the first after a sequence, or the last
+// before one, or at its end.
 type page struct {
-	after int64
-	limit int
+	after, before int64 // before 0: no bound
+	limit         int
+	last          bool
 }
 
 func readPage(r *http.Request) (page, error) {
@@ -30,8 +32,18 @@ func readPage(r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
+	p := page{after: after, last: query.Get("before") != ""}
+	switch {
+	case p.last && query.Get("after") != "":
+		return page{}, errField("before", "It can't be given together with after.")
+	case query.Get("before") != "end":
+		if p.before, err = number(query, "before", 0, 1, 1<<63-1); err != nil {
+			return page{}, errField("before", "It must be end, or a whole number of 1 or more.")
+		}
+	}
 	limit, err := number(query, "limit", defaultPage, 1, maxPage)
-	return page{after: after, limit: int(limit)}, err
+	p.limit = int(limit)
+	return p, err
 }
 
 func readTimeline(r *http.Request) (onereply.TimelineQuery, error) {

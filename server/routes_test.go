@@ -65,8 +65,10 @@ func TestCalls(t *testing.T) {
 		{"seal", "POST", "/turns/12/seal", "", 200, call{"seal", "support", "c1", int64(12)}, `{"sealed":true}`},
 		{"state", "GET", "", "", 200, call{"state", "support", "c1", nil}, ""},
 		{"delete", "DELETE", "", "", 204, call{"forget", "support", "c1", nil}, ""},
-		{"transcript", "GET", "/transcript", "", 200, call{"transcript", "support", "c1", page{0, 100}}, `{"entries":[],"next":null}`},
-		{"transcript page", "GET", "/transcript?after=5&limit=1000", "", 200, call{"transcript", "support", "c1", page{5, 1000}}, ""},
+		{"transcript", "GET", "/transcript", "", 200, call{"transcript", "support", "c1", [2]int64{0, 100}}, `{"entries":[],"next":null}`},
+		{"transcript's end", "GET", "/transcript?before=end", "", 200, call{"transcript before", "support", "c1", [2]int64{0, 100}}, `{"entries":[],"next":null}`},
+		{"transcript before", "GET", "/transcript?before=5&limit=7", "", 200, call{"transcript before", "support", "c1", [2]int64{5, 7}}, ""},
+		{"transcript page", "GET", "/transcript?after=5&limit=1000", "", 200, call{"transcript", "support", "c1", [2]int64{5, 1000}}, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			app := newFakeApp()
@@ -135,6 +137,12 @@ func TestTranscriptIsAsInTheContract(t *testing.T) {
 	if next := ask(t, s, "GET", here+"/transcript?limit=3", "").json(t)["next"]; next != nil {
 		t.Errorf("next = %v at the end", next)
 	}
+	if next := ask(t, s, "GET", here+"/transcript?before=end&limit=2", "").json(t)["next"]; next != 1.0 {
+		t.Errorf("next = %v, want the first of the page", next)
+	}
+	if next := ask(t, s, "GET", here+"/transcript?before=3&limit=3", "").json(t)["next"]; next != nil {
+		t.Errorf("next = %v at the beginning", next)
+	}
 }
 
 func TestTimelineIsAsInTheContract(t *testing.T) {
@@ -194,6 +202,9 @@ func TestQueriesAreChecked(t *testing.T) {
 		{here + "/transcript?after=-1", kindInvalid, "after"},
 		{here + "/transcript?after=x", kindInvalid, "after"},
 		{here + "/transcript?after=9223372036854775808", kindInvalid, "after"},
+		{here + "/transcript?before=0", kindInvalid, "before"},
+		{here + "/transcript?before=last", kindInvalid, "before"},
+		{here + "/transcript?before=5&after=2", kindInvalid, "before"},
 		{here + "/transcript?limit=0", kindInvalid, "limit"},
 		{here + "/transcript?limit=1001", kindInvalid, "limit"},
 		{here + "/transcript?limit=1.5", kindInvalid, "limit"},
