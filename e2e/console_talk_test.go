@@ -310,6 +310,23 @@ func TestConsoleAttention(t *testing.T) {
 	d.until("it is sent again from here too", says("#messages .reply .state", "sent")+" && "+counts("#actions [data-action=resend]", 0))
 }
 
+// A turn that lost its worker is shown, and counted.
+func TestConsoleShowsLostLeases(t *testing.T) {
+	d := sit(t, "")
+	d.troubled = true // it restarts the node
+	d.visit("#/attention")
+	d.says("support", "c1", "m1", "hello")
+	d.restarts("support", "c1")
+	d.until("the lost worker is listed", counts("#items [data-kind=lease_lost]", 1)+" && "+says("#items", "was lost while generating")+" && "+says("#items", "goes on"))
+	d.picture("console-lost-lease")
+	d.api.rests(t, d.base, "support", "c1")
+	d.until("it is not once the turn is over", counts("#items .item", 0))
+	d.visit("#/overview")
+	d.until("it is counted", "[..."+all(".tiles div")+"].some((tile) => tile.textContent.includes('leases lost') && tile.textContent.includes('1'))")
+	d.run(one(".tiles a") + ".click()")
+	d.until("and leads to what is known", "location.hash === '#/attention'")
+}
+
 // The hard cap has its flag, edits and deletions their signs.
 func TestConsoleTimelineSigns(t *testing.T) {
 	d := sit(t, "")

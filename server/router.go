@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -20,6 +21,11 @@ const (
 	// byte as %XX, take 4608.
 	maxPathBytes = 8 << 10
 	maxSegments  = 8
+
+	// elsewhere in the place of a conversation's name says that the query has it: a
+	// browser takes the segments "." and ".." out of a path, however they are
+	// escaped, so that it could not ask for what has such a name.
+	elsewhere = "-"
 )
 
 // handler answers a request, or returns an error that [problemOf] understands
@@ -125,11 +131,14 @@ func (m match) bind(r *http.Request) error {
 		if !isVariable(segment) {
 			continue
 		}
-		name := segment[1 : len(segment)-1]
-		if err := checkName(name, m.path[i]); err != nil {
+		name, value := segment[1:len(segment)-1], m.path[i]
+		if name == "conversation" && value == elsewhere && r.URL != nil {
+			value = cmp.Or(r.URL.Query().Get(name), value)
+		}
+		if err := checkName(name, value); err != nil {
 			return err
 		}
-		r.SetPathValue(name, m.path[i])
+		r.SetPathValue(name, value)
 	}
 	return nil
 }

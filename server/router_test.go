@@ -53,6 +53,26 @@ func TestDotsAreNotCleaned(t *testing.T) {
 	}
 }
 
+// TestNamesThatABrowserTakesOut: "." and ".." do not get out of a browser in a path,
+// however they are escaped.
+func TestNamesThatABrowserTakesOut(t *testing.T) {
+	app := newFakeApp()
+	s := New(app, Options{})
+	for target, want := range map[string]string{
+		"/v1/bots/support/conversations/-?conversation=..":             "..",
+		"/v1/bots/support/conversations/-/transcript?conversation=%2E": ".",
+		"/v1/bots/support/conversations/-":                             "-",
+		"/v1/bots/support/conversations/-?conversation=":               "-",
+		"/v1/bots/support/conversations/c1?conversation=..":            "c1",
+	} {
+		if got := ask(t, s, "GET", target, ""); got.status != http.StatusOK || app.lastCall().conversation != want {
+			t.Errorf("%s: status %d, asked %+v, want %q", target, got.status, app.lastCall(), want)
+		}
+	}
+	ask(t, s, "GET", "/v1/bots/support/conversations/-?conversation=%ff", "").wantProblem(t, kindInvalid, "conversation")
+	ask(t, s, "GET", "/v1/bots/support/conversations/-?conversation="+strings.Repeat("x", 513), "").wantProblem(t, kindInvalid, "conversation")
+}
+
 func TestPathsThatLeadNowhere(t *testing.T) {
 	for _, test := range []struct {
 		method, target string

@@ -15,43 +15,43 @@ export class Trouble extends Error {
 /** The API as seen by one conversation of one bot. */
 export class API {
 	constructor(bot, conversation) {
-		this.base = `/v1/bots/${encodeURIComponent(bot)}/conversations/${encodeURIComponent(conversation)}`;
-		this.events = `${this.base}/events`;
+		// A browser takes such names out of a path, so they are in the query.
+		this.name = /^\.\.?$/.test(conversation) && conversation;
+		this.base = `/v1/bots/${encodeURIComponent(bot)}/conversations/${this.name ? '-' : encodeURIComponent(conversation)}`;
+		this.events = this.at('/events');
 	}
 
-	/** The whole transcript; empty where nothing was ever received. */
-	async transcript() {
-		const all = [];
-		for (;;) {
-			const after = all.at(-1)?.seq ?? 0;
-			const page = await found(call('GET', `${this.base}/transcript?after=${after}&limit=200`));
-			all.push(...(page?.entries ?? []));
-			if (!page?.next || !page.entries?.length) return all;
-		}
+	at(path, parameters) {
+		const search = query({ conversation: this.name, ...parameters });
+		return this.base + path + (search && `?${search}`);
+	}
+
+	/** The last of the transcript, or the last before a seq; next is the seq to go on before. */
+	async transcript(before = 'end') {
+		return await found(call('GET', this.at('/transcript', { before, limit: 200 }))) ?? { entries: [] };
 	}
 
 	/** The conversation's state, null where nothing was ever received. */
 	state() {
-		return found(call('GET', this.base));
+		return found(call('GET', this.at('')));
 	}
 
 	/** The last turns, or only one, as they went; null where nothing was ever received. */
 	timeline({ turn, turns = 20 } = {}) {
-		return found(call('GET', `${this.base}/timeline?${turn ? `turn=${turn}` : `turns=${turns}`}`));
+		return found(call('GET', this.at('/timeline', turn ? { turn } : { turns })));
 	}
 
-	/** Who did what. */
 	async audit(limit = 50) {
-		return (await found(call('GET', `${this.base}/audit?limit=${limit}`)))?.entries ?? [];
+		return (await found(call('GET', this.at('/audit', { limit }))))?.entries ?? [];
 	}
 
 	/** An action of a person: its path, and the body if it has one. */
 	act(path, body) {
-		return call('POST', `${this.base}/${path}`, body);
+		return call('POST', this.at(`/${path}`), body);
 	}
 
 	forget() {
-		return call('DELETE', this.base);
+		return call('DELETE', this.at(''));
 	}
 }
 

@@ -10,6 +10,7 @@ const kinds = {
 	unknown_send: ['Unknown send', 'Nobody knows whether the reply arrived. Look at the other side, then send it again or mark it as sent.'],
 	undelivered: ['Not delivered', 'The other side refused the reply for good.'],
 	partial: ['Delivered in part', 'Some parts arrived, the rest was given up.'],
+	lease_lost: ['Worker lost', 'Nothing to do: the turn goes on by itself. See what the lost node was up to.'],
 	overdue: ['Overdue', 'It waits longer than it should. Is a node running that serves this bot?'],
 };
 const resting = 15_000; // between looks: what is overdue becomes so without an event
@@ -48,7 +49,7 @@ export function attention(root, frame) {
 		for (const key of views.keys()) if (!keys.includes(key)) views.delete(key);
 		fill(list, keys.map((key) => views.get(key).node));
 		empty.hidden = items.length > 0;
-		if (!items.length) empty.replaceChildren(element('p', element('strong', 'Nothing needs you.')), element('p', 'Failed turns, replies of which nobody knows whether they arrived, and conversations that wait too long appear here.'));
+		if (!items.length) empty.replaceChildren(element('p', element('strong', 'Nothing needs you.')), element('p', 'Failed turns, replies of which nobody knows whether they arrived, and turns that lost their worker or wait too long appear here.'));
 	}
 
 	return stop;
@@ -74,6 +75,5 @@ class Item {
 		this.when = when;
 		if (when) setText(this.since.firstElementChild, `since ${lasting(serverNow() - Date.parse(when))}`);
 		setText(this.reason, because(reason));
-		this.reason.hidden = !reason;
 	}
 }

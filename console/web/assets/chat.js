@@ -17,7 +17,7 @@ const replyStates = {
 export class Chat {
 	/** Message makes the view of a message; turns gives the address of a turn, where replies lead to theirs. */
 	constructor({ list, scroller, empty }, { message = (id) => new MessageView(id), turns } = {}) {
-		Object.assign(this, { list, empty, message, turns });
+		Object.assign(this, { list, scroller, empty, message, turns });
 		this.toEnd = follow(scroller, 'y');
 		this.views = new Map();
 		this.draft = new Draft();
@@ -30,13 +30,18 @@ export class Chat {
 
 	render(conversation, force) {
 		this.empty.hidden = conversation.entries.length > 0;
+		for (const [key, { node }] of this.views) {
+			if (conversation.known.has(key)) continue;
+			node.remove();
+			this.views.delete(key);
+		}
 		conversation.entries.forEach((entry, index) => {
 			const view = this.view(entry);
 			view.render(entry, conversation);
 			if (this.list.children[index] !== view.node) this.list.insertBefore(view.node, this.list.children[index] ?? null);
 		});
 		this.draft.render(conversation.draft, this.list);
-		this.toEnd(force);
+		return this.toEnd(force);
 	}
 
 	view(entry) {
@@ -124,7 +129,7 @@ class ReplyView {
 		this.ids = reply.covers;
 		this.node.dataset.state = reply.state;
 		setText(this.text, reply.text);
-		setText(this.covers, `answers ${plural(reply.covers.length, 'message')}: ${numbers(reply.covers, conversation)}`);
+		setText(this.covers, [`answers ${plural(reply.covers.length, 'message')}`, numbers(reply.covers, conversation)].filter(Boolean).join(': '));
 		this.covers.hidden = !reply.covers.length;
 		if (this.turns) this.details(reply);
 		setText(this.state, (replyStates[reply.state] ?? reply.state) + (reply.late ? ' · newer input waits for the next reply' : ''));

@@ -108,7 +108,6 @@ function askForKey() {
 	location.hash = '#/login';
 }
 
-/** The page and its parameters, as the address says. */
 function address() {
 	const [path, search = ''] = location.hash.replace(/^#\/?/, '').split('?');
 	const [name, ...parts] = path.split('/').map((part) => {

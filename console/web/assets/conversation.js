@@ -49,16 +49,39 @@ export class Conversation {
 		this.changed();
 	}
 
-	mergeMessage({ id, text, version, status, sender, at, attachments }) {
+	/** Takes over entries from before those that are known. */
+	mergeEarlier(transcript) {
+		const later = this.entries;
+		this.entries = [];
+		this.merge(transcript);
+		this.entries.push(...later);
+	}
+
+	/** Whether a part of a transcript goes on from what is known. */
+	joins(transcript) {
+		return transcript.some(({ kind, id }) => this.known.has(`${kind}/${id}`));
+	}
+
+	/** Where the transcript is known from. */
+	first() {
+		return this.entries.find(({ seq }) => seq)?.seq;
+	}
+
+	/** Forgets all but the last so many. */
+	keep(count) {
+		for (const { key } of this.entries.splice(0, Math.max(0, this.entries.length - count))) this.known.delete(key);
+	}
+
+	mergeMessage({ seq, id, text, version, status, sender, at, attachments }) {
 		const message = this.message(id) ?? this.put({ type: 'message', id, number: version, edits: [], repeats: 0, note: '' });
 		message.number ||= version;
 		message.version = Math.max(message.version ?? 0, version);
-		Object.assign(message, { text, sender, at, attachments, state: status === 'pending' ? 'waiting' : status });
+		Object.assign(message, { seq, text, sender, at, attachments, state: status === 'pending' ? 'waiting' : status });
 	}
 
-	mergeReply({ id, text, covers, status, late_input: late, author, turn, at }) {
+	mergeReply({ seq, id, text, covers, status, late_input: late, author, turn, at }) {
 		const reply = this.put({ type: 'reply', id });
-		Object.assign(reply, { text, covers: covers ?? [], late, author, turn, at, state: status === 'committed' ? 'sending' : status });
+		Object.assign(reply, { seq, text, covers: covers ?? [], late, author, turn, at, state: status === 'committed' ? 'sending' : status });
 		if (settled.has(reply.state)) this.cover(reply);
 	}
 
@@ -83,7 +106,8 @@ export class Conversation {
 		let message = this.message(event.message_id);
 		if (message && event.version <= message.version) return; // known already
 		const kind = { edited: 'edit', deleted: 'delete' }[event.reason] ?? 'message';
-		message ??= this.put({ type: 'message', id: event.message_id, edits: [], repeats: 0, at: event.at });
+		if (!message && kind !== 'message') return; // it is not shown
+		message ??= this.put({ type: 'message', seq: event.seq, id: event.message_id, edits: [], repeats: 0, at: event.at });
 		message.number ||= event.version;
 		if (kind !== 'message') message.edits.push(event.version);
 		Object.assign(message, { version: event.version, text: event.text ?? '', state: kind === 'delete' ? 'deleted' : 'waiting', note: '' });
@@ -141,8 +165,8 @@ export class Conversation {
 		return this.known.get(`message/${id}`);
 	}
 
-	reply({ reply_id: id, text, covers, late_input: late, turn, at, reason }, state) {
-		const reply = this.put({ type: 'reply', id, text: '', covers: [], turn, at, author: reason });
+	reply({ seq, reply_id: id, text, covers, late_input: late, turn, at, reason }, state) {
+		const reply = this.put({ type: 'reply', seq, id, text: '', covers: [], turn, at, author: reason });
 		if (text) reply.text = text;
 		if (covers?.length) reply.covers = covers;
 		reply.late ||= late;

@@ -1,13 +1,11 @@
 // The few helpers that touch the document. Text always arrives as text nodes:
 // nothing here, or anywhere else on the page, parses markup.
 
-/** Returns the element of the page with that id. */
 export const byId = (id) => document.getElementById(id);
 
 /** Makes an element, from its tag with classes after dots. Attributes, where there are any, come before the children; those that are false or null are left out. */
 export const element = (name, ...rest) => make('http://www.w3.org/1999/xhtml', name, rest);
 
-/** Makes a part of a drawing. */
 export const svg = (name, ...rest) => make('http://www.w3.org/2000/svg', name, rest);
 
 function make(namespace, name, rest) {
@@ -22,7 +20,6 @@ function make(namespace, name, rest) {
 	return node;
 }
 
-/** Makes a button that calls press. */
 export function button(label, attributes, press) {
 	const node = element('button', { type: 'button', ...attributes }, label);
 	node.addEventListener('click', press);
@@ -46,12 +43,12 @@ export function setText(node, text) {
 	if (node.textContent !== text) node.textContent = text;
 }
 
-/** Whether the person asked for less motion. */
 export const calm = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
 
 /**
  * Keeps a scrolling element at its end, until the person scrolls back; at the
- * end again it follows again. Returns the function to call after each change.
+ * end again it follows again. Returns the function to call after each change,
+ * which says whether it follows.
  */
 export function follow(scroller, axis) {
 	const [at, size, seen] = axis === 'x'
@@ -63,6 +60,7 @@ export function follow(scroller, axis) {
 	}, { passive: true });
 	return (force = false) => {
 		if (following || force) scroller[at] = scroller[size];
+		return following;
 	};
 }
 

@@ -70,8 +70,7 @@ export class Story {
 
 	/** Everything that is drawn, in the order of time; for going from one to the next. */
 	items() {
-		const all = [this.inputs, this.windows, this.leases, this.attempts, this.commits, this.sends, this.marks].flat();
-		return all.sort((a, b) => a.at - b.at || lanes.indexOf(a.lane) - lanes.indexOf(b.lane));
+		return lanes.flatMap((lane) => this[`${lane}s`]).sort((a, b) => a.at - b.at || lanes.indexOf(a.lane) - lanes.indexOf(b.lane));
 	}
 
 	/** When things were going on, for the scale of time; open things last until now. */
@@ -81,13 +80,16 @@ export class Story {
 
 	/** For how long nothing but the clock will move, in milliseconds: endless where nothing is open. */
 	quietFor(now) {
-		const all = [this.windows, this.leases, this.attempts, this.sends].flat().filter(({ end }) => !end);
-		return Math.max(0, Math.min(...all.map(({ due, at }) => (due ?? at) - now)));
+		return Math.max(0, Math.min(...this.open().map(({ due, at }) => (due ?? at) - now)));
 	}
 
-	/** Whether something is under way. */
+	/** What is under way. */
+	open() {
+		return [this.windows, this.leases, this.attempts, this.sends].flat().filter(({ end }) => !end);
+	}
+
 	busy() {
-		return [this.windows, this.leases, this.attempts, this.sends].some((list) => list.some((one) => !one.end));
+		return this.open().length > 0;
 	}
 
 	take(step, turn) {
@@ -106,14 +108,15 @@ export class Story {
 		attempt.text = firstWords(attempt);
 	}
 
-	add(list, lane, at, turn, fields) {
+	add(lane, at, turn, fields) {
+		const list = this[`${lane}s`];
 		const item = { key: `${lane}/${turn}/${at}/${list.length}`, lane, at, turn, ...fields };
 		list.push(item);
 		return item;
 	}
 
 	mark(at, turn, tone, text) {
-		return { tone, text, item: this.add(this.marks, 'mark', at, turn, { end: at, tone, text }) };
+		return { tone, text, item: this.add('mark', at, turn, { end: at, tone, text }) };
 	}
 
 	openWindow() {
@@ -149,13 +152,13 @@ export class Story {
 	/** The try to send the part that is next; a part may need several. */
 	startSend(at, turn, { reply_id: reply, part = 1, parts = 1 }) {
 		const tries = this.sends.filter((one) => one.reply === reply && one.part === part).length;
-		return this.add(this.sends, 'send', at, turn, { reply, part, parts, try: tries + 1 });
+		return this.add('send', at, turn, { reply, part, parts, try: tries + 1 });
 	}
 
 	// A send that is no attempt's has a lease of its own, of which nothing else tells.
 	leaseOfSend({ token, node }, send) {
 		if (!token || this.leases.some((one) => one.token === token)) return;
-		this.add(this.leases, 'lease', send.at, send.turn, { token, holder: node });
+		this.add('lease', send.at, send.turn, { token, holder: node });
 	}
 
 	endSend(step, at, turn, outcome) {
@@ -204,7 +207,7 @@ const takers = {
 		const running = this.running();
 		if (running) running.newest = step.version;
 		const number = this.numbers.get(step.message_id) ?? step.version;
-		const item = this.add(this.inputs, 'input', at, turn, { end: at, kind, version: step.version, number });
+		const item = this.add('input', at, turn, { end: at, kind, version: step.version, number });
 		const what = { message: `Message accepted as input ${step.version}`, edit: `Message ${number} edited: input ${step.version}`, delete: `Message ${number} deleted: input ${step.version}` }[kind];
 		item.text = `${what}${running ? `, while attempt ${running.number} ran, which had seen only up to ${running.through}` : ''}.`;
 		return { tone: 'input', text: item.text, item };
@@ -212,7 +215,7 @@ const takers = {
 
 	'message.repeated'(step, at, turn) {
 		const number = this.numbers.get(step.message_id);
-		const item = this.add(this.inputs, 'input', at, turn, { end: at, kind: 'repeat', version: number ?? '', number });
+		const item = this.add('input', at, turn, { end: at, kind: 'repeat', version: number ?? '', number });
 		item.text = `${number ? `Message ${number}` : 'A message that was accepted earlier'} was delivered again: its id is known, so nothing changed.`;
 		return { tone: 'quiet', text: item.text, item };
 	},
@@ -222,7 +225,7 @@ const takers = {
 		let item = this.openWindow();
 		const cut = this.lost > 0 && !this.windows.length && !this.attempts.length; // its start is not kept
 		const opened = !item && !cut;
-		item ??= this.add(this.windows, 'window', at, turn, { moves: [], kind: this.waits ? 'wait' : 'quiet', causes: this.waits, cut });
+		item ??= this.add('window', at, turn, { moves: [], kind: this.waits ? 'wait' : 'quiet', causes: this.waits, cut });
 		this.waits = null;
 		item.capped = step.reason === 'max_wait';
 		item.due = due;
@@ -240,9 +243,9 @@ const takers = {
 		const gone = this.running();
 		if (gone) Object.assign(gone, { end: at, result: 'lost', reason: 'worker_lost' });
 		this.endLease(at, 0, true);
-		this.add(this.leases, 'lease', at, turn, { token: step.token, holder: step.node });
+		this.add('lease', at, turn, { token: step.token, holder: step.node });
 		const number = step.attempt || 1;
-		const item = this.add(this.attempts, 'attempt', at, turn, { token: step.token, number, through: step.through || step.version, newest: step.version });
+		const item = this.add('attempt', at, turn, { token: step.token, number, through: step.through || step.version, newest: step.version });
 		const on = step.node ? ` on ${step.node}` : '';
 		return { tone: 'attempt', text: `Attempt ${number} starts${on} under token ${step.token}: it sees everything up to ${item.through}.`, item };
 	},
@@ -264,7 +267,7 @@ const takers = {
 		this.endLease(at, step.token, lost);
 		const stale = !step.reason || step.reason === 'superseded';
 		const text = stale ? `Nothing was committed: the attempt had seen ${through}, but the newest input was ${step.version}.` : `Nothing was committed: ${because(step.reason)}.`;
-		if (!lost) this.add(this.commits, 'commit', at, turn, { end: at, passed: false, through, version: step.version, reason: step.reason, text });
+		if (!lost) this.add('commit', at, turn, { end: at, passed: false, through, version: step.version, reason: step.reason, text });
 		return { tone: 'discard', text: `Attempt ${item?.number ?? step.attempt ?? 1} ${lost ? 'lost' : 'discarded'}${after(item, at)}: ${stale ? `it saw ${through}, newest was ${step.version}` : because(step.reason)}.`, item };
 	},
 
@@ -279,7 +282,7 @@ const takers = {
 	'reply.committed'(step, at, turn) {
 		const attempt = step.reason === 'human' || step.reason === 'fallback' ? null : this.endAttempt(step, at, 'committed');
 		const none = !step.parts && !step.text;
-		const item = this.add(this.commits, 'commit', at, turn, { end: at, passed: true, through: step.through, version: step.version, reason: step.reason });
+		const item = this.add('commit', at, turn, { end: at, passed: true, through: step.through, version: step.version, reason: step.reason });
 		if (none) {
 			if (attempt) this.endLease(at);
 			return { tone: 'reply', text: 'The bot chose not to reply: what it saw is closed.', item };
@@ -345,7 +348,6 @@ const takers = {
 	},
 };
 
-/** The types of steps that are known. */
 export const types = Object.keys(takers);
 
 /** A try that did not deliver its part; the next one follows, where there is one. */
@@ -366,7 +368,6 @@ const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
 const why = (reason) => because(reason) || 'no reason was given';
 
-/** How long a thing lasted, in the sentence of its end. */
 const after = (item, at) => (item && at > item.at ? ` after ${seconds(at - item.at)}` : '');
 
 function failedAttempt(step, at) {

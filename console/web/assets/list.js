@@ -67,7 +67,7 @@ class List {
 		this.scroller = element('div.scroller', { id: 'scroller' }, element('div', { role: 'table', 'aria-label': 'Conversations', 'aria-rowcount': -1 },
 			element('div', { role: 'rowgroup', class: 'head' }, element('div', { role: 'row', class: 'line' }, ...columns.map((name) => element('span', { role: 'columnheader' }, name)))), this.body));
 		this.empty = element('div.empty', { id: 'empty', hidden: true });
-		this.news = button('', { class: 'news', hidden: true }, () => this.toTop());
+		this.news = button('', { class: 'news' }, () => this.toTop());
 		this.scroller.addEventListener('scroll', () => this.draw(), { passive: true });
 		this.scroller.addEventListener('keydown', (event) => this.key(event));
 		root.append(element('h1', 'Conversations'), form, element('section.panel', { 'aria-label': 'Conversations' }, this.scroller, this.empty, this.news));
@@ -189,7 +189,6 @@ class List {
 		setText(this.count, this.more === undefined ? 'Loading…' : `${this.rows.length}${done ? '' : '+'} shown`);
 		this.empty.hidden = this.rows.length > 0 || !done;
 		this.scroller.hidden = !this.empty.hidden;
-		this.news.hidden = !this.news.textContent;
 		if (this.empty.hidden) return;
 		const filtered = Object.values(this.filter).some(Boolean);
 		if (this.told === filtered) return;
@@ -226,7 +225,6 @@ class List {
 	}
 }
 
-/** One row, which is made once and then only changed. */
 class Row {
 	constructor() {
 		for (const name of ['name', 'state', 'waits', 'last', 'discards', 'node']) this[name] = element('span', { role: 'cell', class: name });

@@ -131,7 +131,7 @@ function watchConversation(api, conversation) {
 
 /** Reads what the stream did not tell. */
 async function catchUp(api, conversation) {
-	const transcript = await api.transcript();
+	const transcript = await api.whole();
 	conversation.merge(transcript);
 	if (transcript.length) conversation.settle(await api.state());
 }

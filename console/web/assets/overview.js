@@ -44,8 +44,9 @@ class View {
 		const half = quantile(times, 0.5);
 		tiles(this.tiles, [
 			['inputs, last hour', amount(hour('inputs'))], ['replies, last hour', amount(hour('replies')), 'good'],
-			['model calls saved', amount(savings(totals).saved), 'good'], ['time to reply, half within', half === null ? '–' : lasting(half * 1000)],
-			['being written now', amount(sum(nodes, 'generating'))], ['conversations in memory', amount(sum(nodes, 'waiting'))], ['failed turns, last hour', amount(hour('failed')), hour('failed') ? 'bad' : ''],
+			['model calls saved since start', amount(savings(totals).saved), 'good'], ['time to reply, half within', half === null ? '–' : lasting(half * 1000)],
+			['being written now', amount(sum(nodes, 'generating'))], ['conversations in memory', amount(sum(nodes, 'waiting'))],
+			...[['failed turns', hour('failed')], ['leases lost', hour('leases_lost')]].map(([name, count]) => [`${name}, last hour`, amount(count), count ? 'bad' : '', '#/attention']),
 		]);
 	}
 
@@ -56,8 +57,8 @@ class View {
 		});
 		const label = `Inputs and replies in each of the last ${minutes.length} minutes: ${amount(sum(minutes, 'inputs'))} inputs, ${amount(sum(minutes, 'replies'))} replies.`;
 		this.minutes.put(key([['in', 'inputs'], ['out', 'replies']]), element('div.plot', bars({ groups, classes: ['bar in', 'bar out'], label, width: this.minutes.width() })),
-			numbers('Each minute in numbers', ['Minute', 'Inputs', 'Replies', 'Repeats', 'Discards', 'Model calls', 'Failed'],
-				minutes.toReversed().map((one) => [timeOf(one.at), one.inputs, one.replies, one.duplicates, one.discards, one.model_calls, one.failed])));
+			numbers('Each minute in numbers', ['Minute', 'Inputs', 'Replies', 'Repeats', 'Discards', 'Model calls', 'Failed', 'Leases lost'],
+				minutes.toReversed().map((one) => [timeOf(one.at), one.inputs, one.replies, one.duplicates, one.discards, one.model_calls, one.failed, one.leases_lost])));
 	}
 
 	renderSaved({ totals }) {
@@ -122,7 +123,7 @@ function section(title, id) {
 }
 
 function tiles(list, facts) {
-	if (list.children.length !== facts.length) list.replaceChildren(...facts.map(([name]) => element('div', element('dt', name), element('dd'))));
+	if (list.children.length !== facts.length) list.replaceChildren(...facts.map(([name, , , href]) => element('div', element('dt', href ? element('a', { href }, name) : name), element('dd'))));
 	facts.forEach(([, value, tone], index) => {
 		const dd = list.children[index].lastElementChild;
 		setText(dd, value);

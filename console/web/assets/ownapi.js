@@ -11,17 +11,28 @@ export function newId(prefix, length = 10) {
 
 /** The API as seen by who writes in one conversation. */
 export class OwnAPI extends API {
+	/** The whole transcript; empty where nothing was ever received. */
+	async whole() {
+		const all = [];
+		for (let after = 0; ;) {
+			const page = await found(call('GET', this.at('/transcript', { after, limit: 200 })));
+			all.push(...(page?.entries ?? []));
+			if (!page?.next) return all;
+			after = page.next;
+		}
+	}
+
 	/** Sends a message; the same id again is recognised as a repeat. */
 	send({ id, text, sentAt }) {
-		return call('POST', `${this.base}/messages`, { id, text, sent_at: sentAt });
+		return call('POST', this.at('/messages'), { id, text, sent_at: sentAt });
 	}
 
 	edit(id, text) {
-		return call('PATCH', `${this.base}/messages/${encodeURIComponent(id)}`, { text });
+		return call('PATCH', this.at(`/messages/${encodeURIComponent(id)}`), { text });
 	}
 
 	remove(id) {
-		return call('DELETE', `${this.base}/messages/${encodeURIComponent(id)}`);
+		return call('DELETE', this.at(`/messages/${encodeURIComponent(id)}`));
 	}
 
 	/** Throws where the server, the bot or the permission is missing. */

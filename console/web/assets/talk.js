@@ -9,6 +9,8 @@ import { join, read, stepsOf, turnOf } from './lanes.js';
 import { Timeline } from './timeline.js';
 import { lasting, plural, timeOf } from './words.js';
 
+const mostShown = 800; // entries, where nobody asked for earlier ones
+
 export function talk(root, frame) {
 	const page = new Talk(root, frame);
 	return () => page.close();
@@ -46,9 +48,10 @@ class Talk {
 		const head = element('div.title', element('a', { href: '#/conversations', class: 'back' }, 'Conversations'),
 			element('h1', { dir: 'auto' }, this.conversation), element('span.bot', this.bot), this.phase);
 
+		this.earlier = button('Earlier messages', { id: 'earlier', hidden: true }, () => this.readEarlier().catch(this.frame.trouble));
 		const messages = element('ol', { id: 'messages' });
 		const empty = element('div.empty', { id: 'chat-empty' }, element('p', 'Loading…'));
-		const scroller = element('div.messages', { id: 'messages-scroll', role: 'region', 'aria-label': 'Messages and replies', tabindex: 0 }, empty, messages);
+		const scroller = element('div.messages', { id: 'messages-scroll', role: 'region', 'aria-label': 'Messages and replies', tabindex: 0 }, this.earlier, empty, messages);
 		this.chat = new Chat({ list: messages, scroller, empty }, { turns: (turn) => `${this.address}?turn=${turn}` });
 
 		this.turns = element('select', { id: 'turn' });
@@ -80,16 +83,44 @@ class Talk {
 
 	async readAll() {
 		this.early ??= [];
-		const transcript = await this.api.transcript();
-		this.exists ||= transcript.length > 0 || await this.listed();
+		await this.readTranscript();
+		this.exists ||= this.model.entries.length > 0 || await this.listed();
 		await this.readState();
-		this.model.merge(transcript);
 		this.model.settle(this.state ?? null);
 		this.model.connected = true;
 		const held = this.early ?? [];
 		this.early = null;
 		held.forEach((event) => this.take(event));
 		this.render();
+	}
+
+	/** Reads the end of the transcript, and what is shown before it; not what was never asked for. */
+	async readTranscript() {
+		let { entries, next } = await this.api.transcript();
+		if (!this.model.joins(entries)) this.model.keep(0);
+		const first = this.model.first();
+		while (next > first) {
+			const page = await this.api.transcript(next);
+			entries = [...page.entries, ...entries];
+			next = page.next;
+		}
+		this.olderThan = entries[0]?.seq < first ? first : next;
+		this.model.merge(entries.filter(({ seq }) => !(seq < first)));
+	}
+
+	async readEarlier() {
+		this.earlier.disabled = true;
+		try {
+			const { entries, next } = await this.api.transcript(this.olderThan);
+			this.olderThan = next;
+			this.model.mergeEarlier(entries);
+			const { scroller } = this.chat;
+			const below = scroller.scrollHeight - scroller.scrollTop;
+			this.render();
+			scroller.scrollTop = scroller.scrollHeight - below;
+		} finally {
+			this.earlier.disabled = false;
+		}
 	}
 
 	// One may be paused before its first message. The list is asked, because a
@@ -150,11 +181,9 @@ class Talk {
 	acted(name) {
 		if (name === 'delete') return this.frame.go('#/conversations');
 		this.refresh();
-		// Statuses of earlier replies change without an event of their own.
-		this.api.transcript().then((all) => this.model.merge(all), this.frame.trouble);
+		this.readTranscript().catch(this.frame.trouble); // statuses of earlier replies change without an event of their own
 	}
 
-	/** The steps that are shown, and the numbers of all turns. */
 	steps() {
 		const all = join(this.stored.flatMap(stepsOf), this.live);
 		const turns = turnOf(all);
@@ -181,7 +210,13 @@ class Talk {
 
 	render() {
 		if (this.early && this.exists) return;
-		this.chat.render(this.model);
+		const atEnd = this.chat.render(this.model);
+		if (atEnd && this.model.entries.length > mostShown) { // it was watched for long
+			this.model.keep(mostShown / 2);
+			this.olderThan = this.model.first();
+			this.chat.render(this.model);
+		}
+		this.earlier.hidden = !this.olderThan;
 		if (!this.model.entries.length) setText(this.chat.empty.firstElementChild, this.state ? 'The transcript is empty: what was said here is no longer kept.' : 'Nothing was ever received here, or it was deleted. Check the name, or wait for the first message.');
 		this.actions.render(this.state, this.model.entries);
 		this.renderState();

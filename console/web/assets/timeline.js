@@ -369,7 +369,6 @@ export class Timeline {
 		this.put(`${key}/text`, 'text', { class: kind, x, y, text });
 	}
 
-	/** One node of an item. */
 	part(item, name, tag, attributes) {
 		this.put(`${item.key}/${name}`, tag, { ...attributes, 'data-item': item.key, 'data-lane': item.lane });
 	}
@@ -396,16 +395,17 @@ export class Timeline {
 	}
 }
 
+const spot = { cx: 7, cy: 7, r: 5 };
+const diamond = { d: 'M7 1 13 7 7 13 1 7Z' };
 const signs = [
-	['message', 'circle', { class: 'dot', cx: 7, cy: 7, r: 5 }], ['edit', 'circle', { class: 'ring', cx: 7, cy: 7, r: 5 }],
-	['deletion', 'path', { class: 'cross', d: 'M3 3 11 11M11 3 3 11' }], ['repeat, ignored', 'circle', { class: 'hollow', cx: 7, cy: 7, r: 5 }],
-	['hard cap', 'path', { class: 'cap', d: 'M4 1V13M4 2H12L9.5 4.5 12 7H4' }], ['first words', 'path', { class: 'first', d: 'M7 2 12 11H2Z' }],
-	['commit: saw = newest', 'path', { class: 'commit', d: 'M7 1 13 7 7 13 1 7Z' }], ['not committed', 'path', { class: 'commit refused', d: 'M7 1 13 7 7 13 1 7Z' }],
-	['lease lost', 'path', { class: 'cut', d: 'M4 0l4 4-4 3 4 3-4 4' }], ['unknown', 'rect', { class: 'sent unknown', x: 1, y: 1, width: 12, height: 12, rx: 3 }],
+	['message', 'circle.dot', spot], ['edit', 'circle.ring', spot], ['deletion', 'path.cross', { d: 'M3 3 11 11M11 3 3 11' }], ['repeat, ignored', 'circle.hollow', spot],
+	['hard cap', 'path.cap', { d: 'M4 1V13M4 2H12L9.5 4.5 12 7H4' }], ['first words', 'path.first', { d: 'M7 2 12 11H2Z' }],
+	['commit: saw = newest', 'path.commit', diamond], ['not committed', 'path.commit.refused', diamond],
+	['lease lost', 'path.cut', { d: 'M4 0l4 4-4 3 4 3-4 4' }], ['unknown', 'rect.sent.unknown', { x: 1, y: 1, width: 12, height: 12, rx: 3 }],
 ];
 
 function legend() {
-	return element('ul.legend', { 'aria-hidden': 'true' }, ...signs.map(([words, tag, attributes]) => element('li', svg('svg', { width: 14, height: 14 }, svg(tag, attributes)), words)));
+	return element('ul.legend', { 'aria-hidden': 'true' }, ...signs.map(([words, ...sign]) => element('li', svg('svg', { width: 14, height: 14 }, svg(...sign)), words)));
 }
 
 function set(node, name, value) {

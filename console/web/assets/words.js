@@ -35,15 +35,14 @@ export const timeOf = (at, digits) => new Date(at).toLocaleTimeString([], {
 	hour: '2-digit', minute: '2-digit', hourCycle: 'h23', ...(digits >= 0 && { second: '2-digit', fractionalSecondDigits: digits || undefined }),
 });
 
-/** A number with its thousands apart. */
 export const amount = (number) => (number ?? 0).toLocaleString('en');
 
-/** "1 message", "2 messages". */
 export const plural = (count, noun) => `${amount(count)} ${noun}${count === 1 ? '' : 's'}`;
 
 /** "1, 2 and 5", or "1 to 12", from the ids of messages. */
 export function numbers(ids, conversation) {
-	const list = ids.map((id) => conversation.message(id)?.number || '?');
+	const list = ids.map((id) => conversation.message(id)?.number);
+	if (!list.every(Boolean)) return ''; // they are on an earlier page
 	const last = list.pop();
 	if (list.length > 5 && last - list[0] === list.length) return `${list[0]} to ${last}`;
 	return list.length ? `${list.join(', ')} and ${last}` : String(last);
