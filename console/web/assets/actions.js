@@ -42,7 +42,7 @@ const actions = [
 	{ name: 'requeue', label: 'Requeue', about: 'Tries a failed turn again, with all that waits.', done: 'The turn is tried again.', allowed: ({ phase }) => phase === 'failed' },
 	{ name: 'reply', label: 'Reply', about: 'Your own reply: it is delivered, and closes what waits.', path: 'replies', done: 'Your reply is on its way.', field: 'Your reply', text: true, body: (value) => ({ text: value }) },
 	{ name: 'delete', label: 'Delete', about: 'Removes all that is stored of the conversation.', done: 'Deleted.', danger: true, flags: () => ['--yes'] },
-	{ name: 'resend', label: 'Send again', about: 'Sends the reply again, under the same id.', done: 'The reply is sent again, under the same id.', mends: true },
+	{ name: 'resend', label: 'Send again', about: 'Sends the reply again, under the same id.', done: 'The reply is sent again.', mends: true },
 	{ name: 'mark-sent', label: 'Mark as sent', about: 'You know that it arrived, or it does not matter.', done: 'Marked as sent.', mends: true },
 ];
 

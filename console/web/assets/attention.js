@@ -10,7 +10,7 @@ const kinds = {
 	unknown_send: ['Unknown send', 'Nobody knows whether the reply arrived. Look at the other side, then send it again or mark it as sent.'],
 	undelivered: ['Not delivered', 'The other side refused the reply for good.'],
 	partial: ['Delivered in part', 'Some parts arrived, the rest was given up.'],
-	lease_lost: ['Worker lost', 'Nothing to do: the turn goes on by itself. See what the lost node was up to.'],
+	lease_lost: ['Worker lost', 'The turn goes on by itself. If it happens again, look at the node.'],
 	overdue: ['Overdue', 'It waits longer than it should. Is a node running that serves this bot?'],
 };
 const resting = 15_000; // between looks: what is overdue becomes so without an event

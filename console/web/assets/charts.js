@@ -31,7 +31,7 @@ export function bars({ groups, classes, label, width, every = 1 }) {
 			group.append(svg('rect', { class: classes[which], x: x + which * thick + room * 0.09, y: height - bottom - tall, width: thick, height: tall }));
 		});
 		group.append(svg('rect.touch', { x, y: top, width: room, height: height - bottom - top }));
-		if (name && index % every === 0) group.append(svg('text.axis', { x: x + room / 2, y: height - 6 }, name));
+		if (name && index % every === 0) group.append(svg('text.axis', { x: Math.min(x + room / 2, width - 18), y: height - 6 }, name));
 		drawing.append(group);
 	});
 	return drawing;

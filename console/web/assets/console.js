@@ -90,7 +90,6 @@ const frame = {
 		};
 	},
 
-	/** Asks the person before something that can't be taken back. */
 	confirm,
 };
 
@@ -177,10 +176,9 @@ let closeQuestion = () => {};
 function confirm({ title, text, yes }) {
 	closeQuestion();
 	return new Promise((resolve) => {
-		const heading = element('h2', { id: 'question' }, title);
-		const dialog = element('dialog', { 'aria-labelledby': 'question' }, heading, element('p', text));
 		const answer = (label, value, kind) => button(label, { class: kind }, () => dialog.close(value));
-		dialog.append(element('div.row', answer('Cancel', ''), answer(yes, 'yes', 'danger')));
+		const dialog = element('dialog', { 'aria-labelledby': 'question' }, element('h2', { id: 'question' }, title), element('p', text),
+			element('div.row', answer('Cancel', ''), answer(yes, 'yes', 'danger')));
 		dialog.addEventListener('close', () => {
 			dialog.remove();
 			resolve(dialog.returnValue === 'yes');

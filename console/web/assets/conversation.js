@@ -8,7 +8,6 @@
 import { serverNow } from './api.js';
 import { because } from './words.js';
 
-/** Statuses of replies after which nothing more happens to them. */
 const settled = new Set(['sent', 'undelivered', 'unknown', 'withdrawn', 'no_reply', 'partial']);
 
 const phases = {
@@ -40,7 +39,6 @@ export class Conversation {
 		return Number.isFinite(this.skew) ? Date.now() - this.skew : serverNow();
 	}
 
-	/** Takes over a transcript, in which each entry may be known already. */
 	merge(transcript) {
 		for (const entry of transcript) {
 			if (entry.kind === 'message') this.mergeMessage(entry);
@@ -100,7 +98,7 @@ export class Conversation {
 		this.changed();
 	}
 
-	// One method for each type of event that changes more than the steps.
+	// One method for each type of event that changes more.
 
 	'message.accepted'(event) {
 		let message = this.message(event.message_id);

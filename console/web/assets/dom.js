@@ -3,7 +3,7 @@
 
 export const byId = (id) => document.getElementById(id);
 
-/** Makes an element, from its tag with classes after dots. Attributes, where there are any, come before the children; those that are false or null are left out. */
+/** Makes an element: its tag, with classes after dots, attributes if any (but for those that are false or null), children. */
 export const element = (name, ...rest) => make('http://www.w3.org/1999/xhtml', name, rest);
 
 export const svg = (name, ...rest) => make('http://www.w3.org/2000/svg', name, rest);

@@ -8,12 +8,10 @@ const longestPause = 8_000;
 const remembered = 1_000;
 
 /**
- * Watches. It calls
- *   connected()        each time the stream opens
- *   disconnected(why)  each time it ends: 'refused' by the server, or 'hidden'
- *   event(event)      for each event, once
- * and returns a function that ends it. A browser has few connections for a
- * server: a tab that nobody sees holds none.
+ * Calls connected() each time the stream opens, disconnected(why) each time it
+ * ends ('refused' by the server, or 'hidden': a browser has few connections for a
+ * server, and a tab that nobody sees holds none), and event(event) once for each.
+ * Returns the function that ends it.
  */
 export function watch(url, { connected, disconnected, event }) {
 	const known = new Set();

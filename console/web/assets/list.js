@@ -9,7 +9,7 @@ import { lasting } from './words.js';
 const pageSize = 200;
 const overscan = 8; // rows above and below what is seen
 const phases = ['collecting', 'generating', 'sending', 'paused', 'failed', 'idle'];
-const columns = ['Conversation', 'Phase', 'Waiting', 'Last input', 'Discards', 'Node'];
+const columns = ['Conversation', 'Phase', 'Waiting', 'Last input', 'This turn', 'Node'];
 
 export function list(root, frame) {
 	frame.title('Conversations');
@@ -140,7 +140,7 @@ class List {
 		for (const { bot } of this.rows) this.offer(bot);
 	}
 
-	/** What an event tells of a row is shown at once; the order is read again, but not under somebody's hands. */
+	/** What an event tells is shown at once; the order is read again, but not under somebody's hands. */
 	apply(event) {
 		if (event.type === 'reply.delta' || (this.filter.bot && event.bot !== this.filter.bot)) return;
 		const row = this.byKey.get(keyOf(event));

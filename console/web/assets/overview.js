@@ -14,7 +14,13 @@ export function overview(root, frame) {
 	const main = element('div.sections', element('p.empty', { role: 'status' }, 'Loading…'));
 	root.append(element('h1', 'Overview'), main);
 	const view = new View(main);
-	return frame.keepLooking(async () => view.render(await server.overview()), resting, (type) => type !== 'reply.delta').stop;
+	const { stop } = frame.keepLooking(async () => view.render(await server.overview()), resting, (type) => type !== 'reply.delta');
+	const redraw = () => view.data && view.render(view.data, true); // charts are drawn to the width
+	addEventListener('resize', redraw);
+	return () => {
+		removeEventListener('resize', redraw);
+		stop();
+	};
 }
 
 class View {
@@ -27,10 +33,11 @@ class View {
 		this.nodes = section('Nodes', 'nodes');
 	}
 
-	render(data) {
+	render(data, again) {
+		this.data = data;
 		const key = JSON.stringify({ ...data, now: 0, nodes: data.nodes.map((node) => ({ ...node, seen_at: 0 })) });
 		this.renderNodes(data);
-		if (key === this.shown) return;
+		if (key === this.shown && !again) return;
 		this.shown = key;
 		if (!this.tiles.isConnected) this.main.replaceChildren(this.tiles, this.minutes.node, this.saved.node, this.times.node, this.nodes.node);
 		this.renderTiles(data);
@@ -105,7 +112,7 @@ class View {
 
 const sum = (list, name) => list.reduce((total, one) => total + (one[name] ?? 0), 0);
 
-/** A section whose contents are replaced, but for details that the person opened. */
+/** A section whose contents are replaced; what the person opened stays open. */
 function section(title, id) {
 	const content = element('div.content');
 	return {

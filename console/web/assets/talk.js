@@ -94,7 +94,7 @@ class Talk {
 		this.render();
 	}
 
-	/** Reads the end of the transcript, and what is shown before it; not what was never asked for. */
+	/** Reads the end of the transcript, and what is shown before it. */
 	async readTranscript() {
 		let { entries, next } = await this.api.transcript();
 		if (!this.model.joins(entries)) this.model.keep(0);
@@ -123,8 +123,7 @@ class Talk {
 		}
 	}
 
-	// One may be paused before its first message. The list is asked, because a
-	// browser notes each answer of 404 as an error.
+	// One may be paused before its first message. Browsers note a 404 as an error, so the list is asked.
 	async listed() {
 		const { conversations } = await server.conversations({ bot: this.bot, q: this.conversation });
 		return conversations.some(({ conversation }) => conversation === this.conversation);

@@ -62,7 +62,7 @@ export class Timeline {
 			zoom('+', 'Zoom in', () => this.zoom(step)), zoom('Fit', 'Fit everything in', () => this.fit()));
 		this.root.replaceChildren(element('div.timeline', labels, this.track, this.emptiness),
 			element('div.under', this.why, this.tools), legend());
-		this.hint = 'Select something in the drawing to read why it is there: with a click, or with the arrow keys. + and − zoom, 0 fits.';
+		this.hint = 'Select something in the drawing to read why it is there: with a click or the arrow keys. + and − zoom, 0 fits.';
 		setText(this.why, this.hint);
 	}
 
@@ -88,8 +88,8 @@ export class Timeline {
 		does();
 	}
 
-	// With Ctrl it zooms, as pinching on a touchpad does; alone it also zooms, but
-	// only where the drawing has the focus, so that nobody is caught who scrolls past.
+	// Without Ctrl (or pinching) it zooms only where the drawing has the focus, so
+	// that nobody is caught who scrolls past.
 	wheel(event) {
 		const sideways = Math.abs(event.deltaX) > Math.abs(event.deltaY) || event.shiftKey;
 		if (sideways || !(event.ctrlKey || this.track.contains(document.activeElement))) return;

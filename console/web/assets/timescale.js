@@ -37,7 +37,7 @@ export function timescale(spans, perSecond = usual, rest = longestRest) {
 	return { parts, perSecond, width: Math.ceil(place + margin), x, time };
 }
 
-/** With how many pixels for a second, and up to which rest to scale, everything fits into that width. */
+/** The pixels of a second, and the longest rest to scale, with which everything fits into that width. */
 export function fitting(spans, width, rest = longestRest) {
 	const busy = merge(spans, rest);
 	const fixed = 2 * margin + busy.length * (before + after) + Math.max(0, busy.length - 1) * gap;

@@ -18,7 +18,7 @@ const reasons = {
 /** A reason code in words; what a person or a program wrote stays as it is. */
 export const because = (reason) => (Object.hasOwn(reasons, reason ?? '') ? reasons[reason] : reason ?? '');
 
-/** Milliseconds as seconds with one decimal, very few as they are, and many in the unit that fits. */
+/** Milliseconds as seconds with one decimal, but for very few and very many. */
 export const seconds = (milliseconds) => (milliseconds < 100 ? `${Math.round(milliseconds)} ms` : milliseconds < 99_950 ? `${(milliseconds / 1000).toFixed(1)} s` : lasting(milliseconds));
 
 /** How long, in the unit that fits: "0.4 s", "12 s", "5 min", "3 h", "2 days". */
