@@ -31,13 +31,13 @@ type gathering struct {
 
 // offer takes an event in, if some other node watches it. Deltas that follow each
 // other become one.
-func (g *gathering) offer(e Event) (taken bool) {
+func (g *gathering) offer(e *Event) (taken bool) {
 	if !g.wanted.Load() {
 		return false
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !g.watched(&e) {
+	if !g.watched(e) {
 		return false
 	}
 	key := store.Key{Bot: e.Bot, Conversation: e.Conversation}
@@ -64,7 +64,7 @@ func (g *gathering) offer(e Event) (taken bool) {
 	default:
 		delete(g.deltas, key)
 	}
-	g.events = append(g.events, e)
+	g.events = append(g.events, *e)
 	return true
 }
 

@@ -71,7 +71,7 @@ func newPeers(a *App) *peers {
 }
 
 // publish tells of an event, here and on every node where somebody watches.
-func (a *App) publish(e Event) {
+func (a *App) publish(e *Event) {
 	a.watch.publish(e)
 	if a.peers.offer(e) {
 		signal(a.peers.wake)
@@ -225,7 +225,7 @@ func (p *peers) heard(payload []byte) {
 	for _, text := range b.Events {
 		var e Event
 		if json.Unmarshal(text, &e) == nil && e.named() {
-			p.app.watch.relay(e)
+			p.app.watch.relay(&e)
 		}
 	}
 	p.learn(b)

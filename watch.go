@@ -35,14 +35,27 @@ type Subscription struct {
 const (
 	eventsKept  = 1 << 14
 	eventsAhead = 1 << 10
+	eventsBlock = 1 << 9
 )
+
+// ring holds the last events, by number modulo eventsKept. It grows by blocks: what
+// is kept is never copied to grow.
+type ring [eventsKept / eventsBlock]*[eventsBlock]Event
+
+func (r *ring) at(number uint64) *Event {
+	block := &r[number%eventsKept/eventsBlock]
+	if *block == nil {
+		*block = new([eventsBlock]Event)
+	}
+	return &(*block)[number%eventsBlock]
+}
 
 // broker hands events to those who watch. It never blocks a publisher.
 type broker struct {
 	mu     sync.Mutex
-	epoch  string  // of this broker only: it tells its ids from those of another
-	last   uint64  // number of the last event
-	ring   []Event // the last events, by number modulo its length
+	epoch  string // of this broker only: it tells its ids from those of another
+	last   uint64 // number of the last event
+	ring   ring
 	subs   map[*Subscription]struct{}
 	topics topics
 	closed bool
@@ -53,12 +66,11 @@ type broker struct {
 func newBroker(changed func()) *broker {
 	return &broker{
 		epoch: rand.Text()[:10],
-		ring:  make([]Event, 0, 64),
 		subs:  map[*Subscription]struct{}{}, topics: topics{}, changed: changed,
 	}
 }
 
-func (b *broker) publish(e Event) {
+func (b *broker) publish(e *Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.number(e)
@@ -66,10 +78,10 @@ func (b *broker) publish(e Event) {
 
 // relay publishes an event of another node, if somebody here watches it, or did a
 // moment ago.
-func (b *broker) relay(e Event) {
+func (b *broker) relay(e *Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.topics.match(&e) {
+	if b.topics.match(e) {
 		b.number(e)
 	}
 }
@@ -81,27 +93,25 @@ func (b *broker) current() []topic {
 	return b.topics.current()
 }
 
-// number gives an event its id, keeps it, and hands it to those who watch.
-func (b *broker) number(e Event) {
+// number gives an event its number, keeps it, and hands it to those who watch.
+func (b *broker) number(e *Event) {
+	*b.ring.at(b.last) = *e
 	b.last++
-	e.ID = b.epoch + "-" + strconv.FormatUint(b.last, 10)
-	if len(b.ring) < eventsKept {
-		b.ring = append(b.ring, e)
-	} else {
-		b.ring[(b.last-1)%eventsKept] = e
-	}
 	for s := range b.subs {
-		b.offer(s, e)
+		b.offer(s, e, b.last)
 	}
 }
 
-// offer gives an event to a watcher, or cuts off one that is too slow.
-func (b *broker) offer(s *Subscription, e Event) {
-	if !s.watch.topic().matches(&e) {
+// offer gives an event to a watcher, or cuts off one that is too slow. Its id is
+// made for those who see it only: most events nobody watches.
+func (b *broker) offer(s *Subscription, e *Event, number uint64) {
+	if !s.watch.topic().matches(e) {
 		return
 	}
+	seen := *e
+	seen.ID = b.epoch + "-" + strconv.FormatUint(number, 10)
 	select {
-	case s.events <- e:
+	case s.events <- seen:
 	default:
 		b.drop(s)
 	}
@@ -113,22 +123,18 @@ func (b *broker) drop(s *Subscription) {
 	close(s.events)
 }
 
-// since is the events after the one with the id.
-func (b *broker) since(id string) []Event {
+// since is the number of the event with the id, or of the last one that is not
+// known any more.
+func (b *broker) since(id string) uint64 {
 	if id == "" {
-		return nil
+		return b.last
 	}
-	oldest := b.last - uint64(len(b.ring))
-	from := oldest
+	from := b.last - min(b.last, eventsKept)
 	epoch, number, _ := strings.Cut(id, "-")
 	if n, err := strconv.ParseUint(number, 10, 64); err == nil && epoch == b.epoch && n <= b.last {
 		from = max(from, n)
 	}
-	var events []Event
-	for n := from; n < b.last; n++ {
-		events = append(events, b.ring[n%eventsKept])
-	}
-	return events
+	return from
 }
 
 // Subscribe starts to watch. Where nodes that share a store can hear each other
@@ -139,8 +145,8 @@ func (a *App) Subscribe(w Watch) *Subscription {
 	b := a.watch
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	missed := b.since(w.After)
-	s := &Subscription{broker: b, watch: w, events: make(chan Event, eventsAhead+len(missed))}
+	from := b.since(w.After)
+	s := &Subscription{broker: b, watch: w, events: make(chan Event, eventsAhead+int(b.last-from))}
 	s.Events = s.events
 	if b.closed {
 		close(s.events)
@@ -150,8 +156,8 @@ func (a *App) Subscribe(w Watch) *Subscription {
 	if b.topics.join(w.topic()) {
 		b.changed()
 	}
-	for _, e := range missed {
-		b.offer(s, e)
+	for ; from < b.last; from++ {
+		b.offer(s, b.ring.at(from), from+1)
 	}
 	return s
 }
@@ -175,12 +181,12 @@ func (b *broker) close() {
 }
 
 // tell publishes and logs what happened.
-func (a *App) tell(e engine.Event) {
+func (a *App) tell(e *engine.Event) {
 	node := a.options.Node
 	if e.Kind == turn.LeaseLost {
 		node = e.Holder // the one that was lost
 	}
-	a.publish(Event{
+	a.publish(&Event{
 		Type: string(e.Kind), At: e.At.Go(), Node: node, Bot: e.Key.Bot, Conversation: e.Key.Conversation,
 		Turn: e.Turn, Token: e.Token, Attempt: e.Attempt, Version: e.Version, Through: e.Through, DueAt: e.Due.Go(),
 		MessageID: e.MessageID, ReplyID: e.ReplyID, Covers: e.Covers, Text: e.Text, Part: e.Part, Parts: e.Parts, Reason: e.Reason,

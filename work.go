@@ -206,7 +206,7 @@ func (a *App) newTurn(ctx context.Context, o engine.Start, tokens, firstByte *at
 		}
 		now := a.clock.now()
 		firstByte.CompareAndSwap(0, int64(now))
-		a.publish(Event{
+		a.publish(&Event{
 			Type: deltaType, At: now.Go(), Node: a.options.Node, Bot: o.Key.Bot, Conversation: o.Key.Conversation,
 			Turn: o.Turn, Attempt: o.Attempt, Token: o.Lease.Token, Version: o.Through, Through: o.Through, Text: text,
 			ReplyID: engine.ReplyID(o.Key, o.Turn),

@@ -150,7 +150,7 @@ func (n *node) carry(output engine.Output) {
 		}
 		n.answered(o.Ticket.(*ask), o.Result)
 	case engine.Commit:
-		n.commit(o.Write)
+		n.commit(*o.Write)
 	case engine.Load:
 		n.load(o)
 	case engine.Delete:
@@ -170,7 +170,7 @@ func (n *node) carry(output engine.Output) {
 	case engine.Hint:
 		n.hint(o.Key)
 	case engine.Tell:
-		n.ledger.told(o.Event)
+		n.ledger.told(*o.Event)
 	}
 }
 

@@ -248,7 +248,7 @@ func TestALateEditKeepsWhatTheAttemptSaw(t *testing.T) {
 	h.node.Tick(h.now)
 	h.collect()
 	wake := asked[engine.Commit](h)
-	result, err := h.write(wake.Write)
+	result, err := h.write(*wake.Write)
 	h.node.Committed(h.now, wake.Write.Key, result, err)
 	h.collect()
 	read := asked[engine.ReadPrompt](h)

@@ -248,7 +248,7 @@ func (n *Node) apply(c *conversation) {
 	b.write.Record, b.write.At = b.record, n.now
 	b.write.Timer, _ = b.record.Wake()
 	c.batch, c.busy = b, true
-	n.emit(Commit{Write: b.write})
+	n.emit(Commit{Write: &b.write})
 }
 
 // mayBeStale reports whether the batch says of something that an operator asked for
@@ -358,9 +358,9 @@ func (n *Node) applied(c *conversation, b *batch) {
 		c.spoken = b.spoken
 	}
 	c.repeats = c.repeats[min(b.repeats, len(c.repeats)):]
-	for _, e := range b.events {
-		n.count(e)
-		n.emit(Tell{Event: e})
+	for i := range b.events {
+		n.count(&b.events[i])
+		n.emit(Tell{Event: &b.events[i]})
 	}
 	if b.held != "" && !n.holds(c) {
 		n.emit(Hint{Key: c.key})

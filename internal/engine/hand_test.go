@@ -106,7 +106,7 @@ func (h *hand) collect() {
 		case engine.Answer:
 			h.answers[o.Ticket.(string)] = o.Result
 		case engine.Tell:
-			h.told = append(h.told, o.Event)
+			h.told = append(h.told, *o.Event)
 		default:
 			h.out = append(h.out, o)
 		}
@@ -161,7 +161,7 @@ func (h *hand) call(output engine.Output) func() {
 		return func() { h.node.Loaded(h.now, h.load(o)) }
 	case engine.Commit:
 		return func() {
-			result, err := h.write(o.Write)
+			result, err := h.write(*o.Write)
 			h.node.Committed(h.now, o.Write.Key, result, err)
 		}
 	case engine.Delete:

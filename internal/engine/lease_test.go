@@ -142,7 +142,7 @@ func TestAResultThatWaitsForAnotherWrite(t *testing.T) {
 	if h.node.Quiet() {
 		t.Error("quiet, although a result waits to be written")
 	}
-	result, err := h.write(write.Write)
+	result, err := h.write(*write.Write)
 	h.node.Committed(h.now, write.Write.Key, result, err)
 	h.settle()
 	if got := h.node.Counters.DiscardedTokens; got != 5 {

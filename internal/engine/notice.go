@@ -126,7 +126,7 @@ func newCounters() Counters {
 }
 
 // count turns what happened into numbers.
-func (n *Node) count(e Event) {
+func (n *Node) count(e *Event) {
 	c := &n.Counters
 	switch e.Kind {
 	case turn.TurnStarted:
@@ -161,7 +161,7 @@ func (n *Node) count(e Event) {
 	}
 }
 
-func (n *Node) countDiscard(e Event) {
+func (n *Node) countDiscard(e *Event) {
 	switch e.Reason {
 	case turn.Withdrawn:
 		n.Counters.Deliveries["withdrawn"]++

@@ -21,8 +21,8 @@ type Load struct {
 	Pending bool
 }
 
-// Commit writes. Answered by Node.Committed.
-type Commit struct{ Write store.Write }
+// Commit writes, and changes nothing of the Write, which the node keeps. Answered by Node.Committed.
+type Commit struct{ Write *store.Write }
 
 // Delete removes a conversation. Answered by Node.Deleted.
 type Delete struct{ Key store.Key }
@@ -89,7 +89,7 @@ type Answer struct {
 }
 
 // Tell is what watchers learn.
-type Tell struct{ Event Event }
+type Tell struct{ Event *Event }
 
 func (Load) output()       {}
 func (Commit) output()     {}
