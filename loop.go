@@ -141,16 +141,16 @@ func (a *App) logOf(key store.Key) *slog.Logger {
 }
 
 // laterCommitter is an optional power of a store: a commit that is answered by
-// a call, so that no goroutine waits for each. done must neither block nor call
-// the store. The store itself bounds how long it takes; Close waits for it.
+// a call, so that no goroutine waits for each. Until then write is not changed. done
+// must neither block nor call the store. The store itself bounds how long it takes; Close waits for it.
 type laterCommitter interface {
-	CommitLater(write store.Write, done func(store.Result, error))
+	CommitLater(write *store.Write, done func(store.Result, error))
 }
 
 func (a *App) commit(write *store.Write) {
 	if s, ok := a.store.(laterCommitter); ok {
 		a.work.Add(1)
-		s.CommitLater(*write, func(result store.Result, err error) {
+		s.CommitLater(write, func(result store.Result, err error) {
 			a.committed(write, result, err)
 			a.work.Done()
 		})

@@ -126,5 +126,6 @@ func accepted(w http.ResponseWriter, got onereply.Receipt, err error) error {
 	if err != nil {
 		return err
 	}
-	return respond(w, http.StatusAccepted, receiptOf(got))
+	// 256 bytes are room for most, and for the line end.
+	return writeJSON(w, http.StatusAccepted, "application/json", receiptOf(got).append(make([]byte, 0, 256)))
 }

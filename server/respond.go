@@ -18,6 +18,10 @@ func writeBody(w http.ResponseWriter, status int, contentType string, body any) 
 	if err != nil {
 		return fmt.Errorf("encoding the answer: %w", err)
 	}
+	return writeJSON(w, status, contentType, encoded)
+}
+
+func writeJSON(w http.ResponseWriter, status int, contentType string, encoded []byte) error {
 	h := w.Header()
 	h.Set("Content-Type", contentType)
 	h.Set("Cache-Control", "no-store")

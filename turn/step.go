@@ -144,6 +144,9 @@ func (s *step) do(a Action) { s.Actions = append(s.Actions, a) }
 
 // tell adds a notice with what all of them show.
 func (s *step) tell(kind Kind, reason string) {
+	if s.Notices == nil {
+		s.Notices = make([]Notice, 0, 2) // as many as most steps tell
+	}
 	s.Notices = append(s.Notices, Notice{
 		Kind: kind, At: s.now, Reason: reason, Turn: s.Turn, Token: s.Token,
 		Version: s.Version, Through: s.Through, Attempt: s.Runs, Since: s.WaitingSince,

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,12 +26,12 @@ const (
 func (n *Node) one(c *conversation, b *batch, r *Request) {
 	r.result = Result{MessageID: r.ID, At: n.now}
 	n.put(c, b, r)
-	r.result.Version = b.record.Version
+	r.result.Version = b.write.Record.Version
 	if t := r.applied(); t != nil {
 		r.result.Outcome, r.result.Reason, r.result.Duplicate, r.result.Version = t.outcome, t.reason, false, t.version
 	}
-	if b.record.Shown() == turn.Collecting {
-		r.result.Due = b.record.Due
+	if b.write.Record.Shown() == turn.Collecting {
+		r.result.Due = b.write.Record.Due
 	}
 }
 
@@ -42,7 +43,7 @@ func (n *Node) put(c *conversation, b *batch, r *Request) {
 		n.change(c, b, r)
 	case r.Op == HumanReply:
 		n.humanReply(c, b, r)
-	case r.wakes() && !b.record.Exists(): // it was forgotten, and must not come back
+	case r.wakes() && !b.write.Record.Exists(): // it was forgotten, and must not come back
 		r.result.Outcome, r.result.Reason = turn.Ignored, turn.NothingWaits
 	default:
 		e := n.step(c, b, r, r.plain())
@@ -78,20 +79,21 @@ func (r *Request) plain() turn.Event {
 
 // step applies one event, and collects what goes with it.
 func (n *Node) step(c *conversation, b *batch, r *Request, event turn.Event) turn.Effects {
-	record, effects := n.options.Step(b.record, event, n.now, n.bot(c).Policy)
+	record, effects := n.options.Step(b.write.Record, event, n.now, n.bot(c).Policy)
 	r.result.Outcome, r.result.Reason = effects.Outcome, effects.Reason
 	b.actions = append(b.actions, effects.Actions...)
 	if !effects.Changed {
 		return effects
 	}
-	b.record, b.changed = record, true
+	b.write.Record, b.changed = record, true
 	if r.Audit != nil {
 		entry := *r.Audit
 		entry.At = n.now
-		b.record = b.record.Audited(entry)
+		b.write.Record = b.write.Record.Audited(entry)
 	}
 	b.write.Settle = append(b.write.Settle, effects.Settles...)
 	b.write.Mark = append(b.write.Mark, effects.Marks...)
+	b.events = slices.Grow(b.events, len(effects.Notices))
 	for _, notice := range effects.Notices {
 		b.events = append(b.events, n.event(c, b, r, notice))
 	}
@@ -107,15 +109,15 @@ func (n *Node) receive(c *conversation, b *batch, r *Request) {
 	case r.again || b.holds(r.ID):
 		r.result.Outcome, r.result.Duplicate = Duplicate, true
 		return
-	case b.record.Pending >= maxPending:
+	case b.write.Record.Pending >= maxPending:
 		r.result.Err = ErrTooMany
 		return
 	}
 	bot := n.bot(c)
 	effects := n.step(c, b, r, turn.Message{Quiet: bot.quiet(r), Media: waits(r.Body.Attachments)})
 	b.write.Append = append(b.write.Append, store.Entry{
-		Seq: b.record.Seq, Kind: store.Message, ID: r.ID, Status: turn.InputPending,
-		At: n.now, Version: b.record.Version, Body: r.Body,
+		Seq: b.write.Record.Seq, Kind: store.Message, ID: r.ID, Status: turn.InputPending,
+		At: n.now, Version: b.write.Record.Version, Body: r.Body,
 	})
 	stop, optOut := word(r.Body.Text, bot.StopWords), word(r.Body.Text, bot.OptOutWords)
 	if stop || optOut {
@@ -125,7 +127,7 @@ func (n *Node) receive(c *conversation, b *batch, r *Request) {
 		n.step(c, b, r, turn.Pause{Reason: "opt_out"})
 	}
 	r.result.Outcome, r.result.Reason = effects.Outcome, effects.Reason
-	r.trial = try{seq: b.write.Append[len(b.write.Append)-1].Seq, at: n.now, outcome: effects.Outcome, reason: effects.Reason, version: b.record.Version}
+	r.trial = try{seq: b.write.Append[len(b.write.Append)-1].Seq, at: n.now, outcome: effects.Outcome, reason: effects.Reason, version: b.write.Record.Version}
 }
 
 // holds reports whether the batch itself claims the id.
@@ -201,7 +203,7 @@ func ours(c *conversation, b *batch, id string) bool {
 		return false
 	}
 	number, err := strconv.ParseInt(digits, 10, 64)
-	return err == nil && 0 < number && number <= b.record.Turn && id == ReplyID(c.key, number)
+	return err == nil && 0 < number && number <= b.write.Record.Turn && id == ReplyID(c.key, number)
 }
 
 // ReplyID is the id of a turn's reply: one for all its attempts.
@@ -225,7 +227,7 @@ func (n *Node) edit(c *conversation, b *batch, r *Request, entry store.Entry) {
 		}
 		return
 	}
-	seen := b.record.Through
+	seen := b.write.Record.Through
 	effects := n.step(c, b, r, turn.Edit{Target: entry.Version, HadMedia: waits(entry.Attachments), HasMedia: waits(changed.Attachments), Seq: entry.Seq})
 	if !effects.Changed {
 		return
@@ -235,7 +237,7 @@ func (n *Node) edit(c *conversation, b *batch, r *Request, entry store.Entry) {
 	} else if changed.Was != nil && changed.Was.Version > seen {
 		changed.Was = nil
 	}
-	changed.Version, changed.EditedAt = b.record.Version, n.now
+	changed.Version, changed.EditedAt = b.write.Record.Version, n.now
 	b.replace(changed)
 }
 
@@ -246,7 +248,7 @@ func (n *Node) retract(c *conversation, b *batch, r *Request, entry store.Entry)
 	if !effects.Changed {
 		return
 	}
-	entry.Version, entry.Status = b.record.Version, turn.InputDeleted
+	entry.Version, entry.Status = b.write.Record.Version, turn.InputDeleted
 	entry.Body = store.Body{Sender: entry.Sender, SentAt: entry.SentAt}
 	b.replace(entry)
 }
@@ -293,7 +295,7 @@ func (n *Node) humanReply(c *conversation, b *batch, r *Request) {
 	}
 	r.reply.Covers = waiting.waiting(r.pending, b.findReply(effects.AppendReply).From)
 	n.append(c, b, r, effects)
-	r.result.MessageID = ReplyID(c.key, b.record.Turn)
+	r.result.MessageID = ReplyID(c.key, b.write.Record.Turn)
 }
 
 // waiting is the ids of the messages that wait and were touched after from.
@@ -369,7 +371,7 @@ func (n *Node) append(c *conversation, b *batch, r *Request, effects turn.Effect
 func (n *Node) replyEntry(c *conversation, b *batch, r *Request, seq int64) store.Entry {
 	entry := store.Entry{
 		Seq: seq, Kind: store.Reply, Status: turn.ReplyCommitted, At: n.now,
-		Version: b.record.Through, Body: r.reply,
+		Version: b.write.Record.Through, Body: r.reply,
 	}
 	if reply := b.findReply(seq); reply != nil {
 		entry.Turn, entry.Version, entry.Late = reply.Turn, reply.Through, reply.Late
@@ -384,12 +386,12 @@ func (n *Node) replyEntry(c *conversation, b *batch, r *Request, seq int64) stor
 }
 
 func (b *batch) findReply(seq int64) *turn.Reply {
-	if r := b.record.Reply; r != nil && r.Seq == seq {
+	if r := b.write.Record.Reply; r != nil && r.Seq == seq {
 		return r
 	}
-	for i := range b.record.Queue {
-		if b.record.Queue[i].Seq == seq {
-			return &b.record.Queue[i]
+	for i := range b.write.Record.Queue {
+		if b.write.Record.Queue[i].Seq == seq {
+			return &b.write.Record.Queue[i]
 		}
 	}
 	return nil
@@ -403,13 +405,13 @@ func (r *Request) turn(b *batch) int64 {
 			return b.events[i].Turn
 		}
 	}
-	return b.record.Turn
+	return b.write.Record.Turn
 }
 
 // commit appends the reply's entry. What happened up to now goes with it, so
 // that the record stays small.
 func (b *batch) commit(entry store.Entry) {
-	entry.Trace, b.record.Trace = b.record.Trace, ""
+	entry.Trace, b.write.Record.Trace = b.write.Record.Trace, ""
 	b.write.Append = append(b.write.Append, entry)
 	b.spoken = &entry
 	for i := range b.events {

@@ -43,8 +43,7 @@ type conversation struct {
 // batch is a set of requests that one write applies.
 type batch struct {
 	requests []*Request
-	record   turn.Record // as it becomes
-	write    store.Write
+	write    store.Write // its Record from the start, as it becomes
 	changed  bool
 	actions  []turn.Action
 	events   []Event
@@ -229,7 +228,7 @@ func (r *Request) look(asked Load, l LoadResult) {
 func (n *Node) apply(c *conversation) {
 	requests := slices.Clone(c.ready())
 	c.queue = c.queue[len(requests):]
-	b := &batch{requests: requests, record: c.snap.Record, held: c.snap.Record.Lease.Nonce}
+	b := &batch{requests: requests, write: store.Write{Record: c.snap.Record}, held: c.snap.Record.Lease.Nonce}
 	n.tellRepeats(c, b)
 	for _, r := range requests {
 		r.maybe = r.maybe || r.doubted && r.expected != c.snap.Op
@@ -245,8 +244,8 @@ func (n *Node) apply(c *conversation) {
 		return
 	}
 	b.write.Key, b.write.Expect, b.write.Op = c.key, c.snap.Op, n.options.NewOp()
-	b.write.Record, b.write.At = b.record, n.now
-	b.write.Timer, _ = b.record.Wake()
+	b.write.At = n.now
+	b.write.Timer, _ = b.write.Record.Wake()
 	c.batch, c.busy = b, true
 	n.emit(Commit{Write: &b.write})
 }
@@ -283,7 +282,7 @@ func (n *Node) Committed(now turn.Time, key store.Key, result store.Result, err 
 		}
 		n.requeueBatch(c, b, false)
 	default:
-		c.snap = store.Snapshot{Record: b.record, Op: b.write.Op}
+		c.snap = store.Snapshot{Record: b.write.Record, Op: b.write.Op}
 		n.applied(c, b)
 	}
 	n.pump(c)

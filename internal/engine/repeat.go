@@ -14,12 +14,12 @@ func (n *Node) remember(c *conversation, r *Request) {
 // tellRepeats has the core tell of them, before anything else that the batch
 // does. Whether there is something to write is for the batch to say.
 func (n *Node) tellRepeats(c *conversation, b *batch) {
-	if !b.record.Exists() { // it was forgotten, and must not come back
+	if !b.write.Record.Exists() { // it was forgotten, and must not come back
 		c.repeats = nil
 	}
 	for _, event := range c.repeats {
-		record, effects := n.options.Step(b.record, event, n.now, n.bot(c).Policy)
-		b.record, b.repeats = record, b.repeats+1
+		record, effects := n.options.Step(b.write.Record, event, n.now, n.bot(c).Policy)
+		b.write.Record, b.repeats = record, b.repeats+1
 		for _, notice := range effects.Notices {
 			b.events = append(b.events, n.event(c, b, &Request{}, notice))
 		}

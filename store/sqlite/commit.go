@@ -18,7 +18,8 @@ import (
 // It ends early when ctx does. Then it wraps [store.ErrNotApplied] if the write
 // was still waiting, and [store.ErrUnknown] if it was on its way to the disk.
 func (s *Store) Commit(ctx context.Context, write store.Write) (store.Result, error) {
-	p, err := encode(write)
+	own := cloned(write)
+	p, err := encode(&own)
 	if err != nil {
 		return store.Result{}, s.failed(notApplied(err), "commit %v", write.Key)
 	}
@@ -29,11 +30,12 @@ func (s *Store) Commit(ctx context.Context, write store.Write) (store.Result, er
 }
 
 // CommitLater is Commit for callers that do not wait: it returns at once, and
-// calls done, once, when the write is durable or has failed. It saves a goroutine,
+// calls done, once, when the write is durable or has failed. Until then what the
+// write refers to must not be changed. It saves a goroutine,
 // a context and two switches for each write. done must not block, and must not
 // call the store: it may run on the goroutine that writes, and holds up all
 // others; it may also run before CommitLater returns.
-func (s *Store) CommitLater(write store.Write, done func(store.Result, error)) {
+func (s *Store) CommitLater(write *store.Write, done func(store.Result, error)) {
 	p, err := encode(write)
 	if err == nil {
 		err = s.writer.queue.add(&task{apply: p.apply, done: func(err error) {
@@ -52,7 +54,7 @@ func (s *Store) CommitLater(write store.Write, done func(store.Result, error)) {
 // pending is a write on its way, with all its JSON made before it waits for the
 // writer, which has better things to do.
 type pending struct {
-	store.Write
+	*store.Write
 	record string
 	bodies []string // of Append, then of Change
 
@@ -60,12 +62,16 @@ type pending struct {
 	refused error // why a write that no correct caller makes was not applied
 }
 
-// encode makes the write independent of what the caller does with its slices
+// cloned makes the write independent of what the caller does with its slices
 // afterwards, which it may do while the writer is at work: when ctx ended.
-func encode(write store.Write) (*pending, error) {
+func cloned(write store.Write) store.Write {
+	write.Append, write.Change = slices.Clone(write.Append), slices.Clone(write.Change)
+	write.Settle, write.Mark = slices.Clone(write.Settle), slices.Clone(write.Mark)
+	return write
+}
+
+func encode(write *store.Write) (*pending, error) {
 	p := &pending{Write: write}
-	p.Append, p.Change = slices.Clone(write.Append), slices.Clone(write.Change)
-	p.Settle, p.Mark = slices.Clone(write.Settle), slices.Clone(write.Mark)
 	if write.Op.IsZero() {
 		return nil, errors.New("the write has no Op")
 	}
@@ -81,7 +87,7 @@ const (
 // toJSON makes one text of the record and all bodies, and cuts it: one
 // allocation instead of one for each.
 func (p *pending) toJSON() (err error) {
-	size := usualRecord
+	size := usualRecord + len(p.Record.Trace)
 	for i := range p.Append {
 		size += usualBody + len(p.Append[i].Text)
 	}

@@ -18,7 +18,7 @@ func (l later) Commit(ctx context.Context, write store.Write) (store.Result, err
 		err    error
 	}
 	answered := make(chan answer, 2) // a second one would be found by the next test of the suite
-	l.CommitLater(write, func(result store.Result, err error) { answered <- answer{result, err} })
+	l.CommitLater(&write, func(result store.Result, err error) { answered <- answer{result, err} })
 	select {
 	case got := <-answered:
 		return got.result, got.err
@@ -54,7 +54,8 @@ func TestCommitLaterDoesNotWait(t *testing.T) {
 	s := openNew(t)
 	release := hold(t, s)
 	done := make(chan error, 1)
-	s.CommitLater(message(key("a"), store.Op{}, opOf(1), 1), func(_ store.Result, err error) { done <- err })
+	write := message(key("a"), store.Op{}, opOf(1), 1)
+	s.CommitLater(&write, func(_ store.Result, err error) { done <- err })
 	select {
 	case err := <-done:
 		t.Errorf("it was answered before it was written: %v", err)

@@ -48,7 +48,8 @@ func TestNothingIsRememberedOfARollback(t *testing.T) {
 	release := hold(t, s)
 	// Both wait behind the held transaction, so they share the next one.
 	first := make(chan error, 1)
-	s.CommitLater(message(key("a"), opOf(1), opOf(2), 2), func(_ store.Result, err error) { first <- err })
+	write := message(key("a"), opOf(1), opOf(2), 2)
+	s.CommitLater(&write, func(_ store.Result, err error) { first <- err })
 	if err := s.writer.queue.add(&task{
 		apply: func(db *connection) error { return db.Exec("no SQL") },
 		done:  func(error) {},
