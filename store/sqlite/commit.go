@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/bits"
 	"slices"
+	"sync"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -78,20 +80,23 @@ func encode(write *store.Write) (*pending, error) {
 	return p, p.toJSON()
 }
 
-// What the JSON of most records, and of most bodies beside their text, fits into.
-const (
-	usualRecord = 320
-	usualBody   = 128
-)
+// drafts are what JSON is made in before it is cut to size: most of a write's memory,
+// if it were made anew for each.
+var drafts = sync.Pool{New: func() any { return new([]byte) }}
+
+// maxDraft is how long one may be to be used again: 64 KiB.
+const maxDraft = 64 << 10
 
 // toJSON makes one text of the record and all bodies, and cuts it: one
 // allocation instead of one for each.
 func (p *pending) toJSON() (err error) {
-	size := usualRecord + len(p.Record.Trace)
-	for i := range p.Append {
-		size += usualBody + len(p.Append[i].Text)
-	}
-	text := storejson.AppendRecord(make([]byte, 0, size), &p.Record)
+	draft := drafts.Get().(*[]byte)
+	text := padded(storejson.AppendRecord((*draft)[:0], &p.Record))
+	defer func() {
+		if *draft = text; cap(text) <= maxDraft {
+			drafts.Put(draft)
+		}
+	}()
 	ends := make([]int, 1, 4)
 	ends[0] = len(text)
 	for _, entries := range [][]store.Entry{p.Append, p.Change} {
@@ -108,6 +113,19 @@ func (p *pending) toJSON() (err error) {
 		p.bodies = append(p.bodies, all[ends[i]:end])
 	}
 	return nil
+}
+
+// padded makes the record a little longer, by spaces at its end. Each message makes
+// it longer by some bytes; a row that is as long as it was is written over where it
+// is, and one that is longer has its page and the two beside it packed anew. Rounded
+// up to an eighth of its length, a record stays as long as it was for some messages,
+// and takes a sixteenth more on average.
+func padded(record []byte) []byte {
+	step := 1 << max(4, bits.Len(uint(len(record)))-3)
+	for len(record)%step != 0 {
+		record = append(record, ' ')
+	}
+	return record
 }
 
 // In: bot, conversation. Out: its number, op and last sequence. It runs in the

@@ -202,7 +202,7 @@ func setUpWriter(db *connection) error {
 	}
 	return db.Exec(fmt.Sprintf(
 		"PRAGMA wal_autocheckpoint = %d; PRAGMA journal_size_limit = %d; PRAGMA cache_size = -32000",
-		logPages, 4*logPages*4096))
+		logPages, 2*logPages*4096))
 }
 
 // Guarantees implements [store.Store].

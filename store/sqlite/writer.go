@@ -11,9 +11,9 @@ import (
 const maxBatch = 256
 
 // logPages is the length of the write-ahead log, in pages of 4 KiB, at which it
-// is copied back into the file. Fewer copies are faster, and 16 MiB are soon
-// copied.
-const logPages = 4000
+// is copied back into the file. Fewer copies are faster, since pages that changed
+// several times are copied once; and 32 MiB are soon copied.
+const logPages = 8000
 
 // writer owns the one connection that writes.
 type writer struct {
