@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/onereply/onereply"
+	"github.com/onereply/onereply/internal/processors"
 	"github.com/onereply/onereply/server"
 	"github.com/onereply/onereply/server/config"
 	"github.com/onereply/onereply/store"
@@ -37,6 +38,9 @@ func runNode(ctx context.Context, c config.Config, outfit outfit, log *slog.Logg
 		return err
 	}
 	defer closing(log, "store", kept.Close)
+	if kept.Guarantees().Exclusive { // it is on a disk of this machine
+		defer processors.OneMore()()
+	}
 	url := reachable(listener.Addr())
 	app, err := openApp(ctx, kept, c, outfit, url, log)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/onereply/onereply"
+	"github.com/onereply/onereply/internal/processors"
 	"github.com/onereply/onereply/store"
 )
 
@@ -24,6 +25,7 @@ type node struct {
 	*onereply.App
 	store  store.Store
 	folder string
+	leave  func()
 }
 
 // openNode opens a node on the store of a folder. wrap, where it is not nil,
@@ -42,10 +44,17 @@ func (b *bench) openNode(ctx context.Context, folder string, bot onereply.Bot, w
 	if err != nil {
 		return nil, errors.Join(err, kept.Close())
 	}
-	return &node{App: app, store: kept, folder: folder}, nil
+	n := &node{App: app, store: kept, folder: folder, leave: func() {}}
+	if kept.Guarantees().Exclusive {
+		n.leave = processors.OneMore() // as the command does
+	}
+	return n, nil
 }
 
-func (n *node) close() error { return errors.Join(n.App.Close(), n.store.Close()) }
+func (n *node) close() error {
+	defer n.leave()
+	return errors.Join(n.App.Close(), n.store.Close())
+}
 
 // newNode is openNode in a folder of its own.
 func (b *bench) newNode(ctx context.Context, bot onereply.Bot, wrap func(store.Store) store.Store) (*node, error) {
