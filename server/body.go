@@ -109,6 +109,9 @@ func parse(body []byte, value any) error {
 	if trimmed := bytes.TrimLeft(body, " \t\r\n"); len(trimmed) == 0 || trimmed[0] != '{' {
 		return newProblem(kindMalformedBody, "The body must be one JSON object.")
 	}
+	if m, ok := value.(*messageBody); ok && quickMessage(body, m) {
+		return nil
+	}
 	err := json.Unmarshal(body, value)
 	var wrong *json.UnmarshalTypeError
 	switch {
