@@ -149,7 +149,7 @@ func TestConsoleOverview(t *testing.T) {
 	d.until("the times are told", says("#times .sentence", "Half of the replies were sent within"))
 	d.do("turn the phone", chromedp.EmulateViewport(360, 780))
 	d.until("the charts are drawn to the width", one("#minutes svg")+".viewBox.baseVal.width < 360")
-	if !d.truth("[..."+all("#minutes svg .axis")+"].every((one) => one.getBoundingClientRect().right <= document.querySelector('#minutes svg').getBoundingClientRect().right + 1)") {
+	if !d.truth("[..." + all("#minutes svg .axis") + "].every((one) => one.getBoundingClientRect().right <= document.querySelector('#minutes svg').getBoundingClientRect().right + 1)") {
 		t.Error("the time of the last minute is cut off")
 	}
 	d.press("#minutes summary")
