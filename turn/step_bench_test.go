@@ -47,8 +47,8 @@ func TestAllocationsOfStep(t *testing.T) {
 	}
 	record, _ := turn.Step(turn.Record{}, turn.Message{}, benchStart, benchPolicy)
 	message := testing.AllocsPerRun(100, func() { turn.Step(record, turn.Message{}, benchStart+100, benchPolicy) })
-	if message > 3 {
-		t.Errorf("a message takes %v allocations, want at most 3", message)
+	if message > 2 {
+		t.Errorf("a message takes %v allocations, want at most 2", message)
 	}
 	whole := testing.AllocsPerRun(100, func() { wholeTurn(turn.Record{}, benchStart) })
 	if whole > 18 {

@@ -84,7 +84,7 @@ func TestAllocationsOfAnInput(t *testing.T) {
 		}
 	})
 	t.Logf("allocations: %v", allocations)
-	if allocations > 24 {
-		t.Errorf("an input takes %v allocations, want at most 24", allocations)
+	if allocations > 16 {
+		t.Errorf("an input takes %v allocations, want at most 16", allocations)
 	}
 }
