@@ -47,6 +47,9 @@ var buildOlder = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
+// newestSchema is that of PostgreSQL which this program makes.
+const newestSchema = "3"
+
 // TestARollingUpgrade: while people write, a new node joins two old ones and migrates
 // the schema under them; an old one is started again on it, as in a way back; then
 // one after the other is replaced, in order and by a crash. Old and new ones answer
@@ -82,14 +85,14 @@ func TestARollingUpgrade(t *testing.T) {
 	c.allAnswer(w, "two old nodes")
 
 	c.start(c.join(yaml))
-	schema("beside a new node", "2")
+	schema("beside a new node", newestSchema)
 	c.allAnswer(w, "two old nodes and a new one")
 
 	back := c.members[0]
 	back.stops(t)
 	c.leave(back)
 	c.start(back)
-	schema("after an old node started", "2")
+	schema("after an old node started", newestSchema)
 	c.allAnswer(w, "an old node that was started again")
 
 	for i, end := range []func(*member){func(m *member) { m.stops(t); c.leave(m) }, c.kills} {
