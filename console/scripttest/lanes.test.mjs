@@ -96,6 +96,11 @@ test('each step is one sentence, in order', () => {
 	for (const { text } of story.rows) assert.match(text, /^[A-Z].*\.$/);
 });
 
+test('that nobody knows is said once', () => {
+	const { rows } = read(steps([0, 'part.unknown', { token: 20, reply_id: 'c/3', reason: 'nobody knows whether it arrived: EOF' }]));
+	assert.equal(rows[0].text, 'Nobody knows whether the reply arrived: EOF.');
+});
+
 test('parts and their tries are sends of their own', () => {
 	const part = { token: 20, parts: 2, reply_id: 'c/3', version: 1, through: 1 };
 	const story = read(steps(

@@ -306,7 +306,7 @@ const takers = {
 	},
 
 	'part.unknown'(step, at, turn) {
-		const reason = step.reason === 'unknown_outcome' ? '' : because(step.reason);
+		const reason = step.reason === 'unknown_outcome' ? '' : because(step.reason).replace(/^nobody knows whether it arrived: /, '');
 		return badSend.call(this, step, at, turn, 'unknown', (item) => `Nobody knows whether ${partWords(item)} arrived: ${reason || 'no answer came'}.`);
 	},
 
