@@ -397,6 +397,8 @@ func answersAreReplies(l *ledger, _ turn.Record) error {
 	return nil
 }
 
+const mostTroubles = 8
+
 // troublesAreRemembered: a reply that is not certain to have arrived stays known
 // until somebody has seen to it, as far as there is room, and no other does.
 func troublesAreRemembered(l *ledger, r turn.Record) error {
@@ -404,20 +406,22 @@ func troublesAreRemembered(l *ledger, r turn.Record) error {
 	for _, t := range r.Troubles {
 		known[t.Seq] = t.Status
 	}
-	count := 0
 	for seq, reply := range l.replies {
 		answers := reply.kind == turn.ReplyHuman || l.answers(seq)
 		trouble := reply.status == turn.ReplyUnknown || reply.status == turn.ReplyPartial || reply.status == turn.ReplyFailed
 		if known[seq] != "" && known[seq] != reply.status {
 			return fmt.Errorf("reply %d is %s, the record says %s", seq, reply.status, known[seq])
 		}
-		if !trouble || !answers {
-			continue
-		}
-		count++
-		if known[seq] == "" && len(r.Troubles) < 8 && count > len(r.Troubles) {
+		switch {
+		case !trouble || !answers || known[seq] != "" || l.forgotten[seq]:
+		case len(r.Troubles) == mostTroubles && seq == l.oldest:
+			l.forgotten[seq] = true
+		default:
 			return fmt.Errorf("reply %d is %s, and nobody is told", seq, reply.status)
 		}
+	}
+	if l.oldest = 0; len(r.Troubles) > 0 {
+		l.oldest = r.Troubles[0].Seq
 	}
 	return nil
 }

@@ -15,6 +15,9 @@ type ledger struct {
 	replies  map[int64]*reply
 	prompt   []sight // what the attempt under way was shown
 	token    int64   // of the lease under which it runs
+
+	oldest    int64          // the reply whose trouble began first, of those that are known
+	forgotten map[int64]bool // replies in trouble that there was no room for
 }
 
 // message is an input, with the status that Step's effects gave it.
@@ -46,7 +49,7 @@ type reply struct {
 	again     bool // an operator had it sent again, or marked it
 }
 
-func newLedger() *ledger { return &ledger{replies: map[int64]*reply{}} }
+func newLedger() *ledger { return &ledger{replies: map[int64]*reply{}, forgotten: map[int64]bool{}} }
 
 // record applies what one step asked for. touched is the target of an edit or
 // a deletion.
