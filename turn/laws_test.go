@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/onereply/onereply/turn"
 )
@@ -414,14 +415,17 @@ func troublesAreRemembered(l *ledger, r turn.Record) error {
 		}
 		switch {
 		case !trouble || !answers || known[seq] != "" || l.forgotten[seq]:
-		case len(r.Troubles) == mostTroubles && seq == l.oldest:
+		case l.full && (seq == l.oldest || l.oldest == 0):
 			l.forgotten[seq] = true
 		default:
 			return fmt.Errorf("reply %d is %s, and nobody is told", seq, reply.status)
 		}
 	}
-	if l.oldest = 0; len(r.Troubles) > 0 {
-		l.oldest = r.Troubles[0].Seq
+	l.full, l.oldest = len(r.Troubles) == mostTroubles, 0
+	for _, t := range slices.Backward(r.Troubles) {
+		if !t.Again {
+			l.oldest = t.Seq
+		}
 	}
 	return nil
 }

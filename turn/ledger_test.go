@@ -16,7 +16,8 @@ type ledger struct {
 	prompt   []sight // what the attempt under way was shown
 	token    int64   // of the lease under which it runs
 
-	oldest    int64          // the reply whose trouble began first, of those that are known
+	full      bool           // whether the record had room for another reply in trouble
+	oldest    int64          // the one of them that began first and is not to be sent again; 0 is none
 	forgotten map[int64]bool // replies in trouble that there was no room for
 }
 

@@ -33,7 +33,12 @@ func (s *step) troubled(reply Reply, status Status) {
 	s.Troubles = append(s.Troubles, Trouble{
 		Seq: reply.Seq, Turn: reply.Turn, Status: status, At: s.now, Parts: reply.Parts, Done: reply.Done,
 	})
-	s.Troubles = s.Troubles[max(0, len(s.Troubles)-maxTroubles):]
+	if len(s.Troubles) <= maxTroubles {
+		return
+	}
+	// The oldest has to go, but none that an operator was told would be sent again.
+	i := slices.IndexFunc(s.Troubles, func(t Trouble) bool { return !t.Again })
+	s.Troubles = slices.Delete(s.Troubles, i, i+1)
 }
 
 func (s *step) trouble(turn int64) int {

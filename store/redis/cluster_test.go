@@ -2,6 +2,7 @@ package redis
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -64,8 +65,12 @@ func TestAServerOfAClusterThatIsDownStopsNoOther(t *testing.T) {
 			s := openNew(t, servers[0])
 			var ops ops
 			const count = 60
+			elsewhere := 0 // how many conversations the others have: the shards fall where they fall
 			for i := range count {
 				mustCommit(t, s, message(key(fmt.Sprint(i)), store.Op{}, ops.next(), 1))
+				if serverOf(t, s, servers, key(fmt.Sprint(i))) != down {
+					elsewhere++
+				}
 			}
 			servers[down].Kill(t)
 			claimed := make(map[store.Key]bool)
@@ -77,7 +82,7 @@ func TestAServerOfAClusterThatIsDownStopsNoOther(t *testing.T) {
 				for _, timer := range timers {
 					claimed[timer.Key] = true
 				}
-				return len(claimed) > count/3
+				return len(claimed) == elsewhere
 			})
 			eventually(t, "a clock answers", func() bool {
 				_, err := s.Now(t.Context())
@@ -85,6 +90,23 @@ func TestAServerOfAClusterThatIsDownStopsNoOther(t *testing.T) {
 			})
 		})
 	}
+}
+
+// serverOf is the number of the server that has the shard of a conversation.
+func serverOf(t *testing.T, s *Store, servers []*testservers.RedisServer, k store.Key) int {
+	t.Helper()
+	const slots = 16384
+	answer := command(t, servers[0], "CLUSTER KEYSLOT "+s.shards.of(nameOf(k))+":timers")
+	slot, err := strconv.Atoi(strings.TrimPrefix(answer, ":"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range servers {
+		if slot < (i+1)*slots/len(servers) {
+			return i
+		}
+	}
+	panic("unreachable")
 }
 
 // A node also starts while a server of such a cluster is down. What that server's
