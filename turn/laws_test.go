@@ -38,6 +38,25 @@ var stepLaws = []func(w *world, before turn.Record, event turn.Event, after turn
 	nothingStaleIsSent,
 	againChangesNothing,
 	auditDecidesNothing,
+	traceIsWhatWasTold,
+}
+
+// traceIsWhatWasTold: the steps of the record are those that were there before and
+// the notices of this step, but for the oldest, which may be dropped.
+func traceIsWhatWasTold(w *world, before turn.Record, _ turn.Event, after turn.Record, e turn.Effects) error {
+	if w.policy.TraceSteps == 0 {
+		return nil
+	}
+	told, lostBefore := before.Trace.Steps()
+	for _, notice := range e.Notices {
+		notice.Since = 0
+		told = append(told, notice)
+	}
+	kept, lost := after.Trace.Steps()
+	if lost-lostBefore+len(kept) != len(told) || !slices.Equal(kept, told[lost-lostBefore:]) {
+		return fmt.Errorf("%d steps were dropped, and %d now; kept are %+v; told was %+v", lostBefore, lost, kept, told)
+	}
+	return nil
 }
 
 // versionGrows: by one with each accepted input, and with nothing else.

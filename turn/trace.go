@@ -13,9 +13,10 @@ import (
 //
 // It begins with how many steps were dropped because of the bound and with the
 // moment that times and tokens count from; each step follows a bar. Numbers are
-// in base 36, fields that are zero are left out:
+// in base 36, fields that are zero are left out. Messages of a burst differ in
+// little, so a small letter says what follows from the steps before, see [Trace.Steps]:
 //
-//	0,m8x0k1c0|A0T1V1S1|B0T1V1D15o
+//	0,m8x0k1c0|A0T1V1S1|B0T1V1D15o|a9k|c
 type Trace string
 
 // The bounds of what one step keeps, in bytes.
@@ -52,8 +53,12 @@ func (s *step) trace() {
 		base = s.now
 		added = appendHead(added, 0, base)
 	}
+	last := where{base: base}
+	if kind := s.Notices[0].Kind; kind == MessageAccepted || kind == TurnScheduled {
+		last = s.Trace.last(base)
+	}
 	for i := range s.Notices {
-		added = appendStep(added, &s.Notices[i], base)
+		added = last.append(added, &s.Notices[i])
 	}
 	s.Trace = (s.Trace + Trace(added)).within(s.p.TraceSteps)
 }
@@ -72,8 +77,129 @@ func (t Trace) within(limit int) Trace {
 		_, rest, _ = strings.Cut(rest, "|")
 	}
 	lost, _, _ := strings.Cut(head, ",")
-	out := appendHead(make([]byte, 0, len(head)+len(rest)+8), int(read36(lost))+dropped, t.base())
-	return Trace(append(append(out, '|'), rest...))
+	out := appendHead(make([]byte, 0, len(t)), int(read36(lost))+dropped, t.base())
+	before, after := where{base: t.base()}, where{base: t.base()}
+	for i, text := range strings.Split(string(t), "|")[1:] {
+		n, ok := before.read(text)
+		switch {
+		case i < dropped:
+		case ok:
+			out = after.append(out, &n)
+		default: // of a newer program
+			out = append(append(out, '|'), text...)
+		}
+	}
+	return Trace(out)
+}
+
+// where is where somebody is who writes or reads a trace: what small letters count
+// from.
+type where struct {
+	base                Time
+	accepted, scheduled Notice // the last ones; no kind: none yet
+}
+
+// maxSmall is how many steps back a small letter may have what it counts from, so
+// that writing the next one need not read the whole trace.
+const maxSmall = 16
+
+// last is where the writer of the next step is, or the beginning, if it would have
+// to go further back than maxSmall steps.
+func (t Trace) last(base Time) where {
+	at := where{base: base}
+	from := len(t)
+	var accepted, scheduled bool
+	for count := 0; !accepted || !scheduled; count++ {
+		bar := strings.LastIndexByte(string(t[:from]), '|')
+		if bar < 0 || count == maxSmall {
+			return at
+		}
+		if from = bar; bar+1 < len(t) {
+			accepted = accepted || t[bar+1] == MessageAccepted.letter()
+			scheduled = scheduled || t[bar+1] == TurnScheduled.letter()
+		}
+	}
+	for text := range strings.SplitSeq(string(t[from+1:]), "|") {
+		at.read(text)
+	}
+	return at
+}
+
+// The small letters.
+const (
+	oneMore   = 'a' // accepted: with the next version and sequence, in the same turn
+	sameDue   = 'b' // scheduled at that moment, due then as before, for the same reason
+	sameDelay = 'c' // likewise, due as long after it as before
+)
+
+// follows is the step that a small letter stands for, without a kind if it lacks what
+// it counts from. The time is for oneMore.
+func (at *where) follows(letter byte, time Time) Notice {
+	if letter == oneMore {
+		n := at.accepted
+		n.At, n.Version, n.Seq = time, n.Version+1, n.Seq+1
+		return n
+	}
+	if at.accepted.Kind == "" {
+		return Notice{}
+	}
+	n := at.scheduled
+	n.At, n.Turn, n.Version = at.accepted.At, at.accepted.Turn, at.accepted.Version
+	if letter == sameDelay {
+		n.Due = n.At + (at.scheduled.Due - at.scheduled.At)
+	}
+	return n
+}
+
+// append appends a step, by a small letter if that says it all.
+func (at *where) append(to []byte, n *Notice) []byte {
+	kept := *n
+	kept.Since = 0
+	small := byte(0)
+	switch {
+	case kept.Kind == MessageAccepted && at.follows(oneMore, kept.At) == kept:
+		small = oneMore
+	case kept.Kind == TurnScheduled && at.follows(sameDue, 0) == kept:
+		small = sameDue
+	case kept.Kind == TurnScheduled && at.follows(sameDelay, 0) == kept:
+		small = sameDelay
+	}
+	at.note(kept)
+	switch small {
+	case 0:
+		return appendStep(to, n, at.base)
+	case oneMore:
+		return strconv.AppendInt(append(to, '|', oneMore), int64(kept.At-at.base), 36)
+	}
+	return append(to, '|', small)
+}
+
+func (at *where) note(n Notice) {
+	switch n.Kind {
+	case MessageAccepted:
+		at.accepted = n
+	case TurnScheduled:
+		at.scheduled = n
+	}
+}
+
+// read reads a step; not ok is one that a newer program wrote, and one that lacks
+// what it counts from, because an older program dropped that.
+func (at *where) read(text string) (n Notice, ok bool) {
+	if text == "" {
+		return n, false
+	}
+	switch text[0] {
+	case oneMore:
+		number, _ := cutNumber(text[1:])
+		n = at.follows(oneMore, at.base+Time(number))
+	case sameDue, sameDelay:
+		n = at.follows(text[0], 0)
+	default:
+		n = readStep(text, at.base)
+	}
+	at.note(n)
+	return n, n.Kind != ""
 }
 
 func appendHead(to []byte, lost int, base Time) []byte {
@@ -158,32 +284,38 @@ func (k Kind) letter() byte {
 // Steps reads the trace: its steps, oldest first, and how many before them were
 // dropped because of the bound. A step of a kind that a newer program wrote is
 // left out.
+//
+// A small letter stands for a step that follows from the ones before: "a" and a
+// time for a message in the turn of the one before, whose version and sequence are
+// the next; "b" for the schedule that it led to, due when the turn was due anyway,
+// and "c" for one that is due as long after it as the last one was, both for the
+// same reason as that one.
 func (t Trace) Steps() (steps []Notice, lost int) {
 	if t == "" {
 		return nil, 0
 	}
 	all := strings.Split(string(t), "|")
 	first, _, _ := strings.Cut(all[0], ",")
-	base := t.base()
+	at := where{base: t.base()}
 	for _, text := range all[1:] {
-		if n, ok := readStep(text, base); ok {
+		if n, ok := at.read(text); ok {
 			steps = append(steps, n)
 		}
 	}
 	return steps, int(read36(first))
 }
 
-func readStep(text string, base Time) (n Notice, ok bool) {
-	if text == "" {
-		return n, false
-	}
+func readStep(text string, base Time) (n Notice) {
 	for _, known := range kindLetters {
 		if known.letter == text[0] {
 			n.Kind = known.kind
 		}
 	}
 	fields, words, _ := strings.Cut(text[1:], "=")
-	*n.text() = readText.Replace(words)
+	if strings.Contains(words, "%") {
+		words = readText.Replace(words)
+	}
+	*n.text() = words
 	number, fields := cutNumber(fields)
 	n.At = base + Time(number)
 	for fields != "" {
@@ -191,7 +323,7 @@ func readStep(text string, base Time) (n Notice, ok bool) {
 		number, fields = cutNumber(fields[1:])
 		n.read(tag, number, base)
 	}
-	return n, n.Kind != ""
+	return n
 }
 
 func (n *Notice) read(tag byte, number int64, base Time) {
@@ -226,6 +358,9 @@ func cutNumber(text string) (int64, string) {
 	end := 0
 	for end < len(text) && (text[end] == '-' || '0' <= text[end] && text[end] <= '9' || 'a' <= text[end] && text[end] <= 'z') {
 		end++
+	}
+	if end == 0 {
+		return 0, text
 	}
 	return read36(text[:end]), text[end:]
 }

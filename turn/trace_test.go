@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/onereply/onereply/turn"
@@ -51,6 +52,47 @@ func TestTraceIsWhatWasTold(t *testing.T) {
 	}
 }
 
+// TestTraceOfABurst: what differs little takes little, and says the same, also
+// where the first of it was dropped, an edit is in between, or the cap is reached.
+func TestTraceOfABurst(t *testing.T) {
+	policy := basic
+	for _, steps := range []int{3, 7, 20, 128} {
+		policy.TraceSteps = steps
+		var events []happened
+		for i := range 100 {
+			at := time.Duration(i) * 100 * ms
+			events = append(events, happened{at, turn.Message{}})
+			switch {
+			case i%30 == 7:
+				events = append(events, happened{at + ms, turn.Edit{Target: int64(i + 1)}})
+			case i%30 == 20:
+				events = append(events, happened{at + ms, turn.Repeated{ID: "m1"}})
+			}
+		}
+		trace, told := traced(policy, events...)
+		kept, lost := trace.Steps()
+		for i := range told {
+			told[i].Since = 0
+		}
+		if lost+len(kept) != len(told) || !reflect.DeepEqual(kept, told[lost:]) {
+			t.Errorf("%d steps: %d of %d are kept, %d lost; kept:\n%+v\ntold:\n%+v\nof %s", steps, len(kept), len(told), lost, kept, told, trace)
+		}
+		if perStep := len(trace) / len(kept); steps > 100 && perStep > 7 {
+			t.Errorf("a step of a burst takes %d bytes: %s", perStep, trace)
+		}
+	}
+}
+
+// TestTraceThatLacksItsBeginning: an older program drops steps from which small
+// letters count. What can't be said then is left out.
+func TestTraceThatLacksItsBeginning(t *testing.T) {
+	for _, text := range []string{"4,0|a9|b|c", "4,0|A1T1V1S1|b", "4,0|B1T1V1D5|a2"} {
+		if steps, _ := turn.Trace(text).Steps(); len(steps) > 1 {
+			t.Errorf("%s is read as %+v", text, steps)
+		}
+	}
+}
+
 // TestTraceIsBounded: in steps and in bytes, whatever people send.
 func TestTraceIsBounded(t *testing.T) {
 	policy := basic
@@ -85,7 +127,7 @@ func TestTraceOfEveryKind(t *testing.T) {
 }
 
 func FuzzTrace(f *testing.F) {
-	for _, seed := range []string{"", "|", "0,m8x0k1c0|A0T1V1S1|B0T1V1D15o", "zz|?|A=|A-", "1,-|CzK--=%7%"} {
+	for _, seed := range []string{"", "|", "0,m8x0k1c0|A0T1V1S1|B0T1V1D15o", "zz|?|A=|A-", "1,-|CzK--=%7%", "0,0|A0T1V1S1|B0T1V1D15o|a9k|c|ab|b"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
