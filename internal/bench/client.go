@@ -6,15 +6,58 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strconv"
 	"time"
 )
 
-// connection is a client that keeps one connection open and does as little as
-// HTTP/1.1 allows, so that what is measured is the server: Go's own client takes
-// more time than the handlers here.
+// poster is a client that keeps one connection open.
+type poster interface {
+	// post sends a message and waits for its acknowledgement.
+	post(conversation, id string) error
+	close() error
+}
+
+// usual is Go's own client. It takes more time than the handlers here.
+type usual struct {
+	http    http.Client
+	address string
+}
+
+func dialUsual(address string) (poster, error) {
+	return &usual{http.Client{Transport: &http.Transport{MaxConnsPerHost: 1}}, address}, nil
+}
+
+func (u *usual) close() error {
+	u.http.CloseIdleConnections()
+	return nil
+}
+
+func (u *usual) post(conversation, id string) error {
+	var body bytes.Buffer
+	writeMessage(&body, id)
+	url := "http://" + u.address + "/v1/bots/" + botName + "/conversations/" + conversation + "/messages"
+	answer, err := u.http.Post(url, "application/json", &body)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, answer.Body)
+	if err = errors.Join(err, answer.Body.Close()); err == nil && answer.StatusCode != http.StatusAccepted {
+		err = fmt.Errorf("the server answered %s", answer.Status)
+	}
+	return err
+}
+
+// writeMessage writes the body of a request.
+func writeMessage(to *bytes.Buffer, id string) {
+	fmt.Fprintf(to, `{"id":%q,"text":%q,"sender":{"id":"u1","name":"Ann"},"sent_at":%q}`,
+		id, text, time.Now().UTC().Format(time.RFC3339Nano))
+}
+
+// connection is a client that does as little as HTTP/1.1 allows, so that what is
+// measured is the server.
 type connection struct {
 	conn    net.Conn
 	in      *bufio.Reader
@@ -22,7 +65,7 @@ type connection struct {
 	body    bytes.Buffer
 }
 
-func dial(address string) (*connection, error) {
+func dialBare(address string) (poster, error) {
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
 		return nil, err
@@ -32,11 +75,9 @@ func dial(address string) (*connection, error) {
 
 func (c *connection) close() error { return c.conn.Close() }
 
-// post sends a message and waits for its acknowledgement.
 func (c *connection) post(conversation, id string) error {
 	c.body.Reset()
-	fmt.Fprintf(&c.body, `{"id":%q,"text":%q,"sender":{"id":"u1","name":"Ann"},"sent_at":%q}`,
-		id, text, time.Now().UTC().Format(time.RFC3339Nano))
+	writeMessage(&c.body, id)
 	c.request.Reset()
 	fmt.Fprintf(&c.request, "POST /v1/bots/%s/conversations/%s/messages HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n",
 		botName, conversation, c.body.Len())
