@@ -40,6 +40,9 @@ type panicked struct {
 func (p *panicked) Error() string { return fmt.Sprintf("panic: %v\n%s", p.value, p.stack) }
 
 func isPanic(err error) bool {
+	if err == nil {
+		return false
+	}
 	var p *panicked
 	return errors.As(err, &p)
 }

@@ -21,11 +21,21 @@ func writeBody(w http.ResponseWriter, status int, contentType string, body any) 
 	return writeJSON(w, status, contentType, encoded)
 }
 
+// Values of headers that all answers share, so that none makes them anew.
+var (
+	jsonType = []string{"application/json"}
+	noStore  = []string{"no-store"}
+	noSniff  = []string{"nosniff"}
+)
+
 func writeJSON(w http.ResponseWriter, status int, contentType string, encoded []byte) error {
 	h := w.Header()
-	h.Set("Content-Type", contentType)
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Content-Type-Options", "nosniff")
+	if contentType == "application/json" {
+		h["Content-Type"] = jsonType
+	} else {
+		h.Set("Content-Type", contentType)
+	}
+	h["Cache-Control"], h["X-Content-Type-Options"] = noStore, noSniff
 	w.WriteHeader(status)
 	// An error here means that the client is gone: nobody is left to tell.
 	_, _ = w.Write(append(encoded, '\n'))

@@ -90,6 +90,7 @@ type Server struct {
 	attempts  attempts
 	streams   *streams
 	frames    *frames
+	patience  *patience
 	metrics   *metrics
 	subscribe subscribe
 }
@@ -101,12 +102,13 @@ type subscribe func(onereply.Watch) (events <-chan onereply.Event, stop func())
 func New(app App, options Options) *Server {
 	options = options.withDefaults()
 	s := &Server{
-		app:     app,
-		options: options,
-		bots:    map[string]bool{},
-		guard:   newGuard(options.APIKeys, options.LoopbackOnly),
-		streams: newStreams(options.MaxStreams),
-		frames:  newFrames(),
+		app:      app,
+		options:  options,
+		bots:     map[string]bool{},
+		guard:    newGuard(options.APIKeys, options.LoopbackOnly),
+		streams:  newStreams(options.MaxStreams),
+		frames:   newFrames(),
+		patience: &patience{timeout: options.CallTimeout},
 		subscribe: func(watch onereply.Watch) (<-chan onereply.Event, func()) {
 			subscription := app.Subscribe(watch)
 			return subscription.Events, subscription.Close
@@ -157,7 +159,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, found match) erro
 	if bot := r.PathValue("bot"); bot != "" && !s.bots[bot] {
 		return errUnknownBot(bot)
 	}
-	if found.route.stream {
+	if found.route.stream || found.route.quick {
 		return found.route.handle(w, r)
 	}
 	ctx := r.Context()

@@ -106,11 +106,14 @@ func TestCallThatHangs(t *testing.T) {
 			app.err = &onereply.Error{Code: onereply.CodeUnavailable, Err: ctx.Err()}
 		}
 		c := serveInMemory(t, New(app, Options{})).dial(t)
-		began := time.Now()
-		c.send(t, "POST "+here+"/messages", "Content-Length: 13\r\n", `{"text":"hi"}`)
-		c.receiveAll(t).wantProblem(t, kindUnavailable, "")
-		if took := time.Since(began); took != 30*time.Second {
-			t.Errorf("it took %v", took)
+		for range 3 { // requests that come about the same time share what bounds them
+			began := time.Now()
+			c.send(t, "POST "+here+"/messages", "Content-Length: 13\r\n", `{"text":"hi"}`)
+			c.receiveAll(t).wantProblem(t, kindUnavailable, "")
+			if took := time.Since(began); took < 30*time.Second || took > 32*time.Second {
+				t.Errorf("it took %v", took)
+			}
+			time.Sleep(time.Second)
 		}
 	})
 }
