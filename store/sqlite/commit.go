@@ -41,6 +41,7 @@ func (s *Store) CommitLater(write *store.Write, done func(store.Result, error)) 
 	p, err := encode(write)
 	if err == nil {
 		err = s.writer.queue.add(&task{apply: p.apply, done: func(err error) {
+			p.release()
 			if err != nil {
 				done(store.Result{}, s.failed(err, "commit %v", p.Key))
 				return
@@ -57,8 +58,10 @@ func (s *Store) CommitLater(write *store.Write, done func(store.Result, error)) 
 // writer, which has better things to do.
 type pending struct {
 	*store.Write
-	record string
-	bodies []string // of Append, then of Change
+	draft  *[]byte // holds what follows
+	record []byte
+	bodies [][]byte  // of Append, then of Change
+	first  [1][]byte // room for the bodies of most writes
 
 	result  store.Result
 	refused error // why a write that no correct caller makes was not applied
@@ -80,23 +83,25 @@ func encode(write *store.Write) (*pending, error) {
 	return p, p.toJSON()
 }
 
-// drafts are what JSON is made in before it is cut to size: most of a write's memory,
-// if it were made anew for each.
+// drafts are what JSON is made in: most of a write's memory, if it were made anew
+// for each.
 var drafts = sync.Pool{New: func() any { return new([]byte) }}
 
 // maxDraft is how long one may be to be used again: 64 KiB.
 const maxDraft = 64 << 10
 
-// toJSON makes one text of the record and all bodies, and cuts it: one
-// allocation instead of one for each.
+// release gives the memory of the JSON back, once the write is over.
+func (p *pending) release() {
+	if cap(*p.draft) <= maxDraft {
+		drafts.Put(p.draft)
+	}
+	p.draft, p.record, p.bodies, p.first = nil, nil, nil, [1][]byte{}
+}
+
+// toJSON makes one text of the record and all bodies, and cuts it.
 func (p *pending) toJSON() (err error) {
-	draft := drafts.Get().(*[]byte)
-	text := padded(storejson.AppendRecord((*draft)[:0], &p.Record))
-	defer func() {
-		if *draft = text; cap(text) <= maxDraft {
-			drafts.Put(draft)
-		}
-	}()
+	p.draft = drafts.Get().(*[]byte)
+	text := padded(storejson.AppendRecord((*p.draft)[:0], &p.Record))
 	ends := make([]int, 1, 4)
 	ends[0] = len(text)
 	for _, entries := range [][]store.Entry{p.Append, p.Change} {
@@ -107,10 +112,10 @@ func (p *pending) toJSON() (err error) {
 			ends = append(ends, len(text))
 		}
 	}
-	all := string(text)
-	p.record = all[:ends[0]]
+	*p.draft = text
+	p.record, p.bodies = text[:ends[0]], p.first[:0]
 	for i, end := range ends[1:] {
-		p.bodies = append(p.bodies, all[ends[i]:end])
+		p.bodies = append(p.bodies, text[ends[i]:end])
 	}
 	return nil
 }
@@ -134,15 +139,16 @@ func padded(record []byte) []byte {
 const findConversation = `SELECT id, op, last_seq FROM conversations WHERE bot = ?1 AND conversation = ?2`
 
 // In: all columns. Out: the number, as the last row id. That the conversation
-// is not there was read in the same transaction.
+// is not there was read in the same transaction. The record comes as bytes, which
+// need not be copied first.
 const insertConversation = `INSERT INTO conversations
 	(bot, conversation, phase, active_ms, last_seq, schema, op, record, attention)
-	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, CAST(?8 AS TEXT), ?9)`
 
 // In: number and the new columns. Out: nothing. That the record is the expected
 // one was read in the same transaction.
 const updateConversation = `UPDATE conversations
-	SET phase = ?2, active_ms = ?3, last_seq = ?4, schema = ?5, op = ?6, record = ?7, attention = ?8 WHERE id = ?1`
+	SET phase = ?2, active_ms = ?3, last_seq = ?4, schema = ?5, op = ?6, record = CAST(?7 AS TEXT), attention = ?8 WHERE id = ?1`
 
 // apply carries out the write within the writer's transaction. A write that is
 // refused changes nothing, or takes back what it changed.

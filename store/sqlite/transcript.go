@@ -25,13 +25,13 @@ const unclaimID = `DELETE FROM message_ids WHERE conversation_id = ?1 AND messag
 // was checked in the same transaction.
 const insertEntry = `INSERT INTO entries
 	(conversation_id, seq, kind, id, status, reason, at_ms, version, reply_seq, body)
-	VALUES (?1, ?2, ?3, ?4, ?5, nullif(?6, ''), ?7, ?8, ?9, ?10)`
+	VALUES (?1, ?2, ?3, ?4, ?5, nullif(?6, ''), ?7, ?8, ?9, CAST(?10 AS TEXT))`
 
 // In: all columns. Out: nothing; what is not there is not changed. It can't
 // undo another writer's change: the record's op was compared in the same
 // transaction.
 const changeEntry = `UPDATE entries
-	SET kind = ?3, id = ?4, status = ?5, reason = nullif(?6, ''), at_ms = ?7, version = ?8, reply_seq = ?9, body = ?10
+	SET kind = ?3, id = ?4, status = ?5, reason = nullif(?6, ''), at_ms = ?7, version = ?8, reply_seq = ?9, body = CAST(?10 AS TEXT)
 	WHERE conversation_id = ?1 AND seq = ?2`
 
 // In: conversation, the sequence before the first, the versions, the status
@@ -108,7 +108,7 @@ func (p *pending) writeTranscript(db *connection, conversation int64) error {
 	return nil
 }
 
-func writeEntry(db *connection, query string, conversation int64, e *store.Entry, body string) error {
+func writeEntry(db *connection, query string, conversation int64, e *store.Entry, body []byte) error {
 	_, err := db.run(query, conversation, e.Seq, string(e.Kind), e.ID, string(e.Status), e.Reason,
 		int64(e.At), e.Version, e.ReplySeq, body)
 	return err
