@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -300,8 +301,10 @@ type delivery struct {
 	arrival
 	life   string
 	at     time.Time
-	holder string // of the lease as it arrived; "": the store was out of reach
-	status int    // that it was answered with; 0: the connection was cut
+	holder string    // of the lease, asked after it arrived; "": the store was out of reach
+	token  int64     // of that lease
+	told   time.Time // when the store had said so
+	status int       // that it was answered with; 0: the connection was cut
 	after  time.Duration
 }
 
@@ -332,7 +335,8 @@ func (w *witness) ServeHTTP(to http.ResponseWriter, request *http.Request) {
 		return // it never arrived
 	}
 	d.arrival = newArrival(request.Header, body)
-	d.holder = w.holder(d.arrival)
+	d.holder, d.token = w.holder(d.arrival)
+	d.told = time.Now()
 	request.Body = io.NopCloser(bytes.NewReader(body))
 	answer := &statusKeeper{ResponseWriter: to}
 	defer func() {
@@ -344,19 +348,20 @@ func (w *witness) ServeHTTP(to http.ResponseWriter, request *http.Request) {
 	w.receiver.ServeHTTP(answer, request)
 }
 
+// nobody holds a lease that was given back.
+const nobody = "nobody"
+
 // holder is who has the lease of the conversation that a delivery is for, as the
 // store has it, over no network that is played with.
-func (w *witness) holder(a arrival) string {
+func (w *witness) holder(a arrival) (holder string, token int64) {
 	ctx, cancel := context.WithTimeout(context.Background(), sendTimeout/4)
 	defer cancel()
 	found, err := w.kept.Load(ctx, store.Key{Bot: a.bot, Conversation: a.conversation})
 	if err != nil {
-		return ""
+		return "", 0
 	}
-	if found.Record.Lease.Holder == "" {
-		return "nobody"
-	}
-	return found.Record.Lease.Holder
+	lease := found.Record.Lease
+	return cmp.Or(lease.Holder, nobody), lease.Token
 }
 
 // statusKeeper remembers the status of an answer.

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -387,7 +388,8 @@ func (c *cluster) repeats(deliveries []delivery) (faults []string, unsure int) {
 }
 
 // underway is how long a request takes from its sender to where this process
-// notes it, where the machine does not stand still.
+// notes it, where the machine does not stand still; and more than a node mistakes
+// the time of the store by.
 const underway = 50 * time.Millisecond
 
 // fenced finds deliveries whose sender did not hold the lease. A process that is
@@ -398,9 +400,11 @@ const underway = 50 * time.Millisecond
 // Who holds the lease is asked after the request has arrived. Its sender may have
 // waited for the answer in vain by then, and have given the lease back, or have
 // lost it: so it is no fault where the conversation's timeline has the end of its
-// lease at a moment when the request was under way already. One that was sent
-// under a lease that was over is, as that moment lies before.
+// lease between the request and what the store said. These are counted too. One
+// that was sent under a lease that was over is a fault, as that end lies before;
+// and so is one that was sent without a lease, whenever the lease of another ends.
 func (c *cluster) fenced(deliveries []delivery, endings func(delivery) []ending) (faults []string, instants, crossed int) {
+	holders := seenHolders(deliveries)
 	for _, d := range deliveries {
 		if d.holder == "" || d.holder == "life-"+d.life {
 			continue
@@ -411,14 +415,46 @@ func (c *cluster) fenced(deliveries []delivery, endings func(delivery) []ending)
 		}
 		made := d.at.Add(-underway - c.lateBy(d.at.Add(-clusterLease), d.at))
 		ends := endings(d)
-		if slices.ContainsFunc(ends, func(e ending) bool { return e.at.After(made) && (e.life == "" || e.life == "life-"+d.life) }) {
+		if slices.ContainsFunc(ends, func(e ending) bool {
+			meanwhile := e.at.After(made) && e.at.Before(d.told.Add(underway))
+			return meanwhile && d.mayEndWith(e, holders)
+		}) {
 			crossed++
 			continue
 		}
-		faults = append(faults, fmt.Sprintf("delivery %s came from life %s while %s had the lease, %v after it was made at the earliest; leases of the reply ended: %s",
-			d.id, d.life, d.holder, d.at.Sub(made).Round(time.Millisecond), since(made, ends)))
+		faults = append(faults, fmt.Sprintf("delivery %s came from life %s while %s had the lease, as the store said %v after it was made at the earliest; leases of the reply ended: %s",
+			d.id, d.life, d.holder, d.told.Sub(made).Round(time.Millisecond), since(made, ends)))
 	}
 	return faults, instants, crossed
+}
+
+// leaseOf names a lease of a conversation.
+type leaseOf struct {
+	bot, conversation string
+	token             int64
+}
+
+// seenHolders are those whom deliveries found to have a lease.
+func seenHolders(deliveries []delivery) map[leaseOf]string {
+	seen := map[leaseOf]string{}
+	for _, d := range deliveries {
+		if d.token != 0 {
+			seen[leaseOf{d.bot, d.conversation, d.token}] = d.holder
+		}
+	}
+	return seen
+}
+
+// mayEndWith reports whether it can be the lease of a delivery's sender that ended.
+// One of which nobody says whose it was may be that of whoever has the lease now.
+func (d *delivery) mayEndWith(e ending, holders map[leaseOf]string) bool {
+	switch cmp.Or(e.life, holders[leaseOf{d.bot, d.conversation, e.token}]) {
+	case "life-" + d.life:
+		return true
+	case "":
+		return d.holder == nobody
+	}
+	return false
 }
 
 // since shows endings by their time from a moment on.
@@ -464,13 +500,13 @@ func TestTheJudgeOfNodesNoticesFaults(t *testing.T) {
 	}
 	deliveries := []delivery{
 		{arrival: arrival{id: "r"}, life: "1", at: at(1), status: 204, holder: "life-1"},
-		{arrival: arrival{id: "r"}, life: "2", at: at(9), status: 204, holder: "life-3"},
+		{arrival: arrival{id: "r"}, life: "2", at: at(9), status: 204, holder: "life-3", told: at(9.2)},
 		{arrival: arrival{id: "s"}, life: "1", at: at(1), status: 500},
 		{arrival: arrival{id: "s"}, life: "1", at: at(2), status: 204},
 	}
 	ends := map[string]ending{
-		"long before it": {"lease.lost", "life-2", at(8)}, "as it came": {"lease.lost", "life-2", at(8.99)},
-		"of another": {"lease.lost", "life-1", at(8.99)}, "by its sender": {"part.unknown", "", at(9.1)},
+		"long before it": {"lease.lost", 2, "life-2", at(8)}, "as it came": {"lease.lost", 2, "life-2", at(8.99)},
+		"of another": {"lease.lost", 1, "life-1", at(8.99)}, "by its sender": {"part.unknown", 2, "life-2", at(9.1)},
 	}
 	tests := map[string]struct {
 		troubles         []trouble
@@ -505,5 +541,65 @@ func TestTheJudgeOfNodesNoticesFaults(t *testing.T) {
 				t.Errorf("found %q, %q and %q, want %d, %d and %d", overlaps, repeats, fenced, test.overlap, test.repeats, test.fenced)
 			}
 		})
+	}
+
+	// At 9 s life 1 delivers, without a lease unless the case says otherwise; it was
+	// well. The leases that the witness sees are those of life 2, but for "nobody".
+	leases := map[string]struct {
+		holder          string // when it came
+		ends            []ending
+		seen            []delivery // besides
+		fenced, crossed int
+	}{
+		"the holder delivers after it": {
+			holder: "life-2", ends: []ending{{"reply.sent", 2, "", at(9.5)}}, fenced: 1,
+			seen: []delivery{{arrival: arrival{id: "r"}, life: "2", at: at(9.3), holder: "life-2", token: 2, told: at(9.3)}},
+		},
+		"the holder delivers ten minutes after it":        {holder: "life-2", ends: []ending{{"reply.sent", 2, "life-2", at(609)}}, fenced: 1},
+		"nobody holds it, and it is sent after that":      {holder: nobody, ends: []ending{{"reply.sent", 2, "", at(9.5)}}, fenced: 1},
+		"the sender itself takes it after that, and ends": {holder: nobody, ends: []ending{{"part.failed", 3, "life-1", at(9.5)}}, fenced: 1},
+		"the holder gives it back meanwhile":              {holder: nobody, ends: []ending{{"part.failed", 2, "life-2", at(9.1)}}, fenced: 1},
+		"the witness saw that holder": {
+			holder: nobody, ends: []ending{{"part.failed", 2, "", at(9.1)}}, fenced: 1,
+			seen: []delivery{{arrival: arrival{id: "r"}, life: "2", at: at(8.9), holder: "life-2", token: 2, told: at(8.9)}},
+		},
+		"somebody gives it back meanwhile, and another has it": {holder: "life-2", ends: []ending{{"part.failed", 1, "", at(9.1)}}, fenced: 1},
+
+		"the sender gives it back meanwhile":                      {holder: nobody, ends: []ending{{"part.unknown", 1, "life-1", at(9.1)}}, crossed: 1},
+		"the sender gives it back meanwhile, and another has it":  {holder: "life-2", ends: []ending{{"part.unknown", 1, "life-1", at(9.1)}}, crossed: 1},
+		"the sender gives it back as the store is asked":          {holder: nobody, ends: []ending{{"part.unknown", 1, "life-1", at(9.21)}}, crossed: 1},
+		"somebody gives it back meanwhile, and nobody has it":     {holder: nobody, ends: []ending{{"part.unknown", 1, "", at(9.1)}}, crossed: 1},
+		"the sender lost it before that, and then a third had it": {holder: "life-2", ends: []ending{{"lease.lost", 1, "life-1", at(8.8)}}, fenced: 1},
+		"the witness saw the sender hold it": {
+			holder: "life-2", ends: []ending{{"part.unknown", 1, "", at(9.1)}}, crossed: 1,
+			seen: []delivery{{arrival: arrival{id: "q"}, life: "1", at: at(8.5), holder: "life-1", token: 1, told: at(8.5)}},
+		},
+	}
+	for name, test := range leases {
+		t.Run(name, func(t *testing.T) {
+			late := delivery{arrival: arrival{id: "r"}, life: "1", at: at(9), holder: test.holder, told: at(9.2)}
+			fenced, _, crossed := (&cluster{}).fenced(append(test.seen, late), func(delivery) []ending { return test.ends })
+			if len(fenced) != test.fenced || crossed != test.crossed {
+				t.Errorf("found %q, and %d that crossed, want %d and %d", fenced, crossed, test.fenced, test.crossed)
+			}
+		})
+	}
+}
+
+// TestEndingsOfATimeline: whose lease an ending ended is told by the step that
+// began the lease, or by the one that tells of its loss.
+func TestEndingsOfATimeline(t *testing.T) {
+	at := time.Unix(1_700_000_000, 0)
+	steps := []leaseStep{
+		{Type: "turn.started", Node: "life-1", Token: 5, At: at},
+		{Type: "part.unknown", Token: 5, At: at, ReplyID: "r"},
+		{Type: "lease.lost", Node: "life-2", Token: 6, At: at, ReplyID: "r"},
+		{Type: "part.sent", Token: 7, At: at, ReplyID: "r"},
+		{Type: "reply.failed", Token: 7, At: at, ReplyID: "r"},
+		{Type: "reply.sent", Token: 8, At: at, ReplyID: "another"},
+	}
+	want := []ending{{"part.unknown", 5, "life-1", at}, {"lease.lost", 6, "life-2", at}, {"reply.failed", 7, "", at}}
+	if got := endingsOf("r", steps); !slices.Equal(got, want) {
+		t.Errorf("found %v, want %v", got, want)
 	}
 }

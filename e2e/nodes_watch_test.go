@@ -106,39 +106,54 @@ func (c *cluster) lateBy(from, to time.Time) (total time.Duration) {
 // ending is a write that ended a lease under which a reply was sent, or was to
 // be, as the conversation's own timeline has it.
 type ending struct {
-	kind string
-	life string // that held it; "": the timeline does not say
-	at   time.Time
+	kind  string
+	token int64  // of the lease
+	life  string // that held it; "": the timeline does not say
+	at    time.Time
+}
+
+// leaseStep is what a step of a timeline says of leases.
+type leaseStep struct {
+	Type, Node string
+	Token      int64
+	At         time.Time
+	ReplyID    string `json:"reply_id"`
 }
 
 // endings asks a node how the leases of a delivery's reply ended.
 func endings(t testing.TB, c *caller, base string) func(delivery) []ending {
 	return func(d delivery) []ending {
 		t.Helper()
-		var timeline struct {
-			Turns []struct {
-				Steps []struct {
-					Type, Node string
-					At         time.Time
-					ReplyID    string `json:"reply_id"`
-				}
-			}
-		}
+		var timeline struct{ Turns []struct{ Steps []leaseStep } }
 		got := c.do(http.MethodGet, fmt.Sprintf("%s/timeline?turn=%d", path(base, d.bot, d.conversation), d.turn), "")
 		if err := json.Unmarshal(got.body, &timeline); got.status != http.StatusOK || err != nil {
 			t.Errorf("the timeline of %s: %v", d.id, got)
 		}
-		var found []ending
+		var steps []leaseStep
 		for _, turn := range timeline.Turns {
-			for _, step := range turn.Steps {
-				switch step.Type {
-				case "lease.lost", "part.unknown", "part.failed", "reply.sent", "reply.failed":
-					if step.ReplyID == d.reply {
-						found = append(found, ending{step.Type, step.Node, step.At})
-					}
-				}
+			steps = append(steps, turn.Steps...)
+		}
+		return endingsOf(d.reply, steps)
+	}
+}
+
+// endingsOf finds the endings in the steps of a turn. Whose lease an attempt ran
+// under, and whose was lost, the timeline says; who took one to try a send again it
+// does not.
+func endingsOf(reply string, steps []leaseStep) (found []ending) {
+	holders := map[int64]string{}
+	for _, step := range steps {
+		if step.Node != "" {
+			holders[step.Token] = step.Node
+		}
+	}
+	for _, step := range steps {
+		switch step.Type {
+		case "lease.lost", "part.unknown", "part.failed", "reply.sent", "reply.failed":
+			if step.ReplyID == reply {
+				found = append(found, ending{step.Type, step.Token, holders[step.Token], step.At})
 			}
 		}
-		return found
 	}
+	return found
 }
