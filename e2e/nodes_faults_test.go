@@ -329,8 +329,8 @@ func (c *cluster) judge(t testing.TB, people []*person, model *model, witness *w
 	for _, fault := range fenced {
 		t.Error(fault)
 	}
-	if stops := c.stops(); instants > 1+stops/4 {
-		t.Errorf("%d deliveries came from a process that was stopped and had lost its lease, in %d stops: that is no chance", instants, stops)
+	for _, fault := range c.noChance(instants, crossed) {
+		t.Error(fault)
 	}
 	t.Logf("%s; %d from a process that was stopped in the instant of sending; of %d the lease ended while they were under way",
 		held(witness.deliveries), instants, crossed)
@@ -457,6 +457,20 @@ func (d *delivery) mayEndWith(e ending, holders map[leaseOf]string) bool {
 	return false
 }
 
+// noChance finds that what [cluster.fenced] excuses is too frequent for that. A lease
+// ends while a delivery is under way only where this machine stood still: otherwise
+// the receiver answers, and the store too, long before a sender gives up.
+func (c *cluster) noChance(instants, crossed int) (faults []string) {
+	if stops := c.stops(); instants > 1+stops/4 {
+		faults = append(faults, fmt.Sprintf("%d deliveries came from a process that was stopped and had lost its lease, in %d stops: that is no chance", instants, stops))
+	}
+	still := c.lateBy(time.Time{}, time.Now())
+	if crossed > 1+int(still/(sendTimeout/4)) {
+		faults = append(faults, fmt.Sprintf("of %d deliveries the lease ended while they were under way, and this machine stood still for %v: that is no chance", crossed, still.Round(time.Millisecond)))
+	}
+	return faults
+}
+
 // since shows endings by their time from a moment on.
 func since(made time.Time, ends []ending) string {
 	var all []string
@@ -574,6 +588,23 @@ func TestTheJudgeOfNodesNoticesFaults(t *testing.T) {
 			holder: "life-2", ends: []ending{{"part.unknown", 1, "", at(9.1)}}, crossed: 1,
 			seen: []delivery{{arrival: arrival{id: "q"}, life: "1", at: at(8.5), holder: "life-1", token: 1, told: at(8.5)}},
 		},
+	}
+	for name, test := range map[string]struct {
+		instants, crossed, faults int
+		still                     float64
+	}{
+		"one of each":                        {1, 1, 0, 0},
+		"stopped in the instant, twice":      {2, 0, 1, 0},
+		"crossed twice on a machine at work": {0, 2, 1, 0.2},
+		"crossed twice on one that was late": {0, 2, 0, 0.3},
+		"crossed too often for that":         {0, 3, 1, 0.3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := &cluster{troubles: []trouble{{"1", true, at(0), at(6)}}, late: [][2]time.Time{{at(0), at(test.still)}}}
+			if faults := c.noChance(test.instants, test.crossed); len(faults) != test.faults {
+				t.Errorf("found %q, want %d", faults, test.faults)
+			}
+		})
 	}
 	for name, test := range leases {
 		t.Run(name, func(t *testing.T) {
