@@ -53,7 +53,7 @@ func (l *ledger) judgeGivenUp(t *talk, write store.Write, before turn.Record) {
 		if r == nil || human || mark.Status != turn.ReplyFailed && mark.Status != turn.ReplyPartial {
 			continue
 		}
-		if l.askedFor(t.key, r.entry.At, pause) {
+		if mark.Reason == turn.WasPaused && l.askedFor(t.key, r.entry.At, pause) {
 			continue // which may be over already, in the same write
 		}
 		if tried := write.At.Sub(r.entry.At); !r.refused && tried+slack < l.policy.RetryFor {

@@ -33,18 +33,23 @@ func TestDeafModelUnderALeaseThatEnds(t *testing.T) {
 func foundBefore(t *testing.T, events []Event, change ...func(*settings)) {
 	t.Helper()
 	for seed := range uint64(200) {
-		plan := &Plan{Seed: seed, Events: events, end: 30 * time.Second, settings: plainSettings()}
-		plan.nodes, plan.talks, plan.policy.Lease, plan.sendTimeout = 2, 2, 2*time.Second, time.Second
-		for _, f := range change {
-			f(&plan.settings)
-		}
-		var trace bytes.Buffer
-		w := newWorld(plan, variant{}, &trace)
-		w.play()
-		if w.broken != nil {
-			t.Fatalf("%v\n%s%s", w.broken, plan, trace.String())
+		if w, trace := playPlain(seed, events, variant{}, change...); w.broken != nil {
+			t.Fatalf("%v\n%s%s", w.broken, w.Plan, trace)
 		}
 	}
+}
+
+// playPlain plays a plan under plain settings.
+func playPlain(seed uint64, events []Event, v variant, change ...func(*settings)) (*world, string) {
+	plan := &Plan{Seed: seed, Events: events, end: 30 * time.Second, settings: plainSettings()}
+	plan.nodes, plan.talks, plan.policy.Lease, plan.sendTimeout = 2, 2, 2*time.Second, time.Second
+	for _, f := range change {
+		f(&plan.settings)
+	}
+	var trace bytes.Buffer
+	w := newWorld(plan, v, &trace)
+	w.play()
+	return w, trace.String()
 }
 
 // While the write of an attempt's end was on its way, the node looked at none
