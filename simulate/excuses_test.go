@@ -15,6 +15,7 @@ func TestExcusesEnd(t *testing.T) {
 	say := func(id int, at time.Duration) Event {
 		return Event{ID: id, At: at, What: send, Message: messageID(id)}
 	}
+	idle := Event{ID: 2, At: time.Second, What: resume, Flag: true} // nothing is paused
 	tests := map[string]struct {
 		check  string
 		step   variant
@@ -26,6 +27,19 @@ func TestExcusesEnd(t *testing.T) {
 				long(modelSeals, 1, 0), long(sendFails, 2, 0), say(3, 0),
 				{ID: 4, At: 11 * time.Second, What: pause}, {ID: 5, At: 13 * time.Second, What: resume, Flag: true},
 			},
+		},
+		"a pause that ends after a resume of nothing": {
+			"P2 pause", variant{step: behind(messageResumes)},
+			[]Event{say(1, 0), idle, {ID: 3, At: 15 * time.Second, What: pause}, say(4, 20*time.Second)},
+		},
+		"a window without a cap after a resume of nothing": {
+			"P3 hard cap", variant{step: before(noHardCap)},
+			append([]Event{say(1, 0), idle}, func() (more []Event) {
+				for i := range 20 {
+					more = append(more, say(3+i, time.Duration(1+i)*time.Second))
+				}
+				return more
+			}()...),
 		},
 	}
 	for name, test := range tests {
@@ -48,5 +62,11 @@ func TestExcusesEnd(t *testing.T) {
 func resumeEndsTries(_, is *turn.Record, e turn.Event, _ *turn.Effects, _ turn.Time) {
 	if _, ok := e.(turn.Resume); ok && is.Reply != nil {
 		is.Reply.Since = 1
+	}
+}
+
+func messageResumes(was, is *turn.Record, e turn.Event, _ *turn.Effects, _ turn.Time) {
+	if _, ok := e.(turn.Message); ok && was.OnHold {
+		is.OnHold = false
 	}
 }

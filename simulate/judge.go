@@ -67,7 +67,7 @@ func (l *ledger) follow(n *node, t *talk, write store.Write, before turn.Record)
 	case before.OnHold && !after.OnHold && !l.mayResume(t):
 		l.fail("P2 pause", "the pause ended, and nobody asked for it")
 	case before.OnHold && !after.OnHold:
-		t.resumes = max(0, t.resumes-1)
+		t.resumed(func(a *ask) bool { return a.node == n })
 	}
 	switch {
 	case !after.OnHold:

@@ -39,7 +39,7 @@ type talk struct {
 	sayings  []string         // texts of people that were acknowledged
 	discards map[int64]int    // by turn
 	lost     map[int64]int    // attempts in a row whose worker was lost, by turn
-	resumes  int              // asked for, and not seen to happen yet
+	resumes  []*ask           // not seen to happen yet, nor known to have had no effect
 	standing []standing       // what a request would end
 	spent    map[int64]int    // attempts that failed, by turn
 	workers  map[int64]int    // those of them whose worker was lost

@@ -26,7 +26,15 @@ func (l *ledger) asks(a *ask) {
 	a.at = l.now
 	l.mayHappenUntil(a, l.now)
 	if a.What == resume {
-		l.talk(a.key).resumes++
+		t := l.talk(a.key)
+		t.resumes = append(t.resumes, a)
+	}
+}
+
+// resumed takes back the first resume of a kind: it has happened, or never will.
+func (t *talk) resumed(which func(*ask) bool) {
+	if i := slices.IndexFunc(t.resumes, which); i >= 0 {
+		t.resumes = slices.Delete(t.resumes, i, i+1)
 	}
 }
 
@@ -41,7 +49,7 @@ func (l *ledger) mayHappenUntil(a *ask, at turn.Time) {
 // mayResume reports whether a resume was asked for and not seen to happen yet, or
 // is under way since before a deletion, with which the former count went.
 func (l *ledger) mayResume(t *talk) bool {
-	return t.resumes > 0 || l.askedFor(t.key, l.now, resume, closes)
+	return len(t.resumes) > 0 || l.askedFor(t.key, l.now, resume, closes)
 }
 
 // askedFor reports whether one of these may have happened since a time because
@@ -71,6 +79,7 @@ func (l *ledger) acknowledged(a *ask, result engine.Result) {
 		return
 	}
 	t := l.talk(a.key)
+	t.resumed(func(other *ask) bool { return other == a }) // where nothing was paused
 	switch a.op {
 	case engine.Receive:
 		l.acknowledgedMessage(t, a, result)
