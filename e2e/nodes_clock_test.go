@@ -57,14 +57,7 @@ var buildWrongClock = sync.OnceValues(func() (string, error) {
 			return "", err
 		}
 	}
-	path := filepath.Join(workshop, "onereply-wrong-clock")
-	command := exec.Command("go", "build", "-overlay", filepath.Join(workshop, "overlay.json"), "-o", path, "./cmd/onereply")
-	command.Dir = ".."
-	command.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if output, err := command.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("go build: %w\n%s", err, output)
-	}
-	return path, nil
+	return compile("onereply-wrong-clock", "-overlay", filepath.Join(workshop, "overlay.json"))
 })
 
 // TestWrongClocks: of three nodes one is an hour ahead and one is an hour

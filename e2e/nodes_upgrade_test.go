@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -37,14 +36,7 @@ var buildOlder = sync.OnceValues(func() (string, error) {
 			return "", err
 		}
 	}
-	path := filepath.Join(workshop, "onereply-older")
-	command := exec.Command("go", "build", "-overlay", list, "-o", path, "./cmd/onereply")
-	command.Dir = ".."
-	command.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if output, err := command.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("go build: %w\n%s", err, output)
-	}
-	return path, nil
+	return compile("onereply-older", "-overlay", list)
 })
 
 // newestSchema is that of PostgreSQL which this program makes.
