@@ -41,7 +41,8 @@ func (e *echo) changed(now, heard time.Time) bool {
 }
 
 // listens tells, once, when this node stops to hear itself, and when it does again. While
-// the store is out of reach that is no news.
+// the store is out of reach that is no news, and what was said then never comes back:
+// a store may have taken note of it all the same.
 func (p *peers) listens(ctx context.Context) {
 	echoer, ok := p.out.(store.Echoer)
 	if !ok {
@@ -50,6 +51,7 @@ func (p *peers) listens(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, measureLimit)
 	defer cancel()
 	if _, err := p.app.store.Now(ctx); err != nil {
+		p.echo.said = time.Time{}
 		return
 	}
 	if !p.echo.changed(time.Now(), echoer.Echoed()) {

@@ -95,6 +95,10 @@ func TestANodeThatDoesNotHearItself(t *testing.T) {
 			t.Errorf("while the store was away it warned %d times", n)
 		}
 		l.cut.Store(false)
+		rest(2 * 5 * time.Second) // what was said in the outage is lost, and what is said now is on its way
+		if n := log.count(doesNotHear); n != 0 {
+			t.Errorf("at once after the store was away it warned %d times", n)
+		}
 		for round := 1; round <= 2; round++ {
 			joined.deaf.Store(true)
 			rest(5 * time.Minute)
