@@ -22,6 +22,12 @@ type held struct {
 	set atomic.Int64
 
 	committed atomic.Bool // a reply; from then on the store takes no more writes
+	claims    atomic.Int64
+}
+
+func (h *held) Claim(ctx context.Context, now turn.Time, limit int, hold time.Duration, bots ...string) ([]store.Timer, error) {
+	h.claims.Add(1)
+	return h.Store.Claim(ctx, now, limit, hold, bots...)
 }
 
 func (h *held) Now(ctx context.Context) (turn.Time, error) {
@@ -71,7 +77,8 @@ func TestASendEndsBeforeItsLeaseWhateverTheClockSays(t *testing.T) {
 	})
 }
 
-// Where the store's clock was set, a node follows, however slow the store is.
+// Where the store's clock was set, a node follows, however slow the store is, and goes
+// on to claim what is due.
 func TestTheStoresClockIsSet(t *testing.T) {
 	for _, by := range []time.Duration{-time.Hour, 2 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
@@ -82,9 +89,14 @@ func TestTheStoresClockIsSet(t *testing.T) {
 			h.up.Store(int64(500 * time.Millisecond))
 			h.set.Store(int64(by))
 			w.until(12 * time.Second)
+			before := h.claims.Load()
+			w.until(22 * time.Second)
+			if claims := h.claims.Load() - before; claims < 15 || claims > 40 {
+				t.Errorf("set by %v: %d claims in 10 s", by, claims)
+			}
 			w.say(0, "m")
 			entries, err := w.nodes[0].Transcript(t.Context(), "bot", "c", 0, 0)
-			if err != nil || entries[0].At.Sub(w.start.Add(12*time.Second+by)).Abs() > 300*time.Millisecond {
+			if err != nil || entries[0].At.Sub(w.start.Add(22*time.Second+by)).Abs() > 300*time.Millisecond {
 				t.Errorf("accepted at %v, want by the store's clock: %v", entries[0].At, err)
 			}
 		})

@@ -55,6 +55,7 @@ func (a *App) loop() {
 	defer timer.Stop()
 	armed := turn.Time(0)
 	for {
+		fired := false
 		select {
 		case <-a.ctx.Done():
 			a.refuse()
@@ -64,13 +65,14 @@ func (a *App) loop() {
 			// not: to take it together saves the switch for each.
 			runtime.Gosched()
 		case <-timer.C:
-			armed = 0
+			armed, fired = 0, true
 		}
 		for _, f := range a.take(false) {
 			f(a.clock.now())
 		}
 		now := a.clock.now()
-		if next := a.node.NextTick(); next != 0 && next <= now {
+		// The time has come, also where the store's clock was set back meanwhile.
+		if next := a.node.NextTick(); fired || next != 0 && next <= now {
 			a.node.Tick(now)
 		}
 		for _, output := range a.node.Take() {

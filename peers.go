@@ -47,7 +47,7 @@ type peers struct {
 // interest is what another node watches.
 type interest struct {
 	topics []topic
-	until  turn.Time
+	until  time.Time
 }
 
 // bulletin is what one broadcast holds.
@@ -248,7 +248,7 @@ func (p *peers) setInterest(life string, all []topic) {
 		fallthrough
 	default:
 		if _, known := p.others[life]; known || len(p.others) < maxPeers {
-			p.others[life] = interest{topics: all, until: p.app.clock.now().Add(silentAfter)}
+			p.others[life] = interest{topics: all, until: time.Now().Add(silentAfter)}
 		}
 	}
 	p.wanted.Store(len(p.others) > 0)
@@ -256,10 +256,9 @@ func (p *peers) setInterest(life string, all []topic) {
 
 // forget drops what was not renewed.
 func (p *peers) forget() {
-	now := p.app.clock.now()
 	p.gathering.mu.Lock()
 	for life, other := range p.others {
-		if now > other.until {
+		if time.Now().After(other.until) {
 			delete(p.others, life)
 		}
 	}
@@ -267,9 +266,14 @@ func (p *peers) forget() {
 	p.gathering.mu.Unlock()
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	now := p.app.clock.now()
 	for life, r := range p.reports {
-		if now.Sub(r.At) > rememberFor {
+		switch {
+		case now.Sub(r.At) > rememberFor:
 			delete(p.reports, life)
+		case r.At > now: // the store's clock was set back
+			r.At = now
+			p.reports[life] = r
 		}
 	}
 }

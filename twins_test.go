@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/onereply/onereply/internal/engine"
@@ -50,7 +51,7 @@ func TestManyNodesThatAreGone(t *testing.T) {
 		t.Error("the one that is gone longest was kept")
 	}
 	p.others["Aa"] = interest{}
-	if p.setInterest("Aa", []topic{{}}); p.others["Aa"].until == 0 {
+	if p.setInterest("Aa", []topic{{}}); p.others["Aa"].until.IsZero() {
 		t.Error("what a known node watches was not renewed")
 	}
 }
@@ -85,6 +86,24 @@ func TestReportsOfANodeWithAWrongClock(t *testing.T) {
 	p.reports["old"] = old
 	if tell("old", "old", 0, now-hour+5000, 2); p.reports["old"].Generating != 2 {
 		t.Error("a report of an older program was not taken")
+	}
+}
+
+// A node that is gone is silent as soon as ever where the store's clock was set back.
+func TestTheStoresClockIsSetBackUnderReports(t *testing.T) {
+	clock, err := newClock(t.Context(), memory.New())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &peers{app: &App{clock: clock}, life: "own", reports: map[string]report{}}
+	p.learn(bulletin{Life: "gone", Reports: []report{{Node: "gone", Life: "gone", Count: 1, State: nodeReady}}})
+	back := *clock.base.Load()
+	back.told = back.told.Add(-time.Hour)
+	clock.base.Store(&back)
+	p.forget()
+	soon := clock.now().Add(silentAfter + time.Second)
+	if r := p.reports["gone"]; r.state(soon) != nodeSilent {
+		t.Errorf("it is %s, and was heard %v from now", r.state(soon), r.At.Sub(clock.now()))
 	}
 }
 

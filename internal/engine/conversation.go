@@ -162,7 +162,7 @@ type LoadResult struct {
 
 // Loaded takes the answer to a Load.
 func (n *Node) Loaded(now turn.Time, l LoadResult) {
-	n.now = now
+	n.at(now)
 	c := n.get(l.Key)
 	asked := c.reading
 	c.busy, c.reading = false, Load{}
@@ -260,7 +260,7 @@ func (b *batch) mayBeStale() bool {
 
 // Committed takes the answer to a Commit.
 func (n *Node) Committed(now turn.Time, key store.Key, result store.Result, err error) {
-	n.now = now
+	n.at(now)
 	c := n.get(key)
 	b := c.batch
 	c.batch, c.busy = nil, false
@@ -370,7 +370,7 @@ func (n *Node) applied(c *conversation, b *batch) {
 // Hinted takes a hint of another node. An attempt that runs here renews its
 // lease at once, and learns with that whether it was overtaken or fenced.
 func (n *Node) Hinted(now turn.Time, key store.Key) {
-	n.now = now
+	n.at(now)
 	c := n.all[key]
 	if c == nil || c.run == nil || c.run.ended || gone(c.run.stopped) {
 		return
@@ -416,7 +416,7 @@ func (r *Request) controls() bool {
 
 // Deleted takes the answer to a Delete.
 func (n *Node) Deleted(now turn.Time, key store.Key, err error) {
-	n.now = now
+	n.at(now)
 	c := n.get(key)
 	c.busy = false
 	r := c.queue[0]

@@ -35,6 +35,34 @@ func TestTheLeaseIsRenewed(t *testing.T) {
 	asked[engine.Send](h)
 }
 
+// Where the store's clock was set back, the node goes on with what it does by itself:
+// it claims, renews its leases, and tries again what the store did not take.
+func TestTheStoresClockIsSetBack(t *testing.T) {
+	for name, cut := range map[string]bool{"the store is well": false, "the store is away": true} {
+		t.Run(name, func(t *testing.T) {
+			h := newHand(t)
+			started := h.started("m")
+			if cut {
+				h.cutOff()
+				h.pass(11 * time.Second) // a renewal waits to be tried again
+			}
+			h.now = h.now.Add(-10 * time.Minute)
+			h.node.Tick(h.now)
+			h.settle()
+			if wait := h.node.NextTick().Sub(h.now); wait > 500*time.Millisecond {
+				t.Errorf("it looks at timers again in %v", wait)
+			}
+			h.reconnect()
+			h.pass(12 * time.Second)
+			if left := h.record().Lease.Expires.Sub(h.now); left > lease {
+				t.Errorf("its lease ends in %v, want no more than %v", left, lease)
+			}
+			h.respond(started, engine.Response{Text: "hello"})
+			asked[engine.Send](h)
+		})
+	}
+}
+
 // A holder that can't renew stops itself before its lease ends, and nothing of
 // it is looked at in between.
 func TestAHolderThatCannotRenewStopsItself(t *testing.T) {

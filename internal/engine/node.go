@@ -169,7 +169,7 @@ type Request struct {
 
 // Submit takes a request in. It is answered once what it asks for is durable.
 func (n *Node) Submit(now turn.Time, r *Request) {
-	n.now = now
+	n.at(now)
 	c := n.get(r.Key)
 	if len(c.queue) >= maxQueue {
 		n.emit(Answer{Ticket: r.Ticket, Result: Result{Err: ErrTooMany}})
@@ -191,7 +191,7 @@ func (n *Node) own(c *conversation, r *Request) {
 
 // Start begins to look at timers.
 func (n *Node) Start(now turn.Time) {
-	n.now = now
+	n.at(now)
 	n.pollAt = now
 	if n.options.Alone {
 		n.emit(Recover{Until: now.Add(n.longestLease()), Limit: recoverMax})
@@ -208,7 +208,7 @@ func (n *Node) longestLease() time.Duration {
 
 // Drain stops taking turns. What runs here goes on; inputs are still accepted.
 func (n *Node) Drain(now turn.Time) {
-	n.now = now
+	n.at(now)
 	n.draining, n.more, n.pollAt = true, false, 0
 }
 

@@ -64,6 +64,35 @@ func (n *Node) arm(c *conversation) {
 	}
 }
 
+// at notes the time. Where the store's clock was set back by more than a look at the
+// timers takes, what this node does by itself is set back too: it would come so much
+// too late. When a record is due is the store's time, and stays.
+func (n *Node) at(now turn.Time) {
+	if back := n.now.Sub(now); back > pollEvery {
+		n.setBack(-back)
+	}
+	n.now = now
+}
+
+func (n *Node) setBack(by time.Duration) {
+	move := func(at *turn.Time) {
+		if *at != 0 {
+			*at = at.Add(by)
+		}
+	}
+	move(&n.pollAt)
+	for _, c := range n.timers {
+		move(&c.retryAt)
+		if c.run != nil {
+			move(&c.run.renewAt)
+		}
+		if c.send != nil {
+			move(&c.send.renewAt)
+		}
+	}
+	heap.Init(&n.timers)
+}
+
 // NextTick is when Tick must be called at the latest.
 func (n *Node) NextTick() turn.Time {
 	next := n.pollAt
@@ -77,7 +106,7 @@ func (n *Node) NextTick() turn.Time {
 
 // Tick says that time passed.
 func (n *Node) Tick(now turn.Time) {
-	n.now = now
+	n.at(now)
 	for len(n.timers) > 0 && n.timers[0].alarm() <= now {
 		c := n.timers[0]
 		n.tick(c)
@@ -179,7 +208,7 @@ func (n *Node) pollPause() time.Duration {
 
 // Claimed takes the answer to a Claim.
 func (n *Node) Claimed(now turn.Time, claimed []store.Timer, err error) {
-	n.now = now
+	n.at(now)
 	n.polling = false
 	ours := 0
 	for _, t := range claimed {
@@ -216,7 +245,7 @@ func (n *Node) claimed(key store.Key, at turn.Time) bool {
 // Recovered takes the answer to a Recover. No other process has the store
 // open, so whoever holds a lease now is gone.
 func (n *Node) Recovered(now turn.Time, found []store.Timer, err error) {
-	n.now = now
+	n.at(now)
 	for _, t := range found {
 		if _, ok := n.options.Bots[t.Key.Bot]; !ok {
 			continue

@@ -120,7 +120,7 @@ func (n *Node) startRun(c *conversation, a turn.Run) {
 // PromptRead takes the answer to a ReadPrompt. It may come after the attempt
 // was stopped.
 func (n *Node) PromptRead(now turn.Time, key store.Key, nonce string, entries, tail []store.Entry, err error) {
-	n.now = now
+	n.at(now)
 	c := n.get(key)
 	r := c.run
 	if r == nil || r.lease.Nonce != nonce || r.started || r.ended {
@@ -179,7 +179,7 @@ type Response struct {
 
 // Responded takes what the responder of a Start returned.
 func (n *Node) Responded(now turn.Time, response Response) {
-	n.now = now
+	n.at(now)
 	c := n.get(response.Key)
 	r := c.run
 	if r == nil || r.lease.Nonce != response.Nonce || r.ended {
@@ -285,7 +285,7 @@ type SendResult struct {
 
 // SendEnded takes the result of a Send.
 func (n *Node) SendEnded(now turn.Time, s SendResult) {
-	n.now = now
+	n.at(now)
 	c := n.get(s.Key)
 	if c.send == nil || c.send.lease.Nonce != s.Nonce || c.send.ended {
 		n.settleDown(c)
