@@ -28,6 +28,9 @@ const (
 	// claimsMayFail is how long claims may fail before that makes a node unready: they
 	// come again several times a second, and what is due waits that long anyway.
 	claimsMayFail = 2 * time.Second
+	// blindFor is how long a failed claim counts: the next one may hang until its
+	// time-out before it fails too.
+	blindFor = unreadyFor + storeTimeout
 	// logEvery is how often a store that is out of reach is logged.
 	logEvery = time.Second
 )
@@ -57,7 +60,7 @@ func (h *health) claimed(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := time.Now()
-	if err != nil && h.claimErr == nil {
+	if err != nil && (h.claimErr == nil || now.Sub(h.claimFailed) > blindFor) {
 		h.claimsFailed = now
 	}
 	h.claimErr, h.claimFailed = err, now
@@ -68,7 +71,7 @@ func (h *health) claimed(err error) {
 func (h *health) blind() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.claimErr == nil || h.claimFailed.Sub(h.claimsFailed) < claimsMayFail || time.Since(h.claimFailed) > unreadyFor {
+	if h.claimErr == nil || h.claimFailed.Sub(h.claimsFailed) < claimsMayFail || time.Since(h.claimFailed) > blindFor {
 		return nil
 	}
 	return h.claimErr

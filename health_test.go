@@ -44,3 +44,30 @@ func TestHealth(t *testing.T) {
 		}
 	})
 }
+
+// Claims that hang fail once per time-out: between two of them the node is not ready
+// either. Two failures that have nothing to do with each other are nothing.
+func TestClaimsThatHang(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h health
+		away := errors.New("timeout")
+		const pollPause = time.Second // at most
+		h.claimed(away)
+		for i := range 5 {
+			time.Sleep(storeTimeout + pollPause - time.Nanosecond)
+			if i > 0 && h.blind() != away {
+				t.Fatal("ready between two claims that failed")
+			}
+			time.Sleep(time.Nanosecond)
+			h.claimed(away)
+		}
+		time.Sleep(time.Hour) // a node without a free place does not claim
+		if h.blind() != nil {
+			t.Error("not ready, although no claim failed for an hour")
+		}
+		h.claimed(away)
+		if h.blind() != nil {
+			t.Error("not ready after a single failure, the first for an hour")
+		}
+	})
+}
