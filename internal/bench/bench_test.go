@@ -204,3 +204,36 @@ func TestRatiosAreTakenRoundByRound(t *testing.T) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
+
+// Each node gets its share of the messages; those of a conversation come to one node,
+// or to another one each time.
+func TestWhichNodeGetsAMessage(t *testing.T) {
+	const writers, rounds = 64, 1_000
+	for nodes := 2; nodes <= mostNodes; nodes++ {
+		for _, anywhere := range []bool{false, true} {
+			last, shares := map[string]int{}, make([]int, nodes)
+			moved, visits := 0, 0
+			for i := range rounds {
+				for writer := range writers {
+					conversation, node := conversationOf(writers, writer, i), nodeOf(writers, writer, i, nodes, anywhere)
+					shares[node]++
+					if before, known := last[conversation]; known {
+						visits++
+						if node != before {
+							moved++
+						}
+					}
+					last[conversation] = node
+				}
+			}
+			if want := map[bool]int{true: visits}[anywhere]; moved != want {
+				t.Errorf("%d nodes, anywhere %v: %d of %d messages come to another node than the one before, want %d", nodes, anywhere, moved, visits, want)
+			}
+			for _, share := range shares {
+				if share < writers*rounds/nodes*9/10 {
+					t.Errorf("%d nodes, anywhere %v: shares of %v", nodes, anywhere, shares)
+				}
+			}
+		}
+	}
+}

@@ -68,11 +68,18 @@ func (b *bench) sharedBy(ctx context.Context, count int, anywhere bool) (found p
 		nodes = append(nodes, n)
 	}
 	found, err = b.pace(writers, func(writer, i int) error {
-		n := nodes[placeOf(writers, writer, i)%len(nodes)]
-		if anywhere { // which is another one each time a conversation's turn comes
-			n = nodes[(writer+i)%len(nodes)]
-		}
+		n := nodes[nodeOf(writers, writer, i, len(nodes), anywhere)]
 		return n.receive(ctx, conversationOf(writers, writer, i), fmt.Sprintf("m-%d-%d", writer, i))
 	})
 	return found, shared, err
+}
+
+// nodeOf is which node gets a message: the one of its conversation, or another one
+// each time the conversation's turn comes.
+func nodeOf(writers, writer, i, nodes int, anywhere bool) int {
+	node := placeOf(writers, writer, i)
+	if anywhere {
+		node += (i*writers + writer) / active // how often its turn came before
+	}
+	return node % nodes
 }
