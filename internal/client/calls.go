@@ -5,9 +5,9 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 
 	"github.com/onereply/onereply"
+	"github.com/onereply/onereply/internal/apipath"
 )
 
 // Message is what somebody wrote.
@@ -19,7 +19,7 @@ type Message struct {
 
 // Send hands a message in. It returns once the message is durable.
 func (c *Client) Send(ctx context.Context, bot, conversation string, m Message) (Document[onereply.Receipt], error) {
-	return fetch[Document[onereply.Receipt]](ctx, c, http.MethodPost, path(bot, conversation)+"/messages", m)
+	return fetch[Document[onereply.Receipt]](ctx, c, http.MethodPost, path(bot, conversation, "/messages"), m)
 }
 
 // Reply delivers a person's reply, and closes what waits up to now.
@@ -27,36 +27,36 @@ func (c *Client) Reply(ctx context.Context, bot, conversation, text string) (Doc
 	body := struct {
 		Text string `json:"text"`
 	}{text}
-	return fetch[Document[onereply.Receipt]](ctx, c, http.MethodPost, path(bot, conversation)+"/replies", body)
+	return fetch[Document[onereply.Receipt]](ctx, c, http.MethodPost, path(bot, conversation, "/replies"), body)
 }
 
 // Flush ends the quiet time now.
 func (c *Client) Flush(ctx context.Context, bot, conversation string) (Document[onereply.State], error) {
-	return fetch[Document[onereply.State]](ctx, c, http.MethodPost, path(bot, conversation)+"/flush", nil)
+	return fetch[Document[onereply.State]](ctx, c, http.MethodPost, path(bot, conversation, "/flush"), nil)
 }
 
 // Requeue tries a failed turn again.
 func (c *Client) Requeue(ctx context.Context, bot, conversation string) (Document[onereply.State], error) {
-	return fetch[Document[onereply.State]](ctx, c, http.MethodPost, path(bot, conversation)+"/requeue", nil)
+	return fetch[Document[onereply.State]](ctx, c, http.MethodPost, path(bot, conversation, "/requeue"), nil)
 }
 
 // Resend sends the reply of a turn again that ended in trouble.
 func (c *Client) Resend(ctx context.Context, bot, conversation string, turn int64) (Document[onereply.State], error) {
-	return fetch[Document[onereply.State]](ctx, c, http.MethodPost, turnPath(bot, conversation, turn)+"/resend", nil)
+	return fetch[Document[onereply.State]](ctx, c, http.MethodPost, turnPath(bot, conversation, turn, "/resend"), nil)
 }
 
 // MarkSent marks it as sent.
 func (c *Client) MarkSent(ctx context.Context, bot, conversation string, turn int64) (Document[onereply.State], error) {
-	return fetch[Document[onereply.State]](ctx, c, http.MethodPost, turnPath(bot, conversation, turn)+"/mark-sent", nil)
+	return fetch[Document[onereply.State]](ctx, c, http.MethodPost, turnPath(bot, conversation, turn, "/mark-sent"), nil)
 }
 
-func turnPath(bot, conversation string, turn int64) string {
-	return path(bot, conversation) + "/turns/" + strconv.FormatInt(turn, 10)
+func turnPath(bot, conversation string, turn int64, below string) string {
+	return path(bot, conversation, "/turns/"+strconv.FormatInt(turn, 10)+below)
 }
 
 // Timeline is what happened in the last turns, 1 to 100 of them.
 func (c *Client) Timeline(ctx context.Context, bot, conversation string, turns int) (Document[onereply.Timeline], error) {
-	return fetch[Document[onereply.Timeline]](ctx, c, http.MethodGet, path(bot, conversation)+"/timeline?turns="+strconv.Itoa(turns), nil)
+	return fetch[Document[onereply.Timeline]](ctx, c, http.MethodGet, apipath.Conversation(bot, conversation, "/timeline", url.Values{"turns": {strconv.Itoa(turns)}}), nil)
 }
 
 // Pause hands the conversation to a person.
@@ -64,7 +64,7 @@ func (c *Client) Pause(ctx context.Context, bot, conversation, reason string) (D
 	body := struct {
 		Reason string `json:"reason"`
 	}{reason}
-	return fetch[Document[onereply.State]](ctx, c, http.MethodPost, path(bot, conversation)+"/pause", body)
+	return fetch[Document[onereply.State]](ctx, c, http.MethodPost, path(bot, conversation, "/pause"), body)
 }
 
 // Resume gives it back. answer tells whether what waits is still answered.
@@ -72,12 +72,12 @@ func (c *Client) Resume(ctx context.Context, bot, conversation string, answer bo
 	body := struct {
 		Answer bool `json:"answer_pending"`
 	}{answer}
-	return fetch[Document[onereply.State]](ctx, c, http.MethodPost, path(bot, conversation)+"/resume", body)
+	return fetch[Document[onereply.State]](ctx, c, http.MethodPost, path(bot, conversation, "/resume"), body)
 }
 
 // State is what is known of a conversation.
 func (c *Client) State(ctx context.Context, bot, conversation string) (Document[onereply.State], error) {
-	return fetch[Document[onereply.State]](ctx, c, http.MethodGet, path(bot, conversation), nil)
+	return fetch[Document[onereply.State]](ctx, c, http.MethodGet, path(bot, conversation, ""), nil)
 }
 
 // Transcript gives a page of entries with a sequence greater than after.
@@ -86,24 +86,16 @@ func (c *Client) Transcript(ctx context.Context, bot, conversation string, after
 	type transcript struct {
 		Entries []Document[onereply.Entry] `json:"entries"`
 	}
-	page, err := fetch[transcript](ctx, c, http.MethodGet, path(bot, conversation)+"/transcript?"+query.Encode(), nil)
+	page, err := fetch[transcript](ctx, c, http.MethodGet, apipath.Conversation(bot, conversation, "/transcript", query), nil)
 	return page.Entries, err
 }
 
 // Forget deletes all that is stored of a conversation.
 func (c *Client) Forget(ctx context.Context, bot, conversation string) error {
-	return c.call(ctx, http.MethodDelete, path(bot, conversation), nil, nil)
+	return c.call(ctx, http.MethodDelete, path(bot, conversation, ""), nil, nil)
 }
 
-// path is where a conversation is.
-func path(bot, conversation string) string {
-	return "/v1/bots/" + segment(bot) + "/conversations/" + segment(conversation)
-}
-
-// segment escapes a name. Dots are escaped where they would mean a directory.
-func segment(name string) string {
-	if name == "." || name == ".." {
-		return strings.ReplaceAll(name, ".", "%2E")
-	}
-	return url.PathEscape(name)
+// path is where something below a conversation is.
+func path(bot, conversation, below string) string {
+	return apipath.Conversation(bot, conversation, below, nil)
 }

@@ -45,7 +45,7 @@ func start(t *testing.T, handler http.Handler, key string) *Client {
 
 func TestCalls(t *testing.T) {
 	ctx := t.Context()
-	const one = "/v1/bots/b%2F1/conversations/%2E%2E"
+	one := func(below string) string { return "/v1/bots/b%2F1/conversations/-" + below + "?conversation=.." }
 	state := func(d Document[onereply.State], err error) (string, error) { return string(d.Raw), err }
 	receipt := func(d Document[onereply.Receipt], err error) (string, error) { return string(d.Raw), err }
 	tests := []struct {
@@ -55,21 +55,27 @@ func TestCalls(t *testing.T) {
 	}{
 		{"send", func(c *Client) (string, error) {
 			return receipt(c.Send(ctx, "b/1", "..", Message{ID: "m", Text: "hi", Sender: &onereply.Person{Name: "Ann"}}))
-		}, request{"POST", one + "/messages", "", "application/json", `{"id":"m","text":"hi","sender":{"name":"Ann"}}`}},
+		}, request{"POST", one("/messages"), "", "application/json", `{"id":"m","text":"hi","sender":{"name":"Ann"}}`}},
 		{"reply", func(c *Client) (string, error) { return receipt(c.Reply(ctx, "b/1", "..", "hi")) },
-			request{"POST", one + "/replies", "", "application/json", `{"text":"hi"}`}},
+			request{"POST", one("/replies"), "", "application/json", `{"text":"hi"}`}},
 		{"flush", func(c *Client) (string, error) { return state(c.Flush(ctx, "b/1", "..")) },
-			request{"POST", one + "/flush", "", "", ""}},
+			request{"POST", one("/flush"), "", "", ""}},
 		{"requeue", func(c *Client) (string, error) { return state(c.Requeue(ctx, "b/1", "..")) },
-			request{"POST", one + "/requeue", "", "", ""}},
+			request{"POST", one("/requeue"), "", "", ""}},
 		{"pause", func(c *Client) (string, error) { return state(c.Pause(ctx, "b/1", "..", "why")) },
-			request{"POST", one + "/pause", "", "application/json", `{"reason":"why"}`}},
+			request{"POST", one("/pause"), "", "application/json", `{"reason":"why"}`}},
 		{"resume", func(c *Client) (string, error) { return state(c.Resume(ctx, "b/1", "..", false)) },
-			request{"POST", one + "/resume", "", "application/json", `{"answer_pending":false}`}},
+			request{"POST", one("/resume"), "", "application/json", `{"answer_pending":false}`}},
 		{"state", func(c *Client) (string, error) { return state(c.State(ctx, "b/1", "..")) },
-			request{"GET", one, "", "", ""}},
+			request{"GET", one(""), "", "", ""}},
+		{"resend", func(c *Client) (string, error) { return state(c.Resend(ctx, "b/1", "..", 7)) },
+			request{"POST", one("/turns/7/resend"), "", "", ""}},
+		{"timeline", func(c *Client) (string, error) {
+			d, err := c.Timeline(ctx, "b/1", "..", 3)
+			return string(d.Raw), err
+		}, request{"GET", one("/timeline") + "&turns=3", "", "", ""}},
 		{"forget", func(c *Client) (string, error) { return "", c.Forget(ctx, "b/1", "..") },
-			request{"DELETE", one, "", "", ""}},
+			request{"DELETE", one(""), "", "", ""}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

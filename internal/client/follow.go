@@ -31,7 +31,7 @@ func (c *Client) Follow(ctx context.Context, bot, conversation string, each func
 	f := &follower{client: c, path: "/v1/events", each: each}
 	switch {
 	case conversation != "":
-		f.path = path(bot, conversation) + "/events"
+		f.path = path(bot, conversation, "/events")
 	case bot != "":
 		f.path += "?" + url.Values{"bot": {bot}}.Encode()
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/onereply/onereply"
+	"github.com/onereply/onereply/internal/apipath"
 )
 
 // Page is a part of a list of conversations.
@@ -31,7 +32,7 @@ func (c *Client) List(ctx context.Context, q onereply.ListQuery) (Page, error) {
 	}
 	path := "/v1/conversations"
 	if q.Bot != "" {
-		path = "/v1/bots/" + segment(q.Bot) + "/conversations"
+		path = apipath.Conversations(q.Bot)
 	}
 	return fetch[Page](ctx, c, http.MethodGet, path+"?"+query.Encode(), nil)
 }

@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/onereply/onereply"
+	"github.com/onereply/onereply/internal/apipath"
 	"github.com/onereply/onereply/internal/standardwebhooks"
 	"github.com/onereply/onereply/internal/upstream"
 )
@@ -76,7 +76,6 @@ func (c Config) sealURL(t *onereply.Turn) string {
 	if c.SealBase == "" {
 		return ""
 	}
-	return strings.TrimSuffix(c.SealBase, "/") + "/v1/bots/" + url.PathEscape(t.Bot) +
-		"/conversations/" + url.PathEscape(t.Conversation) +
-		"/turns/" + strconv.FormatInt(t.Token, 10) + "/seal"
+	below := "/turns/" + strconv.FormatInt(t.Token, 10) + "/seal"
+	return strings.TrimSuffix(c.SealBase, "/") + apipath.Conversation(t.Bot, t.Conversation, below, nil)
 }

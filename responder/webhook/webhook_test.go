@@ -107,6 +107,14 @@ func TestRequest(t *testing.T) {
 	}
 }
 
+// What a client or a proxy takes out of a path is in the query.
+func TestSealURLOfDots(t *testing.T) {
+	got := Config{SealBase: "https://node:8080"}.sealURL(&onereply.Turn{Bot: "support", Conversation: "..", Token: 9})
+	if want := "https://node:8080/v1/bots/support/conversations/-/turns/9/seal?conversation=.."; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
 func TestRequestWithoutSecretAndSeal(t *testing.T) {
 	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
