@@ -38,8 +38,8 @@ func receiptOf(r onereply.Receipt) receipt {
 	return receipt{Receipt: r, DueAt: instantOf(r.DueAt)}
 }
 
-// append appends the JSON of it, as encoding/json would write it, in a third of the
-// time: of all answers it is the one that people wait for.
+// append appends the JSON of it, as encoding/json would write it without escapes for
+// HTML, in a third of the time: of all answers it is the one that people wait for.
 func (r receipt) append(to []byte) []byte {
 	to = storejson.AppendString(append(to, `{"message_id":`...), r.MessageID)
 	to = strconv.AppendInt(append(to, `,"version":`...), r.Version, 10)
