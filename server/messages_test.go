@@ -188,6 +188,35 @@ func TestBodyLimit(t *testing.T) {
 	}
 }
 
+// TestBodyOfAnotherLength: who calls the handler in its own program, or unpacks bodies
+// on their way to it, need not say the right length.
+func TestBodyOfAnotherLength(t *testing.T) {
+	const body = `{"text":"hello"}`
+	for length, status := range map[int64]int{
+		-1: http.StatusAccepted, 0: http.StatusAccepted, 5: http.StatusAccepted, int64(len(body)): http.StatusAccepted,
+		int64(len(body)) + 1: http.StatusBadRequest,
+	} {
+		r := httptest.NewRequest("POST", here+"/messages", strings.NewReader(body))
+		r.ContentLength = length
+		app, w := newFakeApp(), httptest.NewRecorder()
+		New(app, Options{}).ServeHTTP(w, r)
+		got, _ := app.lastCall().argument.(onereply.Message)
+		if w.Code != status || status == http.StatusAccepted && got.Text != "hello" {
+			t.Errorf("length %d: status = %d, want %d; the App was asked %+v", length, w.Code, status, app.lastCall())
+		}
+	}
+	r := httptest.NewRequest("POST", here+"/messages", strings.NewReader(strings.Repeat(" ", maxBodyBytes+1)))
+	r.ContentLength = 5
+	w := httptest.NewRecorder()
+	if New(newFakeApp(), Options{}).ServeHTTP(w, r); w.Code != http.StatusRequestEntityTooLarge {
+		t.Errorf("too large: status = %d", w.Code)
+	}
+	r.Body, r.ContentLength, w = nil, 0, httptest.NewRecorder()
+	if New(newFakeApp(), Options{}).ServeHTTP(w, r); w.Code != http.StatusBadRequest {
+		t.Errorf("no body: status = %d", w.Code)
+	}
+}
+
 func TestContentTypes(t *testing.T) {
 	for contentType, ok := range map[string]bool{
 		"":                                  true,
