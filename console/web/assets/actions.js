@@ -3,9 +3,11 @@
 import { Trouble } from './api.js';
 import { button, element, setText } from './dom.js';
 
-/** A word for a POSIX shell. */
+/** A word for a shell, without what a terminal acts on. */
 export function quote(word) {
-	return /^[\w.,:@%+=/-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+	if (/^(?!=)[\w.,:@%+=/-]+$/.test(word)) return word;
+	const shown = (c) => `'$'${encodeURIComponent(c).replaceAll('%', '\\x')}''`;
+	return `'${word.replaceAll("'", `'\\''`).replace(/\p{Cc}/gu, shown)}'`;
 }
 
 /** The command line of an action; names that begin with a dash come after "--". */
