@@ -1,12 +1,16 @@
 package onereply
 
-import "github.com/onereply/onereply/turn"
+import (
+	"maps"
+	"time"
+)
 
 // namesakes are other nodes that run under this node's name.
 type namesakes map[string]*namesake // by life
 
 type namesake struct {
-	since turn.Time // first heard
+	since time.Time // first heard
+	heard time.Time // last
 	told  bool
 }
 
@@ -15,20 +19,23 @@ const overlapAllowed = 2 * reportEvery
 
 // meets takes in what a node tells of itself, and reports whether that is one that
 // somebody should give another name.
-func (n namesakes) meets(now turn.Time, r report) bool {
+func (n namesakes) meets(now time.Time, r report) bool {
 	if r.State != nodeReady {
 		delete(n, r.Life) // it leaves, as one that is replaced does
 		return false
 	}
 	known := n[r.Life]
-	switch {
-	case known != nil:
-	case len(n) >= maxNamesakes:
-		return false
-	default:
+	if known == nil {
+		if len(n) >= maxNamesakes {
+			maps.DeleteFunc(n, func(_ string, other *namesake) bool { return now.Sub(other.heard) > silentAfter })
+		}
+		if len(n) >= maxNamesakes {
+			return false
+		}
 		known = &namesake{since: now}
 		n[r.Life] = known
 	}
+	known.heard = now
 	if known.told || now.Sub(known.since) < overlapAllowed {
 		return false
 	}
@@ -41,7 +48,7 @@ const maxNamesakes = 64
 
 // meet warns, once, of another node with this node's name.
 func (p *peers) meet(r report) {
-	if r.Node != p.app.options.Node || !p.namesakes.meets(p.app.clock.now(), r) {
+	if r.Node != p.app.options.Node || !p.namesakes.meets(time.Now(), r) {
 		return
 	}
 	p.app.log.Warn("another node runs under this node's name: leases, logs and the overview can't tell them apart. "+

@@ -107,6 +107,29 @@ func TestTheStoresClockIsSetBackUnderReports(t *testing.T) {
 	}
 }
 
+// Namesakes that crashed leave room for others.
+func TestNamesakesThatCrashed(t *testing.T) {
+	n, now := namesakes{}, time.Now()
+	for i := range maxNamesakes {
+		n.meets(now, report{Life: fmt.Sprint(i), State: nodeReady})
+	}
+	now = now.Add(silentAfter + time.Second)
+	if !n.meets(now, report{Life: "0", State: nodeReady}) {
+		t.Error("one that speaks again is not told")
+	}
+	n.meets(now, report{Life: "new", State: nodeReady})
+	now = now.Add(overlapAllowed)
+	if !n.meets(now, report{Life: "new", State: nodeReady}) {
+		t.Error("there is no room for a new one")
+	}
+	if n.meets(now.Add(reportEvery), report{Life: "new", State: nodeReady}) {
+		t.Error("it is told twice")
+	}
+	if n.meets(now.Add(reportEvery), report{Life: "0", State: nodeReady}) {
+		t.Error("one that still speaks was forgotten")
+	}
+}
+
 // What another node says of itself is cut to what a node may say.
 func TestReportsAreBounded(t *testing.T) {
 	clock, err := newClock(t.Context(), memory.New())
