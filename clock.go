@@ -27,13 +27,14 @@ type reading struct {
 
 func newClock(ctx context.Context, s store.Store) (*clock, error) {
 	c := &clock{store: s}
+	var err error
 	for range firstReadings {
-		if err := c.measure(ctx); err != nil {
-			return nil, err
-		}
-		if c.base.Load().off <= goodReading {
+		if err = c.again(ctx); err == nil && c.base.Load().off <= goodReading {
 			break
 		}
+	}
+	if c.base.Load() == nil {
+		return nil, err
 	}
 	return c, nil
 }

@@ -32,7 +32,11 @@ func (h *held) Claim(ctx context.Context, now turn.Time, limit int, hold time.Du
 
 func (h *held) Now(ctx context.Context) (turn.Time, error) {
 	now, err := h.Store.Now(ctx)
-	<-time.After(time.Duration(h.up.Load()))
+	select {
+	case <-time.After(time.Duration(h.up.Load())):
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
 	return now.Add(time.Duration(h.set.Load())), err
 }
 
@@ -74,6 +78,29 @@ func TestASendEndsBeforeItsLeaseWhateverTheClockSays(t *testing.T) {
 		if ended.IsZero() || !ended.Before(expires) {
 			t.Errorf("the send ended %v after its lease", ended.Sub(expires))
 		}
+	})
+}
+
+// A node that starts takes no answer for the store's time that was on its way for
+// longer than any later one may be.
+func TestANodeStartsOnASlowStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &held{Store: memory.New()}
+		defer h.Close()
+		open := func() (*onereply.App, error) {
+			return onereply.Open(t.Context(), h, onereply.Options{}, onereply.Bot{Name: "bot", Responder: saying("m")})
+		}
+		h.up.Store(int64(3 * time.Second))
+		if app, err := open(); err == nil {
+			t.Error("it starts, and may be wrong by 1.5 s")
+			app.Close()
+		}
+		time.AfterFunc(500*time.Millisecond, func() { h.up.Store(0) }) // the first connection takes long
+		app, err := open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		app.Close()
 	})
 }
 
