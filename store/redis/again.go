@@ -25,14 +25,19 @@ type spread struct {
 	wrong atomic.Pointer[error] // there is another number now
 
 	asking sync.Mutex
-	next   time.Time // when to ask a cluster again that did not answer
+	failed uint64    // how many there had been when a cluster last did not answer
+	next   time.Time // when to ask it again, unless there are more by then
 }
 
-// agree reads the number again if a connection was made since.
-func (s *Store) agree(ctx context.Context) error {
-	if s.spread.dials.Load() != s.spread.seen.Load() && s.spread.wrong.Load() == nil {
+// open reports whether a connection was made since the number was last read.
+func (s *spread) open() bool { return s.dials.Load() != s.seen.Load() && s.wrong.Load() == nil }
+
+// agree reads the number again if a connection was made since. Written says that a
+// write waits to be answered.
+func (s *Store) agree(ctx context.Context, written bool) error {
+	if s.spread.open() {
 		if s.client.Mode() == rueidis.ClientModeCluster {
-			s.askCluster(ctx)
+			s.askCluster(ctx, written)
 		} else if err := s.ask(ctx); err != nil {
 			return err
 		}
@@ -48,28 +53,32 @@ const (
 	clusterRests   = 5 * time.Second
 )
 
-// askCluster asks for one call at a time, and lets the others go on: the server that
+// askCluster asks for one call at a time, and lets the others begin: the server that
 // remembers the number may be down, which is no reason to stop the others. Not all
-// of a cluster loses its data at once.
-func (s *Store) askCluster(ctx context.Context) {
-	if !s.spread.asking.TryLock() {
+// of a cluster loses its data at once. While nothing new is connected to, that server
+// is asked now and then; a write that was made meanwhile waits until it has answered.
+func (s *Store) askCluster(ctx context.Context, written bool) {
+	if written {
+		s.spread.asking.Lock()
+	} else if !s.spread.asking.TryLock() {
 		return
 	}
 	defer s.spread.asking.Unlock()
-	if time.Now().Before(s.spread.next) {
+	if !s.spread.open() || s.spread.dials.Load() == s.spread.failed && time.Now().Before(s.spread.next) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, clusterAnswers)
 	defer cancel()
 	if s.askOnce(ctx) != nil {
-		s.spread.next = time.Now().Add(clusterRests)
+		// To ask may have taken a connection too.
+		s.spread.failed, s.spread.next = s.spread.dials.Load(), time.Now().Add(clusterRests)
 	}
 }
 
 func (s *Store) ask(ctx context.Context) error {
 	s.spread.asking.Lock()
 	defer s.spread.asking.Unlock()
-	for s.spread.dials.Load() != s.spread.seen.Load() && s.spread.wrong.Load() == nil {
+	for s.spread.open() {
 		if err := s.askOnce(ctx); err != nil {
 			return err
 		}

@@ -2,8 +2,11 @@ package redis
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/onereply/onereply/internal/testservers"
 	"github.com/onereply/onereply/store"
@@ -51,4 +54,83 @@ func losesAll(t *testing.T, server *testservers.RedisServer) {
 	t.Helper()
 	server.Kill(t)
 	server.Start(t)
+}
+
+// As above, in a cluster that went on without the server that remembers the number: it
+// is asked as soon as it is there again, and nothing is acknowledged meanwhile.
+func TestTheNumberOfShardsIsLostWithAServerOfACluster(t *testing.T) {
+	servers := testservers.NewRedisCluster(t, 3)
+	for _, server := range servers {
+		command(t, server, "CONFIG SET cluster-require-full-coverage no")
+		command(t, server, "CONFIG SET cluster-node-timeout 500")
+	}
+	running := openNew(t, servers[0])
+	home := slices.IndexFunc(servers, func(server *testservers.RedisServer) bool { return command(t, server, "DBSIZE") != ":0" })
+	var elsewhere []string // conversations of the other servers
+	for i := 0; len(elsewhere) < 2; i++ {
+		if name := fmt.Sprint(i); serverOf(t, running, servers, key(name)) != home {
+			elsewhere = append(elsewhere, name)
+		}
+	}
+	var ops ops
+	servers[home].Kill(t)
+	running.spread.dials.Add(1) // so that it is asked
+	eventually(t, "the others go on", func() bool {
+		result, err := running.Commit(t.Context(), message(key(elsewhere[0]), store.Op{}, ops.next(), 1))
+		return err == nil && result.Status != store.Duplicate
+	})
+	running.spread.asking.Lock()
+	if running.spread.next.IsZero() {
+		t.Error("nobody asked")
+	}
+	running.spread.next = time.Now().Add(time.Hour) // however slow this machine is
+	running.spread.asking.Unlock()
+
+	dials := running.spread.dials.Load()
+	servers[home].Start(t)
+	eventually(t, "a new node starts", func() bool {
+		fresh, err := Open(t.Context(), servers[(home+1)%3].URL(), Options{Prefix: running.shards.prefix, Shards: 4})
+		if err != nil {
+			return false
+		}
+		return fresh.Close() == nil
+	})
+	eventually(t, "the running one is connected to that server again", func() bool {
+		_, _ = running.Due(t.Context(), forever, 1)
+		return running.spread.dials.Load() != dials
+	})
+	_, err := running.Commit(t.Context(), message(key(elsewhere[1]), store.Op{}, ops.next(), 1))
+	if err == nil || !strings.Contains(err.Error(), "4 shards") {
+		t.Errorf("Commit beside another number: got %v", err)
+	}
+}
+
+// In a cluster calls go on while one of them asks. But what was written meanwhile is
+// answered only when it is known whether the number is still the same.
+func TestAWriteWaitsForTheNumberOfShards(t *testing.T) {
+	s := openNew(t, testservers.NewRedisCluster(t, 1)[0])
+	var ops ops
+	s.spread.asking.Lock() // another call asks
+	s.spread.dials.Add(1)
+	op, answer := ops.next(), make(chan error, 1)
+	go func() {
+		_, err := s.Commit(t.Context(), message(key("c"), store.Op{}, op, 1))
+		answer <- err
+	}()
+	eventually(t, "it is written", func() bool { return mustLoad(t, s, key("c")).Op == op })
+	for range 100 {
+		mustLoad(t, s, key("c"))
+	}
+	select {
+	case err := <-answer:
+		s.spread.asking.Unlock()
+		t.Fatalf("it is answered: %v", err)
+	default:
+	}
+	other := errors.New("another number")
+	s.spread.wrong.Store(&other)
+	s.spread.asking.Unlock()
+	if err := <-answer; !errors.Is(err, store.ErrUnknown) {
+		t.Errorf("Commit: got %v, want ErrUnknown", err)
+	}
 }

@@ -119,7 +119,7 @@ func (s *Store) begin(ctx context.Context) (context.Context, context.CancelFunc,
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := s.agree(ctx); err != nil {
+	if err := s.agree(ctx, false); err != nil {
 		end()
 		return nil, nil, err
 	}
