@@ -88,7 +88,7 @@ func (b benchPostgres) Open(ctx context.Context, folder string) (store.Store, er
 	}
 	own := *b.url
 	own.Path = "/" + name
-	return openSupported(ctx, own.String())
+	return openSupported(ctx, own.String(), false)
 }
 
 func (b benchPostgres) Size(ctx context.Context, folder string) (int64, error) {
@@ -128,7 +128,7 @@ func (b benchRedis) Open(ctx context.Context, folder string) (store.Store, error
 	values := own.Query()
 	values.Set("prefix", benchName(folder))
 	own.RawQuery = values.Encode()
-	return openSupported(ctx, own.String())
+	return openSupported(ctx, own.String(), false)
 }
 
 // Size is what the server has in memory, of all that is on it.

@@ -38,12 +38,12 @@ func (c *copyCommand) run(ctx context.Context, p *program) (err error) {
 	if err := c.check(); err != nil {
 		return err
 	}
-	from, err := p.openKept(ctx, "--from", c.From)
+	from, err := p.openKept(ctx, "--from", c.From, true)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, from.Close()) }()
-	to, err := p.openQuietly(ctx, c.To)
+	to, err := p.openQuietly(ctx, c.To, false)
 	if err != nil {
 		return err
 	}

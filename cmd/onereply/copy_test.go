@@ -2,7 +2,10 @@ package main
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/onereply/onereply/internal/testservers"
 )
@@ -38,4 +41,26 @@ func TestMigrate(t *testing.T) {
 	do(t, nil, "", "migrate", "--store", url).expect(t, success,
 		"sqlite: the schema is that of this program; records have schema 1\n  durable: a commit that was answered survives a loss of power\n  nodes: one process at a time\n", "")
 	do(t, nil, "", "migrate", "--store", url, "--json").expect(t, success, `{"store":"sqlite","record_schema":1,"durable":true,"one_process":true,`, "")
+}
+
+// Who only looks, or copies from a store, needs no right to write there.
+func TestReadersNeedNoRightToWrite(t *testing.T) {
+	url := testservers.NewPostgres(t).URL(t)
+	do(t, nil, "", "copy", "--from", seeded(t, right), "--to", url).expect(t, success, "1 conversation copied", "")
+	db, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close(t.Context())
+	for _, statement := range []string{
+		"CREATE ROLE reader LOGIN", "GRANT USAGE ON SCHEMA onereply TO reader", "GRANT SELECT ON ALL TABLES IN SCHEMA onereply TO reader",
+	} {
+		if _, err := db.Exec(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reader := strings.Replace(url, "onereply@", "reader@", 1)
+	do(t, nil, "", "doctor", "--store", reader).expect(t, success, "nothing is wrong", "")
+	do(t, nil, "", "copy", "--from", reader, "--to", "sqlite:"+filepath.Join(t.TempDir(), "copy.db")).expect(t, success, "Verified", "")
+	do(t, nil, "", "doctor", "--store", reader, "--repair").expect(t, failure, "", "GRANT INSERT, UPDATE, DELETE ON")
 }

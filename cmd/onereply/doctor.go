@@ -34,7 +34,7 @@ func (c *doctorCommand) run(ctx context.Context, p *program) (err error) {
 			bots = append(bots, bot.Settings.Name)
 		}
 	}
-	kept, err := p.openKept(ctx, "--store", c.Store)
+	kept, err := p.openKept(ctx, "--store", c.Store, !c.Repair)
 	if err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func countedEntries(n int) string {
 
 // openKept opens a store that must be there already, as far as that can be
 // told: a mistyped path would otherwise make a new and empty one.
-func (p *program) openKept(ctx context.Context, flag, url string) (store.Store, error) {
+func (p *program) openKept(ctx context.Context, flag, url string, readOnly bool) (store.Store, error) {
 	if err := checkKeeps(flag, url); err != nil {
 		return nil, err
 	}
@@ -127,7 +127,7 @@ func (p *program) openKept(ctx context.Context, flag, url string) (store.Store, 
 			return nil, fmt.Errorf("%s: there is no file %s", flag, path)
 		}
 	}
-	return p.openQuietly(ctx, url)
+	return p.openQuietly(ctx, url, readOnly)
 }
 
 // checkKeeps refuses URLs that name nothing which outlives this command.
@@ -142,6 +142,6 @@ func checkKeeps(flag, url string) error {
 }
 
 // openQuietly opens a store, and logs only what is wrong.
-func (p *program) openQuietly(ctx context.Context, url string) (store.Store, error) {
-	return openStore(ctx, url, slog.New(slog.DiscardHandler))
+func (p *program) openQuietly(ctx context.Context, url string, readOnly bool) (store.Store, error) {
+	return openStore(ctx, url, readOnly, slog.New(slog.DiscardHandler))
 }

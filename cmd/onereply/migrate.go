@@ -21,7 +21,7 @@ func (c *migrateCommand) run(ctx context.Context, p *program) (err error) {
 	if err := checkKeeps("--store", c.Store); err != nil {
 		return err
 	}
-	kept, err := p.openQuietly(ctx, c.Store)
+	kept, err := p.openQuietly(ctx, c.Store, false)
 	if err != nil {
 		return err
 	}

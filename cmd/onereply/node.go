@@ -33,7 +33,7 @@ func runNode(ctx context.Context, c config.Config, outfit outfit, log *slog.Logg
 		return fmt.Errorf("listen on %s: %w (is another program using it? --listen takes another address)", c.Listen, err)
 	}
 	defer listener.Close()
-	kept, err := openStore(ctx, c.Store, log)
+	kept, err := openStore(ctx, c.Store, false, log)
 	if err != nil {
 		return err
 	}

@@ -37,12 +37,13 @@ func storeSupported(url string) error {
 	return fmt.Errorf("store: %s is not in this build yet; use sqlite:PATH, such as sqlite:./onereply.db, postgres://… or redis://…", scheme)
 }
 
-// openStore opens the store that a URL names, and says what it guarantees.
-func openStore(ctx context.Context, url string, log *slog.Logger) (store.Store, error) {
+// openStore opens the store that a URL names, and says what it guarantees. Who only
+// reads needs no right to write, where the store has users.
+func openStore(ctx context.Context, url string, readOnly bool, log *slog.Logger) (store.Store, error) {
 	if err := storeSupported(url); err != nil {
 		return nil, err
 	}
-	kept, err := openSupported(ctx, url)
+	kept, err := openSupported(ctx, url, readOnly)
 	if err != nil {
 		return nil, fmt.Errorf("open the store: %w", err)
 	}
@@ -55,13 +56,13 @@ func openStore(ctx context.Context, url string, log *slog.Logger) (store.Store, 
 	return kept, nil
 }
 
-func openSupported(ctx context.Context, url string) (store.Store, error) {
+func openSupported(ctx context.Context, url string, readOnly bool) (store.Store, error) {
 	scheme, rest, _ := strings.Cut(url, ":")
 	switch scheme {
 	case "sqlite":
 		return sqlite.Open(rest, sqlite.Options{})
 	case "postgres", "postgresql":
-		return postgres.Open(ctx, url, postgres.Options{})
+		return postgres.Open(ctx, url, postgres.Options{ReadOnly: readOnly})
 	case "redis", "rediss", "valkey", "valkeys":
 		return redis.Open(ctx, url, redis.Options{})
 	}

@@ -21,6 +21,9 @@ type Options struct {
 	// change when they next look. hints=off in the URL does the same. A
 	// transaction-pooling proxy can't carry LISTEN.
 	NoHints bool
+
+	// ReadOnly is for programs that only look: the user needs no right to write.
+	ReadOnly bool
 }
 
 const (

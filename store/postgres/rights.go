@@ -14,16 +14,16 @@ var (
 	usedFunctions = []string{"commit_v1", "delete_v1", "expire_entries_v1", "expire_ids_v1", "expire_conversations_v1"}
 )
 
-// In: the tables and the functions that are used. Out: the user, and what it may not
-// do: a right, and on what. What is not there yet is missing to nobody: a migration
-// will make it. It reads catalogs only, which everybody may.
+// In: the tables and the functions that are used, and whether only to read. Out: the
+// user, and what it may not do: a right, and on what. What is not there yet is missing
+// to nobody: a migration will make it. It reads catalogs only, which everybody may.
 const readMissingRights = `WITH there AS (
 		SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = 'onereply'
 	), relations AS (
 		SELECT c.oid, c.relname, r.* FROM there
 		JOIN pg_catalog.pg_class AS c ON c.relnamespace = there.oid
 		CROSS JOIN (VALUES (1, 'SELECT'), (2, 'INSERT'), (3, 'UPDATE'), (4, 'DELETE')) AS r (number, name)
-		WHERE c.relname = ANY ($1::text[]) OR c.relname = 'schema' AND r.number = 1
+		WHERE c.relname = ANY ($1::text[]) AND (r.number = 1 OR NOT $3::boolean) OR c.relname = 'schema' AND r.number = 1
 	), missing (number, what, name) AS (
 		SELECT 0, 'SCHEMA onereply', 'USAGE' FROM there WHERE NOT has_schema_privilege(oid, 'USAGE')
 		UNION ALL
@@ -32,14 +32,14 @@ const readMissingRights = `WITH there AS (
 		UNION ALL
 		SELECT 1000 + array_position($2::text[], p.proname::text), 'onereply.' || p.proname, 'EXECUTE' FROM there
 		JOIN pg_catalog.pg_proc AS p ON p.pronamespace = there.oid
-		WHERE p.proname = ANY ($2::text[]) AND NOT has_function_privilege(p.oid, 'EXECUTE')
+		WHERE p.proname = ANY ($2::text[]) AND NOT $3 AND NOT has_function_privilege(p.oid, 'EXECUTE')
 	)
 	SELECT quote_ident(current_user), name, what FROM missing ORDER BY number`
 
 // checkRights refuses a user that may not do what calls need: what lacks only for
 // claims would show hours later, and only in the log.
-func checkRights(ctx context.Context, db *pgx.Conn) error {
-	rows, err := db.Query(ctx, readMissingRights, usedTables, usedFunctions)
+func checkRights(ctx context.Context, db *pgx.Conn, readOnly bool) error {
+	rows, err := db.Query(ctx, readMissingRights, usedTables, usedFunctions, readOnly)
 	if err != nil {
 		return fmt.Errorf("read the user's rights: %w", err)
 	}

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"errors"
 	"net/url"
 	"strings"
 	"testing"
@@ -53,6 +54,54 @@ func TestARoleThatLacksARightIsRefused(t *testing.T) {
 	_, err = Open(t.Context(), u.String(), Options{})
 	if err == nil || !strings.Contains(err.Error(), `run as the owner of the schema: GRANT UPDATE ON onereply.timers TO "some node"`) {
 		t.Errorf("Open: got %v", err)
+	}
+}
+
+// Who only looks, as the doctor does, needs no right to write.
+func TestARoleThatMayOnlyRead(t *testing.T) {
+	address := testservers.Postgres(t)
+	owner := openAt(t, address)
+	mustCommit(t, owner, message(key("c"), store.Op{}, opOf(1), 1))
+	sql(t, owner, `CREATE ROLE "some reader" LOGIN`)
+	defer func() {
+		sql(t, owner, `DROP OWNED BY "some reader"`)
+		sql(t, owner, `DROP ROLE "some reader"`)
+	}()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.User = url.User("some reader")
+	sql(t, owner, `REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA onereply FROM PUBLIC`)
+	const usage, whole = `GRANT USAGE ON SCHEMA onereply TO "some reader"; `, `GRANT SELECT ON onereply.schema, onereply.conversations, onereply.timers, onereply.entries, onereply.message_ids TO "some reader"`
+	if _, err := Open(t.Context(), u.String(), Options{ReadOnly: true}); err == nil || !strings.HasSuffix(err.Error(), usage+whole) {
+		t.Errorf("Open: got %v\nwant what to run: %s", err, usage+whole)
+	}
+	for statement := range strings.SplitSeq(usage+whole, "; ") {
+		sql(t, owner, statement)
+	}
+	if _, err := Open(t.Context(), u.String(), Options{}); err == nil || !strings.Contains(err.Error(), "GRANT INSERT") {
+		t.Errorf("Open of a node: got %v, want what else it needs", err)
+	}
+	s, err := Open(t.Context(), u.String(), Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if found, _, err := s.Sweep(t.Context(), "", 10); err != nil || len(found) != 1 {
+		t.Errorf("Sweep: got %v, %v", found, err)
+	}
+	if page, err := s.List(t.Context(), store.ListQuery{}); err != nil || len(page.Items) != 1 {
+		t.Errorf("List: got %v, %v", page, err)
+	}
+	if due, err := s.Due(t.Context(), start+10_000, 10); err != nil || len(due) != 1 {
+		t.Errorf("Due: got %v, %v", due, err)
+	}
+	if entries, err := s.Entries(t.Context(), key("c"), store.EntryQuery{}); err != nil || len(entries) != 1 {
+		t.Errorf("Entries: got %v, %v", entries, err)
+	}
+	if _, err := s.Commit(t.Context(), message(key("d"), store.Op{}, opOf(2), 1)); !errors.Is(err, store.ErrNotApplied) {
+		t.Errorf("Commit: got %v, want ErrNotApplied", err)
 	}
 }
 

@@ -40,8 +40,8 @@ var (
 // wait for the one that migrates. Parameters are those of libpq, besides
 // pool_max_conns, default_query_exec_mode and hints (see [Options]).
 //
-// A user that may not do what a node needs is refused, with the statements that
-// grant it.
+// A user that may not do what a node needs, or with [Options.ReadOnly] what looking
+// needs, is refused, with the statements that grant it.
 //
 // Where a newer program has changed the schema beyond what this one can work
 // with, the error is [store.ErrNewerSchema], and nothing is changed.
@@ -66,7 +66,7 @@ func open(ctx context.Context, url string, o Options, steps []migration) (*Store
 		return nil, err
 	}
 	s := &Store{pool: pool}
-	if err := s.prepare(ctx, steps); err != nil {
+	if err := s.prepare(ctx, steps, o.ReadOnly); err != nil {
 		pool.Close()
 		return nil, err
 	}
@@ -75,14 +75,14 @@ func open(ctx context.Context, url string, o Options, steps []migration) (*Store
 }
 
 // prepare looks at the server and brings the schema up to date.
-func (s *Store) prepare(ctx context.Context, steps []migration) error {
+func (s *Store) prepare(ctx context.Context, steps []migration, readOnly bool) error {
 	return s.call(ctx, func(db *pgx.Conn) error {
 		found, err := inspect(ctx, db)
 		if err != nil {
 			return err
 		}
 		s.server = found
-		if err := checkRights(ctx, db); err != nil {
+		if err := checkRights(ctx, db, readOnly); err != nil {
 			return err
 		}
 		return migrate(ctx, db, steps)
