@@ -39,10 +39,11 @@ type process struct {
 
 // onLeash runs a server until its standard input ends, which it does when the
 // test binary dies in whatever way; then it stops the server by its process id.
+// It insists: Redis does not end while it writes its first append-only file.
 const onLeash = `exec 3<&0
 "$@" </dev/null 3<&- &
 server=$!
-(cat <&3 >/dev/null; kill -INT $server) &
+(cat <&3 >/dev/null; while kill -INT $server 2>/dev/null; do sleep 1; done) &
 leash=$!
 wait $server
 kill $leash`
