@@ -81,13 +81,18 @@ func (t Trace) within(limit int) Trace {
 	before, after := where{base: t.base()}, where{base: t.base()}
 	for i, text := range strings.Split(string(t), "|")[1:] {
 		n, ok := before.read(text)
-		switch {
-		case i < dropped:
-		case ok:
-			out = after.append(out, &n)
-		default: // of a newer program
-			out = append(append(out, '|'), text...)
+		if i < dropped {
+			continue
 		}
+		// What a small letter counts from may be among the dropped. All else is kept as
+		// it is, with what a newer program has added to it.
+		then := after
+		if again, _ := then.read(text); ok && again != n {
+			out = appendStep(out, &n, t.base())
+			after.note(n)
+			continue
+		}
+		out, after = append(append(out, '|'), text...), then
 	}
 	return Trace(out)
 }
@@ -184,7 +189,8 @@ func (at *where) note(n Notice) {
 }
 
 // read reads a step; not ok is one that a newer program wrote, and one that lacks
-// what it counts from, because an older program dropped that.
+// what it counts from, because an older program dropped that, or the writer did not
+// go back so far. What would count from that one lacks it too.
 func (at *where) read(text string) (n Notice, ok bool) {
 	if text == "" {
 		return n, false
@@ -193,12 +199,14 @@ func (at *where) read(text string) (n Notice, ok bool) {
 	case oneMore:
 		number, _ := cutNumber(text[1:])
 		n = at.follows(oneMore, at.base+Time(number))
+		at.accepted = n
 	case sameDue, sameDelay:
 		n = at.follows(text[0], 0)
+		at.scheduled = n
 	default:
 		n = readStep(text, at.base)
+		at.note(n)
 	}
-	at.note(n)
 	return n, n.Kind != ""
 }
 

@@ -2,6 +2,7 @@ package turn_test
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -83,13 +84,46 @@ func TestTraceOfABurst(t *testing.T) {
 	}
 }
 
+// TestTraceCountsFromWhatIsSaid: the writer goes back to the last steps that are
+// written in full, and must not count from one that others have followed.
+func TestTraceCountsFromWhatIsSaid(t *testing.T) {
+	policy := basic
+	policy.TraceSteps = 128
+	begin := []happened{{0, turn.Message{}}, {time.Second, turn.Typing{For: 5 * time.Second}},
+		{4 * time.Second, turn.Message{}}, {5 * time.Second, turn.Edit{Target: 1}}}
+	for _, next := range []happened{
+		{8 * time.Second, turn.Message{}}, {8 * time.Second, turn.Edit{Target: 1}}, {5 * time.Second, turn.Typing{For: 5 * time.Second}},
+	} {
+		trace, told := traced(policy, append(slices.Clone(begin), next)...)
+		for i := range told {
+			told[i].Since = 0
+		}
+		if kept, _ := trace.Steps(); !slices.Equal(kept, told) {
+			t.Errorf("%T at %v: kept\n%+v\ntold\n%+v\nof %s", next.event, next.at, kept, told, trace)
+		}
+	}
+}
+
 // TestTraceThatLacksItsBeginning: an older program drops steps from which small
 // letters count. What can't be said then is left out.
 func TestTraceThatLacksItsBeginning(t *testing.T) {
-	for _, text := range []string{"4,0|a9|b|c", "4,0|A1T1V1S1|b", "4,0|B1T1V1D5|a2"} {
-		if steps, _ := turn.Trace(text).Steps(); len(steps) > 1 {
-			t.Errorf("%s is read as %+v", text, steps)
+	for text, want := range map[string]int{
+		"4,0|a9|b|c": 0, "4,0|A1T1V1S1|b": 1, "4,0|B1T1V1D5|a2": 1, "4,0|a9|B1T1V1D5|c|AkT2V3S3|b": 2,
+	} {
+		if steps, _ := turn.Trace(text).Steps(); len(steps) != want {
+			t.Errorf("%s is read as %+v, want %d steps", text, steps, want)
 		}
+	}
+}
+
+// TestTraceKeepsWhatANewerProgramSays: also where the oldest steps are dropped.
+func TestTraceKeepsWhatANewerProgramSays(t *testing.T) {
+	policy := basic
+	policy.TraceSteps = 8
+	record := turn.Record{Trace: turn.Trace("0,0" + strings.Repeat("|A0T1V1S1X5", 8))}
+	record, _ = turn.Step(record, turn.Message{}, start, policy)
+	if kept := strings.Count(string(record.Trace), "X5"); kept != 5 {
+		t.Errorf("%d of 5 steps are kept as they were: %s", kept, record.Trace)
 	}
 }
 
