@@ -24,10 +24,34 @@ type spread struct {
 	seen  atomic.Uint64         // how many there had been when the number was last read
 	wrong atomic.Pointer[error] // there is another number now
 
-	asking sync.Mutex
+	asking    chan struct{} // of one place: whoever asks has it
+	questions sync.WaitGroup
+
 	failed uint64    // how many there had been when a cluster last did not answer
-	next   time.Time // when to ask it again, unless there are more by then
+	soon   time.Time // when to ask it again, if there are more by then
+	next   time.Time // when to ask it again if not
 }
+
+// lock waits until nobody else asks.
+func (s *spread) lock(ctx context.Context) error {
+	select {
+	case s.asking <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *spread) tryLock() bool {
+	select {
+	case s.asking <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+func (s *spread) unlock() { <-s.asking }
 
 // open reports whether a connection was made since the number was last read.
 func (s *spread) open() bool { return s.dials.Load() != s.seen.Load() && s.wrong.Load() == nil }
@@ -37,7 +61,9 @@ func (s *spread) open() bool { return s.dials.Load() != s.seen.Load() && s.wrong
 func (s *Store) agree(ctx context.Context, written bool) error {
 	if s.spread.open() {
 		if s.client.Mode() == rueidis.ClientModeCluster {
-			s.askCluster(ctx, written)
+			if err := s.askCluster(ctx, written); err != nil {
+				return err
+			}
 		} else if err := s.ask(ctx); err != nil {
 			return err
 		}
@@ -57,27 +83,55 @@ const (
 // remembers the number may be down, which is no reason to stop the others. Not all
 // of a cluster loses its data at once. While nothing new is connected to, that server
 // is asked now and then; a write that was made meanwhile waits until it has answered.
-func (s *Store) askCluster(ctx context.Context, written bool) {
+//
+// The answer is for all calls, so the question outlives the one that asks it.
+func (s *Store) askCluster(ctx context.Context, written bool) error {
 	if written {
-		s.spread.asking.Lock()
-	} else if !s.spread.asking.TryLock() {
-		return
+		if err := s.spread.lock(ctx); err != nil {
+			return err
+		}
+	} else if !s.spread.tryLock() {
+		return nil
 	}
-	defer s.spread.asking.Unlock()
-	if !s.spread.open() || s.spread.dials.Load() == s.spread.failed && time.Now().Before(s.spread.next) {
-		return
+	if !s.spread.due() {
+		s.spread.unlock()
+		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, clusterAnswers)
-	defer cancel()
-	if s.askOnce(ctx) != nil {
-		// To ask may have taken a connection too.
-		s.spread.failed, s.spread.next = s.spread.dials.Load(), time.Now().Add(clusterRests)
+	known := make(chan struct{})
+	s.spread.questions.Go(func() {
+		defer close(known)
+		defer s.spread.unlock()
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), clusterAnswers)
+		defer cancel()
+		if s.askOnce(ctx) != nil {
+			now := time.Now()
+			// To ask may have taken a connection too.
+			s.spread.failed, s.spread.soon, s.spread.next = s.spread.dials.Load(), now.Add(clusterAnswers), now.Add(clusterRests)
+		}
+	})
+	select {
+	case <-known:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
+// due reports whether to ask a cluster now. A server that is stopped takes connections
+// for ever, and answers none: new ones are no reason to ask all the time.
+func (s *spread) due() bool {
+	after := s.next
+	if s.dials.Load() != s.failed {
+		after = s.soon
+	}
+	return s.open() && !time.Now().Before(after)
+}
+
 func (s *Store) ask(ctx context.Context) error {
-	s.spread.asking.Lock()
-	defer s.spread.asking.Unlock()
+	if err := s.spread.lock(ctx); err != nil {
+		return err
+	}
+	defer s.spread.unlock()
 	for s.spread.open() {
 		if err := s.askOnce(ctx); err != nil {
 			return err

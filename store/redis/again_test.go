@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -79,12 +80,12 @@ func TestTheNumberOfShardsIsLostWithAServerOfACluster(t *testing.T) {
 		result, err := running.Commit(t.Context(), message(key(elsewhere[0]), store.Op{}, ops.next(), 1))
 		return err == nil && result.Status != store.Duplicate
 	})
-	running.spread.asking.Lock()
-	if running.spread.next.IsZero() {
-		t.Error("nobody asked")
-	}
-	running.spread.next = time.Now().Add(time.Hour) // however slow this machine is
-	running.spread.asking.Unlock()
+	held(t, running, func(spread *spread) {
+		if spread.next.IsZero() {
+			t.Error("nobody asked")
+		}
+		spread.next = time.Now().Add(time.Hour) // however slow this machine is
+	})
 
 	dials := running.spread.dials.Load()
 	servers[home].Start(t)
@@ -99,9 +100,73 @@ func TestTheNumberOfShardsIsLostWithAServerOfACluster(t *testing.T) {
 		_, _ = running.Due(t.Context(), forever, 1)
 		return running.spread.dials.Load() != dials
 	})
-	_, err := running.Commit(t.Context(), message(key(elsewhere[1]), store.Op{}, ops.next(), 1))
-	if err == nil || !strings.Contains(err.Error(), "4 shards") {
-		t.Errorf("Commit beside another number: got %v", err)
+	eventually(t, "its answer is known", func() bool {
+		var due bool
+		var before, after time.Time
+		held(t, running, func(spread *spread) { due, before = spread.due(), spread.next })
+		_, err := running.Commit(t.Context(), message(key(elsewhere[1]), store.Op{}, ops.next(), 1))
+		held(t, running, func(spread *spread) { after = spread.next })
+		if err == nil && (!due || !after.Equal(before)) {
+			return false // it was not asked, or on this machine did not answer in time
+		}
+		if err == nil || !strings.Contains(err.Error(), "4 shards") {
+			t.Errorf("Commit beside another number: got %v", err)
+		}
+		return true
+	})
+}
+
+// held looks at what whoever asks has for itself.
+func held(t *testing.T, s *Store, look func(*spread)) {
+	t.Helper()
+	if err := s.spread.lock(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer s.spread.unlock()
+	look(&s.spread)
+}
+
+// The answer is for all calls: whoever asked may be gone by then.
+func TestTheNumberOfShardsIsAskedForByAllCalls(t *testing.T) {
+	server := testservers.NewRedisCluster(t, 1)[0]
+	s := openNew(t, server)
+	eventually(t, "the answer is known", func() bool {
+		command(t, server, "CLIENT PAUSE 200")
+		s.spread.dials.Add(1)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		if _, err := s.Load(ctx, key("c")); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Load: got %v, want the caller's own deadline", err)
+		}
+		held(t, s, func(*spread) {})
+		return !s.spread.open()
+	})
+}
+
+// A server that is stopped goes on to take connections, so there are always new ones.
+// That does not stop the others.
+func TestNewConnectionsAreNoReasonToAskAllTheTime(t *testing.T) {
+	servers := testservers.NewRedisCluster(t, 2)
+	s := openNew(t, servers[0])
+	home := slices.IndexFunc(servers, func(server *testservers.RedisServer) bool { return command(t, server, "DBSIZE") != ":0" })
+	elsewhere := 0
+	for serverOf(t, s, servers, key(fmt.Sprint(elsewhere))) == home {
+		elsewhere++
+	}
+	command(t, servers[home], "CLIENT PAUSE 60000")
+	var ops ops
+	var op store.Op
+	var last, before time.Time
+	for begin, seq := time.Now(), int64(1); time.Since(begin) < 5*clusterAnswers; seq++ {
+		s.spread.dials.Add(1)
+		op = mustCommit(t, s, message(key(fmt.Sprint(elsewhere)), op, ops.next(), seq))
+		held(t, s, func(spread *spread) { before, last = last, spread.soon })
+		if gap := last.Sub(before); gap > 0 && !before.IsZero() && gap < clusterAnswers*3/2 {
+			t.Errorf("asked again %v after it did not answer", gap-clusterAnswers)
+		}
+	}
+	if last.IsZero() {
+		t.Error("nobody asked")
 	}
 }
 
@@ -110,7 +175,9 @@ func TestTheNumberOfShardsIsLostWithAServerOfACluster(t *testing.T) {
 func TestAWriteWaitsForTheNumberOfShards(t *testing.T) {
 	s := openNew(t, testservers.NewRedisCluster(t, 1)[0])
 	var ops ops
-	s.spread.asking.Lock() // another call asks
+	if err := s.spread.lock(t.Context()); err != nil { // another call asks
+		t.Fatal(err)
+	}
 	s.spread.dials.Add(1)
 	op, answer := ops.next(), make(chan error, 1)
 	go func() {
@@ -123,13 +190,19 @@ func TestAWriteWaitsForTheNumberOfShards(t *testing.T) {
 	}
 	select {
 	case err := <-answer:
-		s.spread.asking.Unlock()
+		s.spread.unlock()
 		t.Fatalf("it is answered: %v", err)
 	default:
 	}
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	_, err := s.Commit(ctx, message(key("d"), store.Op{}, ops.next(), 1))
+	if !errors.Is(err, store.ErrUnknown) || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Commit that waits in vain: got %v, want ErrUnknown", err)
+	}
 	other := errors.New("another number")
 	s.spread.wrong.Store(&other)
-	s.spread.asking.Unlock()
+	s.spread.unlock()
 	if err := <-answer; !errors.Is(err, store.ErrUnknown) {
 		t.Errorf("Commit: got %v, want ErrUnknown", err)
 	}

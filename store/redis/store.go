@@ -64,6 +64,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 		return nil, fmt.Errorf("redis: %w", err)
 	}
 	s := &Store{timeout: o.Timeout, scripts: loadScripts()}
+	s.spread.asking = make(chan struct{}, 1)
 	config.DialCtxFn = countedBy(config.DialCtxFn, &s.spread.dials)
 	if err := s.open(ctx, config, o); err != nil {
 		return nil, s.failed(err, "open")
@@ -197,6 +198,7 @@ func (s *Store) Close() error {
 		return nil
 	}
 	s.closed = true
+	s.spread.questions.Wait()
 	s.hints.close()
 	s.client.Close()
 	return nil
