@@ -325,15 +325,16 @@ func (c *cluster) judge(t testing.TB, people []*person, model *model, witness *w
 	for _, fault := range faults {
 		t.Error(fault)
 	}
-	fenced, instants, crossed := c.fenced(witness.deliveries, endings)
+	fenced, excused := c.fenced(witness.deliveries, endings)
 	for _, fault := range fenced {
 		t.Error(fault)
 	}
-	for _, fault := range c.noChance(instants, crossed) {
+	for _, fault := range c.noChance(witness.deliveries, excused) {
 		t.Error(fault)
 	}
-	t.Logf("%s; %d from a process that was stopped in the instant of sending; of %d the lease ended while they were under way",
-		held(witness.deliveries), instants, crossed)
+	t.Logf("of %d of %d deliveries it is known who held the lease; %d from a process that was stopped in the instant of sending; "+
+		"of %d the lease ended while they were under way, of %d more while this machine stood still",
+		held(witness.deliveries), len(witness.deliveries), excused.instants, excused.crossed, excused.still)
 	t.Logf("%d lives; %d of %d conversations had several; %d calls began beside one of a stopped process; %d of %d deliveries were repeats after an unknown outcome",
 		c.lives, shared, len(people), paused, unsure, len(witness.deliveries))
 }
@@ -392,6 +393,13 @@ func (c *cluster) repeats(deliveries []delivery) (faults []string, unsure int) {
 // the time of the store by.
 const underway = 50 * time.Millisecond
 
+// excuses are how many deliveries came without the lease, and why that is no fault.
+type excuses struct {
+	instants int // their process was stopped in the instant of sending
+	crossed  int // the lease ended while they were under way
+	still    int // as well, and this machine stood still meanwhile
+}
+
 // fenced finds deliveries whose sender did not hold the lease. A process that is
 // stopped after it looked at its lease and before its request is on its way
 // can't know better, and no receiver can be made to: these are counted, and
@@ -403,14 +411,14 @@ const underway = 50 * time.Millisecond
 // lease between the request and what the store said. These are counted too. One
 // that was sent under a lease that was over is a fault, as that end lies before;
 // and so is one that was sent without a lease, whenever the lease of another ends.
-func (c *cluster) fenced(deliveries []delivery, endings func(delivery) []ending) (faults []string, instants, crossed int) {
+func (c *cluster) fenced(deliveries []delivery, endings func(delivery) []ending) (faults []string, excused excuses) {
 	holders := seenHolders(deliveries)
 	for _, d := range deliveries {
 		if d.holder == "" || d.holder == "life-"+d.life {
 			continue
 		}
 		if c.stopped(d.life, d.at.Add(-clusterLease), d.at) {
-			instants++
+			excused.instants++
 			continue
 		}
 		made := d.at.Add(-underway - c.lateBy(d.at.Add(-clusterLease), d.at))
@@ -419,13 +427,17 @@ func (c *cluster) fenced(deliveries []delivery, endings func(delivery) []ending)
 			meanwhile := e.at.After(made) && e.at.Before(d.told.Add(underway))
 			return meanwhile && d.mayEndWith(e, holders)
 		}) {
-			crossed++
+			if c.lateBy(d.at.Add(-clusterLease), d.told) >= sendTimeout/4 {
+				excused.still++
+			} else {
+				excused.crossed++
+			}
 			continue
 		}
 		faults = append(faults, fmt.Sprintf("delivery %s came from life %s while %s had the lease, as the store said %v after it was made at the earliest; leases of the reply ended: %s",
 			d.id, d.life, d.holder, d.told.Sub(made).Round(time.Millisecond), since(made, ends)))
 	}
-	return faults, instants, crossed
+	return faults, excused
 }
 
 // leaseOf names a lease of a conversation.
@@ -457,16 +469,19 @@ func (d *delivery) mayEndWith(e ending, holders map[leaseOf]string) bool {
 	return false
 }
 
-// noChance finds that what [cluster.fenced] excuses is too frequent for that. A lease
-// ends while a delivery is under way only where this machine stood still: otherwise
-// the receiver answers, and the store too, long before a sender gives up.
-func (c *cluster) noChance(instants, crossed int) (faults []string) {
-	if stops := c.stops(); instants > 1+stops/4 {
-		faults = append(faults, fmt.Sprintf("%d deliveries came from a process that was stopped and had lost its lease, in %d stops: that is no chance", instants, stops))
+// noChance finds that what [cluster.fenced] excuses, or can't judge, is too frequent for
+// that. A lease ends while a delivery is under way only where this machine stood still
+// just then: otherwise the receiver answers, and the store too, long before a sender
+// gives up.
+func (c *cluster) noChance(deliveries []delivery, excused excuses) (faults []string) {
+	if stops := c.stops(); excused.instants > 1+stops/20 {
+		faults = append(faults, fmt.Sprintf("%d deliveries came from a process that was stopped and had lost its lease, in %d stops: that is no chance", excused.instants, stops))
 	}
-	still := c.lateBy(time.Time{}, time.Now())
-	if crossed > 1+int(still/(sendTimeout/4)) {
-		faults = append(faults, fmt.Sprintf("of %d deliveries the lease ended while they were under way, and this machine stood still for %v: that is no chance", crossed, still.Round(time.Millisecond)))
+	if excused.crossed > 1 {
+		faults = append(faults, fmt.Sprintf("of %d deliveries the lease ended while they were under way, and this machine did not stand still: that is no chance", excused.crossed))
+	}
+	if judged := held(deliveries); 2*judged < len(deliveries) {
+		faults = append(faults, fmt.Sprintf("of only %d of %d deliveries it is known who held the lease: too few to judge", judged, len(deliveries)))
 	}
 	return faults
 }
@@ -480,15 +495,14 @@ func since(made time.Time, ends []ending) string {
 	return strings.Join(all, ", ")
 }
 
-// held says of how many deliveries it is known who held the lease.
-func held(deliveries []delivery) string {
-	known := 0
+// held is of how many deliveries it is known who held the lease.
+func held(deliveries []delivery) (known int) {
 	for _, d := range deliveries {
 		if d.holder != "" {
 			known++
 		}
 	}
-	return fmt.Sprintf("of %d of %d deliveries it is known who held the lease", known, len(deliveries))
+	return known
 }
 
 // stops is how often a process stood still.
@@ -550,7 +564,7 @@ func TestTheJudgeOfNodesNoticesFaults(t *testing.T) {
 			c := &cluster{troubles: test.troubles, late: [][2]time.Time{{at(test.late[0]), at(test.late[1])}}}
 			overlaps, _ := c.overlaps(calls)
 			repeats, _ := c.repeats(deliveries)
-			fenced, _, _ := c.fenced(deliveries, func(delivery) []ending { return []ending{ends[test.end]} })
+			fenced, _ := c.fenced(deliveries, func(delivery) []ending { return []ending{ends[test.end]} })
 			if len(overlaps) != test.overlap || len(repeats) != test.repeats || len(fenced) != test.fenced {
 				t.Errorf("found %q, %q and %q, want %d, %d and %d", overlaps, repeats, fenced, test.overlap, test.repeats, test.fenced)
 			}
@@ -564,6 +578,8 @@ func TestTheJudgeOfNodesNoticesFaults(t *testing.T) {
 		ends            []ending
 		seen            []delivery // besides
 		fenced, crossed int
+		late            [2]float64
+		excused         bool
 	}{
 		"the holder delivers after it": {
 			holder: "life-2", ends: []ending{{"reply.sent", 2, "", at(9.5)}}, fenced: 1,
@@ -588,20 +604,36 @@ func TestTheJudgeOfNodesNoticesFaults(t *testing.T) {
 			holder: "life-2", ends: []ending{{"part.unknown", 1, "", at(9.1)}}, crossed: 1,
 			seen: []delivery{{arrival: arrival{id: "q"}, life: "1", at: at(8.5), holder: "life-1", token: 1, told: at(8.5)}},
 		},
+
+		"it ended on a machine that stood still":       {holder: nobody, ends: []ending{{"part.unknown", 1, "life-1", at(9.1)}}, late: [2]float64{8.7, 8.95}, excused: true},
+		"it ended on one that stood still for a bit":   {holder: nobody, ends: []ending{{"part.unknown", 1, "life-1", at(9.1)}}, late: [2]float64{8.75, 8.95}, crossed: 1},
+		"it ended on one that stood still before that": {holder: nobody, ends: []ending{{"part.unknown", 1, "life-1", at(9.1)}}, late: [2]float64{5, 6.9}, crossed: 1},
+		"it ended on one that stood still after that":  {holder: nobody, ends: []ending{{"part.unknown", 1, "life-1", at(9.1)}}, late: [2]float64{9.3, 12}, crossed: 1},
 	}
 	for name, test := range map[string]struct {
-		instants, crossed, faults int
-		still                     float64
+		stops, judged, of int
+		excuses           excuses
+		faults            int
 	}{
-		"one of each":                        {1, 1, 0, 0},
-		"stopped in the instant, twice":      {2, 0, 1, 0},
-		"crossed twice on a machine at work": {0, 2, 1, 0.2},
-		"crossed twice on one that was late": {0, 2, 0, 0.3},
-		"crossed too often for that":         {0, 3, 1, 0.3},
+		"one of each":                        {1, 10, 10, excuses{instants: 1, crossed: 1}, 0},
+		"stopped in the instant, twice":      {19, 10, 10, excuses{instants: 2}, 1},
+		"twice in many stops":                {20, 10, 10, excuses{instants: 2}, 0},
+		"crossed twice on a machine at work": {20, 10, 10, excuses{crossed: 2}, 1},
+		"crossed often where it stood still": {20, 10, 10, excuses{crossed: 1, still: 9}, 0},
+		"half of the holders known":          {20, 5, 10, excuses{}, 0},
+		"fewer than half":                    {20, 4, 10, excuses{}, 1},
+		"none delivered":                     {20, 0, 0, excuses{}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := &cluster{troubles: []trouble{{"1", true, at(0), at(6)}}, late: [][2]time.Time{{at(0), at(test.still)}}}
-			if faults := c.noChance(test.instants, test.crossed); len(faults) != test.faults {
+			c := &cluster{}
+			for range test.stops {
+				c.troubles = append(c.troubles, trouble{"1", true, at(0), at(6)})
+			}
+			deliveries := make([]delivery, test.of)
+			for i := range test.judged {
+				deliveries[i].holder = nobody
+			}
+			if faults := c.noChance(deliveries, test.excuses); len(faults) != test.faults {
 				t.Errorf("found %q, want %d", faults, test.faults)
 			}
 		})
@@ -609,9 +641,14 @@ func TestTheJudgeOfNodesNoticesFaults(t *testing.T) {
 	for name, test := range leases {
 		t.Run(name, func(t *testing.T) {
 			late := delivery{arrival: arrival{id: "r"}, life: "1", at: at(9), holder: test.holder, told: at(9.2)}
-			fenced, _, crossed := (&cluster{}).fenced(append(test.seen, late), func(delivery) []ending { return test.ends })
-			if len(fenced) != test.fenced || crossed != test.crossed {
-				t.Errorf("found %q, and %d that crossed, want %d and %d", fenced, crossed, test.fenced, test.crossed)
+			c := &cluster{late: [][2]time.Time{{at(test.late[0]), at(test.late[1])}}}
+			fenced, excused := c.fenced(append(test.seen, late), func(delivery) []ending { return test.ends })
+			want := excuses{crossed: test.crossed}
+			if test.excused {
+				want.still = 1
+			}
+			if len(fenced) != test.fenced || excused != want {
+				t.Errorf("found %q, and %+v, want %d and %+v", fenced, excused, test.fenced, want)
 			}
 		})
 	}
