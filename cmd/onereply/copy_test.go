@@ -64,3 +64,15 @@ func TestReadersNeedNoRightToWrite(t *testing.T) {
 	do(t, nil, "", "copy", "--from", reader, "--to", "sqlite:"+filepath.Join(t.TempDir(), "copy.db")).expect(t, success, "Verified", "")
 	do(t, nil, "", "doctor", "--store", reader, "--repair").expect(t, failure, "", "GRANT INSERT, UPDATE, DELETE ON")
 }
+
+// Who only looks makes nothing where nothing is, such as at a mistyped address.
+func TestReadersMakeNothing(t *testing.T) {
+	for _, url := range []string{testservers.NewPostgres(t).URL(t)} {
+		for range 2 {
+			do(t, nil, "", "doctor", "--store", url).expect(t, failure, "", "there is nothing of onereply")
+			do(t, nil, "", "copy", "--from", url, "--to", "sqlite:"+filepath.Join(t.TempDir(), "copy.db")).expect(t, failure, "", "there is nothing of onereply")
+		}
+		do(t, nil, "", "migrate", "--store", url).expect(t, success, "the schema is that of this program", "")
+		do(t, nil, "", "doctor", "--store", url).expect(t, success, "nothing is wrong", "")
+	}
+}

@@ -22,7 +22,8 @@ type Options struct {
 	// transaction-pooling proxy can't carry LISTEN.
 	NoHints bool
 
-	// ReadOnly is for programs that only look: the user needs no right to write.
+	// ReadOnly is for programs that only look: nothing is created or migrated, and the
+	// user needs no right to write.
 	ReadOnly bool
 }
 

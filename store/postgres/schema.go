@@ -3,9 +3,11 @@ package postgres
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/onereply/onereply/store"
 )
@@ -87,6 +89,34 @@ func migrate(ctx context.Context, db *pgx.Conn, steps []migration) error {
 		}
 		return apply(ctx, tx, version, steps)
 	})
+}
+
+// reading are all statements of the calls that only read.
+var reading = []string{
+	loadRecord, listConversations, listAttention, sweepConversations, entriesForward, entriesBackward, entryByID, dueTimers, readClock,
+}
+
+// readable refuses a database that this program can't read as it is. An older schema is
+// good enough where all that is read has been there already, which the server knows.
+func readable(ctx context.Context, db *pgx.Conn, known int) error {
+	version, err := schemaVersion(ctx, db, known)
+	switch {
+	case err != nil || version >= known:
+		return err
+	case version == none:
+		return errors.New("there is nothing of onereply in this database: check the address; to start with an empty one, run onereply migrate")
+	}
+	for _, statement := range reading {
+		_, err := db.PgConn().Prepare(ctx, "", statement, nil)
+		var refused *pgconn.PgError
+		switch {
+		case errors.As(err, &refused):
+			return fmt.Errorf("the database has schema %d, and this program knows %d and can't read it as it is: run onereply migrate first: %w", version, known, err)
+		case err != nil:
+			return fmt.Errorf("look whether schema %d can be read: %w", version, err)
+		}
+	}
+	return nil
 }
 
 // apply runs the steps after a version.

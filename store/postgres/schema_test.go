@@ -168,6 +168,64 @@ func TestANewerSchemaIsRefused(t *testing.T) {
 	}
 }
 
+// Who only looks changes nothing, whatever is there.
+func TestWhoOnlyLooksMigratesNothing(t *testing.T) {
+	look := func(url string) (*Store, error) {
+		return Open(t.Context(), url, Options{ReadOnly: true, NoHints: true})
+	}
+	t.Run("nothing there", func(t *testing.T) {
+		url := testservers.Postgres(t)
+		for range 2 {
+			if _, err := look(url); err == nil || !strings.Contains(err.Error(), "there is nothing of onereply") {
+				t.Errorf("Open: got error %v", err)
+			}
+		}
+		if s := openAt(t, url); len(mustEntries(t, s, key("c"))) != 0 {
+			t.Error("a node can't begin there")
+		}
+	})
+	t.Run("an older schema", func(t *testing.T) {
+		url := testservers.Postgres(t)
+		old, err := openSteps(t, url, migrations()[:1]...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustCommit(t, old, message(key("c"), store.Op{}, opOf(1), 1))
+		s, err := look(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer mustClose(t, s)
+		if found, _, err := s.Sweep(t.Context(), "", 10); err != nil || len(found) != 1 {
+			t.Errorf("Sweep: got %v, %v", found, err)
+		}
+		if page, err := s.List(t.Context(), store.ListQuery{Attention: true}); err != nil || len(page.Items) != 0 {
+			t.Errorf("List: got %v, %v", page, err)
+		}
+		if version := read[int](t, old, `SELECT version FROM onereply.schema`); version != 1 {
+			t.Errorf("it was migrated to version %d", version)
+		}
+	})
+	t.Run("one that is too old to be read", func(t *testing.T) {
+		url := testservers.Postgres(t)
+		old, err := openSteps(t, url, migrations()[:1]...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sql(t, old, `ALTER TABLE onereply.entries RENAME COLUMN reason TO why`)
+		if _, err := look(url); err == nil || !strings.Contains(err.Error(), "run onereply migrate first") {
+			t.Errorf("Open: got error %v", err)
+		}
+	})
+	t.Run("a newer one", func(t *testing.T) {
+		url := testservers.Postgres(t)
+		sql(t, openAt(t, url), `UPDATE onereply.schema SET version = 9, oldest = 9`)
+		if _, err := look(url); !errors.Is(err, store.ErrNewerSchema) {
+			t.Errorf("Open: got error %v, want ErrNewerSchema", err)
+		}
+	})
+}
+
 func TestAMigrationThatFailsChangesNothing(t *testing.T) {
 	url := testservers.Postgres(t)
 	broken := migration{statements: `DELETE FROM onereply.conversations; SELECT * FROM nowhere`, oldest: 1}

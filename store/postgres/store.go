@@ -37,7 +37,8 @@ var (
 //	postgres://user:password@host:5432/database?sslmode=verify-full
 //
 // and creates or migrates the schema "onereply" in it. Nodes that start together
-// wait for the one that migrates. Parameters are those of libpq, besides
+// wait for the one that migrates. With [Options.ReadOnly] it is left as it is, and one
+// that this program can't read is refused. Parameters are those of libpq, besides
 // pool_max_conns, default_query_exec_mode and hints (see [Options]).
 //
 // A user that may not do what a node needs, or with [Options.ReadOnly] what looking
@@ -74,7 +75,7 @@ func open(ctx context.Context, url string, o Options, steps []migration) (*Store
 	return s, nil
 }
 
-// prepare looks at the server and brings the schema up to date.
+// prepare looks at the server and brings the schema up to date, unless it is only to be read.
 func (s *Store) prepare(ctx context.Context, steps []migration, readOnly bool) error {
 	return s.call(ctx, func(db *pgx.Conn) error {
 		found, err := inspect(ctx, db)
@@ -84,6 +85,9 @@ func (s *Store) prepare(ctx context.Context, steps []migration, readOnly bool) e
 		s.server = found
 		if err := checkRights(ctx, db, readOnly); err != nil {
 			return err
+		}
+		if readOnly {
+			return readable(ctx, db, len(steps))
 		}
 		return migrate(ctx, db, steps)
 	})
