@@ -38,7 +38,7 @@ func storeSupported(url string) error {
 }
 
 // openStore opens the store that a URL names, and says what it guarantees. Who only
-// reads needs no right to write, where the store has users.
+// reads makes and migrates nothing, and needs no right to write where the store has users.
 func openStore(ctx context.Context, url string, readOnly bool, log *slog.Logger) (store.Store, error) {
 	if err := storeSupported(url); err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func openSupported(ctx context.Context, url string, readOnly bool) (store.Store,
 	case "postgres", "postgresql":
 		return postgres.Open(ctx, url, postgres.Options{ReadOnly: readOnly})
 	case "redis", "rediss", "valkey", "valkeys":
-		return redis.Open(ctx, url, redis.Options{})
+		return redis.Open(ctx, url, redis.Options{ReadOnly: readOnly})
 	}
 	return memory.New(), nil
 }

@@ -56,7 +56,9 @@ func (s *Store) startHealing() {
 
 // close ends the search. It must not be called with the store's lock held.
 func (h *healer) close() {
-	h.cancel()
+	if h.cancel != nil {
+		h.cancel()
+	}
 	h.done.Wait()
 }
 

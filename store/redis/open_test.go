@@ -207,3 +207,36 @@ func TestAWrongPasswordIsExplained(t *testing.T) {
 	}
 	openWith(t, strings.Replace(server.URL(), "redis://", "redis://:right@", 1), Options{})
 }
+
+// Who only looks leaves an empty server empty, also where it lost its data meanwhile.
+func TestWhoOnlyLooksMakesNothing(t *testing.T) {
+	server := testservers.NewRedis(t)
+	look := Options{ReadOnly: true}
+	nothing := func(err error) {
+		t.Helper()
+		if err == nil || !strings.Contains(err.Error(), "there is nothing of onereply") {
+			t.Errorf("got error %v", err)
+		}
+		if size := command(t, server, "DBSIZE"); size != ":0" {
+			t.Errorf("the server has %s keys", size)
+		}
+	}
+	_, err := Open(t.Context(), server.URL(), look)
+	nothing(err)
+	node := openWith(t, server.URL(), Options{})
+	var ops ops
+	mustCommit(t, node, message(key("c"), store.Op{}, ops.next(), 1))
+	s := openWith(t, server.URL(), look)
+	if found := mustLoad(t, s, key("c")); found.Record.Seq != 1 {
+		t.Errorf("Load: got %+v", found)
+	}
+	if err := node.Close(); err != nil {
+		t.Fatal(err)
+	}
+	losesAll(t, server)
+	eventually(t, "it is noticed", func() bool {
+		_, err = s.Now(t.Context())
+		return err != nil && strings.Contains(err.Error(), "there is nothing")
+	})
+	nothing(err)
+}

@@ -36,6 +36,9 @@ type Options struct {
 	// Timeout bounds each call, besides the call's own context; 0 means 5s. A
 	// commit without an answer within it has an unknown outcome.
 	Timeout time.Duration
+
+	// ReadOnly is for programs that only look: an empty server stays empty.
+	ReadOnly bool
 }
 
 const (

@@ -14,20 +14,28 @@ import (
 const schemaVersion = 1
 
 // settle fixes, or reads, the number of shards, and refuses what this program
-// must not write to. Where that is another number than the one that is wanted, it
+// must not write to. Who only looks fixes nothing. Where that is another number than the one that is wanted, it
 // is returned beside the error.
 func settle(ctx context.Context, client rueidis.Client, create script, o Options) (shards, error) {
 	wanted := o.Shards
 	if wanted == 0 {
 		wanted = defaultShards
 	}
-	answer, err := create.run(ctx, client, o.Prefix+":meta",
-		strconv.Itoa(schemaVersion), strconv.Itoa(wanted)).AsStrSlice()
-	if err != nil {
-		return shards{}, err
+	meta := o.Prefix + ":meta"
+	var result rueidis.RedisResult
+	if o.ReadOnly {
+		result = client.Do(ctx, client.B().Hmget().Key(meta).Field("schema", "shards").Build())
+	} else {
+		result = create.run(ctx, client, meta, strconv.Itoa(schemaVersion), strconv.Itoa(wanted))
 	}
-	if len(answer) != 2 {
+	answer, err := result.AsStrSlice()
+	switch {
+	case err != nil:
+		return shards{}, err
+	case len(answer) != 2:
 		return shards{}, fmt.Errorf("the key %s:meta is not what was written", o.Prefix)
+	case o.ReadOnly && answer[0] == "" && answer[1] == "":
+		return shards{}, fmt.Errorf("there is nothing of onereply with the prefix %s on this server: check the address and the prefix; to start with an empty one, run onereply migrate", o.Prefix)
 	}
 	schema, schemaErr := strconv.Atoi(answer[0])
 	count, countErr := strconv.Atoi(answer[1])

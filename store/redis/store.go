@@ -24,6 +24,7 @@ type Store struct {
 	shards  shards
 	scripts scripts
 	timeout time.Duration
+	looks   bool // and changes nothing
 	promise store.Guarantees
 	hints   *hinter
 
@@ -63,7 +64,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("redis: %w", err)
 	}
-	s := &Store{timeout: o.Timeout, scripts: loadScripts()}
+	s := &Store{timeout: o.Timeout, looks: o.ReadOnly, scripts: loadScripts()}
 	s.spread.asking = make(chan struct{}, 1)
 	config.DialCtxFn = countedBy(config.DialCtxFn, &s.spread.dials)
 	if err := s.open(ctx, config, o); err != nil {
@@ -91,7 +92,9 @@ func (s *Store) open(ctx context.Context, config rueidis.ClientOption, o Options
 	s.spread.seen.Store(dials)
 	s.hints = newHinter(client, o.Prefix+":hints", o.Timeout)
 	s.broadcasts = o.Prefix + ":broadcasts"
-	s.startHealing()
+	if !s.looks {
+		s.startHealing()
+	}
 	return nil
 }
 
