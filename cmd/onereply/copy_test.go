@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -67,7 +68,11 @@ func TestReadersNeedNoRightToWrite(t *testing.T) {
 
 // Who only looks makes nothing where nothing is, such as at a mistyped address.
 func TestReadersMakeNothing(t *testing.T) {
-	for _, url := range []string{testservers.NewPostgres(t).URL(t), testservers.NewRedis(t).URL()} {
+	empty := filepath.Join(t.TempDir(), "empty.db")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, url := range []string{"sqlite:" + empty, testservers.NewPostgres(t).URL(t), testservers.NewRedis(t).URL()} {
 		for range 2 {
 			do(t, nil, "", "doctor", "--store", url).expect(t, failure, "", "there is nothing of onereply")
 			do(t, nil, "", "copy", "--from", url, "--to", "sqlite:"+filepath.Join(t.TempDir(), "copy.db")).expect(t, failure, "", "there is nothing of onereply")

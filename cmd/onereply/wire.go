@@ -60,7 +60,7 @@ func openSupported(ctx context.Context, url string, readOnly bool) (store.Store,
 	scheme, rest, _ := strings.Cut(url, ":")
 	switch scheme {
 	case "sqlite":
-		return sqlite.Open(rest, sqlite.Options{})
+		return sqlite.Open(rest, sqlite.Options{ReadOnly: readOnly})
 	case "postgres", "postgresql":
 		return postgres.Open(ctx, url, postgres.Options{ReadOnly: readOnly})
 	case "redis", "rediss", "valkey", "valkeys":

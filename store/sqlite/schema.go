@@ -78,3 +78,29 @@ func number(c *connection, query string) (value int64, err error) {
 	}, query)
 	return value, err
 }
+
+// reading are all statements of the calls that only read.
+var reading = []string{
+	loadRecord, listConversations, listAttention, sweepConversations, entriesForward, entriesBackward, entryByID, dueTimers,
+}
+
+// readable refuses a file that this program can't read as it is. An older schema is
+// good enough where all that is read has been there already, which SQLite knows.
+func readable(c *connection, version, newest int) error {
+	switch version {
+	case newest:
+		return nil
+	case 0:
+		return errors.New("there is nothing of onereply in this file: check the path; to start with an empty one, run onereply migrate")
+	}
+	for _, statement := range reading {
+		s, _, err := c.Prepare(statement)
+		if err != nil {
+			return fmt.Errorf("the file has schema %d, and this program knows %d and can't read it as it is: run onereply migrate first: %w", version, newest, err)
+		}
+		if err := s.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

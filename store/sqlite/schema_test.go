@@ -3,6 +3,9 @@ package sqlite
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -52,6 +55,55 @@ func TestMigrationFromEachVersion(t *testing.T) {
 		mustClose(t, migrated)
 		if _, err := open(path, Options{}, steps[:len(steps)-1]); !errors.Is(err, store.ErrNewerSchema) {
 			t.Errorf("an older program: got error %v, want ErrNewerSchema", err)
+		}
+	}
+}
+
+// Who only looks changes nothing, whatever is there.
+func TestWhoOnlyLooksMigratesNothing(t *testing.T) {
+	look := Options{ReadOnly: true}
+	missing := newPath(t)
+	if _, err := Open(missing, look); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no file: got error %v", err)
+	}
+	if left, err := os.ReadDir(filepath.Dir(missing)); err != nil || len(left) != 0 {
+		t.Errorf("no file: it left %v, %v", left, err)
+	}
+	empty := newPath(t)
+	write(t, empty, "")
+	if _, err := Open(empty, look); err == nil || !strings.Contains(err.Error(), "there is nothing of onereply") {
+		t.Errorf("an empty file: got error %v", err)
+	}
+	if left := read(t, empty); left != "" {
+		t.Errorf("an empty file has %d bytes now", len(left))
+	}
+	steps := append(migrations(), "ALTER TABLE entries ADD COLUMN language TEXT")
+	for version := 1; version < len(steps); version++ {
+		path := newPath(t)
+		old, err := open(path, Options{}, steps[:version])
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustClose(t, old)
+		sqlOn(t, path, writtenByVersion1)
+		s, err := open(path, look, steps)
+		switch {
+		case version == 1: // it does not know what needs attention
+			if err == nil || !strings.Contains(err.Error(), "run onereply migrate first") {
+				t.Errorf("schema 1: got error %v", err)
+			}
+		case err != nil:
+			t.Errorf("schema %d: %v", version, err)
+		default:
+			if got := len(mustEntries(t, s, key("c"))); got != 1 {
+				t.Errorf("schema %d: %d entries, want 1", version, got)
+			}
+			mustClose(t, s)
+		}
+		if again, err := open(path, Options{}, steps[:version]); err != nil {
+			t.Errorf("schema %d: it was migrated: %v", version, err)
+		} else {
+			mustClose(t, again)
 		}
 	}
 }

@@ -23,6 +23,10 @@ type Options struct {
 	// 64 is refused. Each takes about 3 MB once it is used.
 	Readers int
 
+	// ReadOnly is for programs that only look: nothing is created or migrated. What a
+	// process that died left in the log is copied into the file all the same.
+	ReadOnly bool
+
 	base vfs.VFS // the file system; nil is the operating system's, tests inject faults
 }
 
@@ -70,7 +74,8 @@ var _ store.Store = (*Store)(nil)
 //
 // Where another process, or another Store of this one, has it open, the error
 // is [store.ErrInUse]; where a newer program wrote it, [store.ErrNewerSchema],
-// and the file is left as it is.
+// and the file is left as it is. With [Options.ReadOnly] one that this program can't
+// read as it is is refused.
 func Open(path string, o Options) (*Store, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -87,13 +92,18 @@ func open(path string, o Options, steps []string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.ReadOnly {
+		if _, err := os.Stat(path); err != nil {
+			return nil, err
+		}
+	}
 	lock, err := lock(path)
 	if err != nil {
 		return nil, err
 	}
 	name := o.register()
 	connectHere := func() (*connection, error) { return connect(path, name) }
-	db, err := prepare(path, connectHere, steps)
+	db, err := prepare(path, connectHere, steps, o.ReadOnly)
 	if err != nil {
 		return nil, errors.Join(explain(path, err), lock.Close())
 	}
@@ -146,9 +156,9 @@ func resolve(path string) (string, error) {
 	return target, err
 }
 
-// prepare creates the file where there is none, brings its schema up to date
-// and returns the connection that writes.
-func prepare(path string, connect func() (*connection, error), steps []string) (*connection, error) {
+// prepare creates the file where there is none, brings its schema up to date,
+// unless it is only to be read, and returns the connection that writes.
+func prepare(path string, connect func() (*connection, error), steps []string, readOnly bool) (*connection, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
@@ -160,7 +170,12 @@ func prepare(path string, connect func() (*connection, error), steps []string) (
 	if err != nil {
 		return nil, err
 	}
-	if _, err := checkFile(db, len(steps)); err != nil {
+	version, err := checkFile(db, len(steps))
+	if err == nil && readOnly {
+		err = readable(db, version, len(steps))
+		steps = steps[:version]
+	}
+	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	if err := errors.Join(setUpWriter(db), migrate(db, steps)); err != nil {
