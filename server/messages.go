@@ -127,5 +127,5 @@ func accepted(w http.ResponseWriter, got onereply.Receipt, err error) error {
 		return err
 	}
 	// 256 bytes are room for most, and for the line end.
-	return writeJSON(w, http.StatusAccepted, "application/json", receiptOf(got).append(make([]byte, 0, 256)))
+	return writeJSON(w, http.StatusAccepted, jsonType, receiptOf(got).append(make([]byte, 0, 256)))
 }

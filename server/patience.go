@@ -25,8 +25,7 @@ func (p *patience) now() context.Context {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ctx == nil || !now.Before(p.renew) {
-		step := p.timeout / 16
-		p.renew = now.Add(step)
+		p.renew = now.Add(p.timeout / 16)
 		// The one before is not ended: others wait with it. It ends by itself.
 		p.ctx, p.end = context.WithDeadline(context.Background(), p.renew.Add(p.timeout))
 	}

@@ -10,10 +10,10 @@ import (
 
 // respond answers with JSON.
 func respond(w http.ResponseWriter, status int, body any) error {
-	return writeBody(w, status, "application/json", body)
+	return writeBody(w, status, jsonType, body)
 }
 
-func writeBody(w http.ResponseWriter, status int, contentType string, body any) error {
+func writeBody(w http.ResponseWriter, status int, contentType []string, body any) error {
 	encoded, err := json.Marshal(body)
 	if err != nil {
 		return fmt.Errorf("encoding the answer: %w", err)
@@ -23,19 +23,15 @@ func writeBody(w http.ResponseWriter, status int, contentType string, body any) 
 
 // Values of headers that all answers share, so that none makes them anew.
 var (
-	jsonType = []string{"application/json"}
-	noStore  = []string{"no-store"}
-	noSniff  = []string{"nosniff"}
+	jsonType    = []string{"application/json"}
+	problemType = []string{"application/problem+json"}
+	noStore     = []string{"no-store"}
+	noSniff     = []string{"nosniff"}
 )
 
-func writeJSON(w http.ResponseWriter, status int, contentType string, encoded []byte) error {
+func writeJSON(w http.ResponseWriter, status int, contentType []string, encoded []byte) error {
 	h := w.Header()
-	if contentType == "application/json" {
-		h["Content-Type"] = jsonType
-	} else {
-		h.Set("Content-Type", contentType)
-	}
-	h["Cache-Control"], h["X-Content-Type-Options"] = noStore, noSniff
+	h["Content-Type"], h["Cache-Control"], h["X-Content-Type-Options"] = contentType, noStore, noSniff
 	w.WriteHeader(status)
 	// An error here means that the client is gone: nobody is left to tell.
 	_, _ = w.Write(append(encoded, '\n'))

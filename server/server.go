@@ -17,8 +17,9 @@ import (
 // of them may be called from many goroutines at once; errors that are not an
 // [*onereply.Error] are answered with status 500.
 type App interface {
-	// Receive gets a context that requests of about the same time share: it ends after
-	// the CallTimeout, not when a client leaves, and has no values of the request's.
+	// Receive, and State where what was posted is no message, get a context that requests
+	// of about the same time share: it ends after the CallTimeout, not when a client
+	// leaves, and has no values of the request's.
 	Receive(ctx context.Context, bot, conversation string, m onereply.Message) (onereply.Receipt, error)
 	Edit(ctx context.Context, bot, conversation, id string, c onereply.Change) (onereply.Receipt, error)
 	Retract(ctx context.Context, bot, conversation, id string) (onereply.Receipt, error)

@@ -14,8 +14,8 @@ import (
 const schemaVersion = 1
 
 // settle fixes, or reads, the number of shards, and refuses what this program
-// must not write to. Who only looks fixes nothing. Where that is another number than the one that is wanted, it
-// is returned beside the error.
+// must not write to. Where that is another number than the one that is wanted, it
+// is returned beside the error. Who only looks fixes nothing.
 func settle(ctx context.Context, client rueidis.Client, create script, o Options) (shards, error) {
 	wanted := o.Shards
 	if wanted == 0 {
