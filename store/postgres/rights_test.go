@@ -6,25 +6,37 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/onereply/onereply/internal/testservers"
 	"github.com/onereply/onereply/store"
 )
+
+// asRole makes a role without rights, until remove is called, and gives the address
+// under which it comes.
+func asRole(t *testing.T, owner *Store, address, role string) (own string, remove func()) {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.User = url.User(role)
+	name := pgx.Identifier{role}.Sanitize()
+	sql(t, owner, "CREATE ROLE "+name+" LOGIN")
+	return u.String(), func() {
+		t.Helper()
+		sql(t, owner, "DROP OWNED BY "+name)
+		sql(t, owner, "DROP ROLE "+name)
+	}
+}
 
 // A role that lacks a right is refused at the start, with what to run, and not at
 // the first message or at the first timer.
 func TestARoleThatLacksARightIsRefused(t *testing.T) {
 	address := testservers.Postgres(t)
 	owner := openAt(t, address)
-	sql(t, owner, `CREATE ROLE "some node" LOGIN`)
-	defer func() {
-		sql(t, owner, `DROP OWNED BY "some node"`)
-		sql(t, owner, `DROP ROLE "some node"`)
-	}()
-	u, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	u.User = url.User("some node")
+	node, remove := asRole(t, owner, address, "some node")
+	defer remove()
 	const whole = `GRANT USAGE ON SCHEMA onereply TO "some node"; ` +
 		`GRANT SELECT ON onereply.schema TO "some node"; ` +
 		`GRANT SELECT, INSERT, UPDATE, DELETE ON onereply.conversations, onereply.timers, onereply.entries, onereply.message_ids TO "some node"; ` +
@@ -33,25 +45,25 @@ func TestARoleThatLacksARightIsRefused(t *testing.T) {
 		if strings.Contains(statement, "FUNCTION") {
 			sql(t, owner, `REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA onereply FROM PUBLIC`)
 		}
-		_, err := Open(t.Context(), u.String(), Options{})
+		_, err := Open(t.Context(), node, Options{})
 		if err == nil || !strings.Contains(err.Error(), statement) {
 			t.Errorf("Open: got %v\nwant what to run: %s", err, statement)
 		}
 		sql(t, owner, statement)
 	}
-	node := openAt(t, u.String())
-	mustCommit(t, node, message(key("c"), store.Op{}, opOf(1), 1))
-	if timers, err := node.Claim(t.Context(), start+10_000, 1, 0); err != nil || len(timers) != 1 {
+	s := openAt(t, node)
+	mustCommit(t, s, message(key("c"), store.Op{}, opOf(1), 1))
+	if timers, err := s.Claim(t.Context(), start+10_000, 1, 0); err != nil || len(timers) != 1 {
 		t.Errorf("Claim: got %v, %v", timers, err)
 	}
-	if _, err := node.Expire(t.Context(), start, start, 10); err != nil {
+	if _, err := s.Expire(t.Context(), start, start, 10); err != nil {
 		t.Errorf("Expire: %v", err)
 	}
-	if err := node.Delete(t.Context(), key("c")); err != nil {
+	if err := s.Delete(t.Context(), key("c")); err != nil {
 		t.Errorf("Delete: %v", err)
 	}
 	sql(t, owner, `REVOKE UPDATE ON onereply.timers FROM "some node"`)
-	_, err = Open(t.Context(), u.String(), Options{})
+	_, err := Open(t.Context(), node, Options{})
 	if err == nil || !strings.Contains(err.Error(), `run as the owner of the schema: GRANT UPDATE ON onereply.timers TO "some node"`) {
 		t.Errorf("Open: got %v", err)
 	}
@@ -62,28 +74,20 @@ func TestARoleThatMayOnlyRead(t *testing.T) {
 	address := testservers.Postgres(t)
 	owner := openAt(t, address)
 	mustCommit(t, owner, message(key("c"), store.Op{}, opOf(1), 1))
-	sql(t, owner, `CREATE ROLE "some reader" LOGIN`)
-	defer func() {
-		sql(t, owner, `DROP OWNED BY "some reader"`)
-		sql(t, owner, `DROP ROLE "some reader"`)
-	}()
-	u, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	u.User = url.User("some reader")
+	reader, remove := asRole(t, owner, address, "some reader")
+	defer remove()
 	sql(t, owner, `REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA onereply FROM PUBLIC`)
 	const usage, whole = `GRANT USAGE ON SCHEMA onereply TO "some reader"; `, `GRANT SELECT ON onereply.schema, onereply.conversations, onereply.timers, onereply.entries, onereply.message_ids TO "some reader"`
-	if _, err := Open(t.Context(), u.String(), Options{ReadOnly: true}); err == nil || !strings.HasSuffix(err.Error(), usage+whole) {
+	if _, err := Open(t.Context(), reader, Options{ReadOnly: true}); err == nil || !strings.HasSuffix(err.Error(), usage+whole) {
 		t.Errorf("Open: got %v\nwant what to run: %s", err, usage+whole)
 	}
 	for statement := range strings.SplitSeq(usage+whole, "; ") {
 		sql(t, owner, statement)
 	}
-	if _, err := Open(t.Context(), u.String(), Options{}); err == nil || !strings.Contains(err.Error(), "GRANT INSERT") {
+	if _, err := Open(t.Context(), reader, Options{}); err == nil || !strings.Contains(err.Error(), "GRANT INSERT") {
 		t.Errorf("Open of a node: got %v, want what else it needs", err)
 	}
-	s, err := Open(t.Context(), u.String(), Options{ReadOnly: true})
+	s, err := Open(t.Context(), reader, Options{ReadOnly: true})
 	if err != nil {
 		t.Fatal(err)
 	}
