@@ -66,6 +66,9 @@ func (s *step) trace() {
 // within drops the oldest steps, a few more than needed, so that a long burst
 // does not pay for it with each message.
 func (t Trace) within(limit int) Trace {
+	if len(t) <= 2*limit { // a step has two bytes at least
+		return t
+	}
 	count := strings.Count(string(t), "|")
 	if count <= limit && len(t) <= limit*maxStepBytes {
 		return t
