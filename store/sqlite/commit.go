@@ -12,6 +12,7 @@ import (
 
 	"github.com/onereply/onereply/internal/storejson"
 	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
 )
 
 // Commit implements [store.Store]. A write that breaks the rules of
@@ -25,8 +26,8 @@ func (s *Store) Commit(ctx context.Context, write store.Write) (store.Result, er
 	if err != nil {
 		return store.Result{}, s.failed(notApplied(err), "commit %v", write.Key)
 	}
-	if err := s.write(ctx, p.apply, "commit %v", write.Key); err != nil {
-		return store.Result{}, err
+	if err := s.writer.queue.write(ctx, p, p.apply); err != nil {
+		return store.Result{}, s.failed(err, "commit %v", write.Key)
 	}
 	return p.result, p.refused
 }
@@ -40,7 +41,7 @@ func (s *Store) Commit(ctx context.Context, write store.Write) (store.Result, er
 func (s *Store) CommitLater(write *store.Write, done func(store.Result, error)) {
 	p, err := encode(write)
 	if err == nil {
-		err = s.writer.queue.add(&task{apply: p.apply, done: func(err error) {
+		err = s.writer.queue.add(&task{write: p, apply: p.apply, done: func(err error) {
 			p.release()
 			if err != nil {
 				done(store.Result{}, s.failed(err, "commit %v", p.Key))
@@ -179,6 +180,9 @@ func (p *pending) apply(db *connection) error {
 	return p.writeRest(db, there)
 }
 
+// counts reports whether the write was applied, and not refused.
+func (p *pending) counts() bool { return p.refused == nil && p.result.Status == store.OK }
+
 // create is apply for a conversation that is not there yet.
 func (p *pending) create(db *connection) error {
 	_, err := db.run(insertConversation, p.Key.Bot, p.Key.Conversation, string(p.Record.Shown()), int64(p.At),
@@ -200,13 +204,15 @@ func (p *pending) create(db *connection) error {
 
 // writeRest writes the timer and the transcript.
 func (p *pending) writeRest(db *connection, there conversation) error {
-	if err := setTimer(db, there.id, p.Timer); err != nil {
-		return err
+	if !there.timed || there.timer != p.Timer {
+		if err := setTimer(db, there.id, p.Timer); err != nil {
+			return err
+		}
 	}
 	if err := p.writeTranscript(db, there.id); err != nil {
 		return err
 	}
-	db.recent.keep(p.Key, conversation{id: there.id, op: p.Op, lastSeq: p.lastSeq(there.lastSeq)})
+	db.recent.keep(p.Key, conversation{id: there.id, op: p.Op, lastSeq: p.lastSeq(there.lastSeq), timer: p.Timer, timed: true})
 	return nil
 }
 
@@ -216,6 +222,8 @@ type conversation struct {
 	id      int64
 	op      store.Op
 	lastSeq int64
+	timer   turn.Time // if timed
+	timed   bool      // the timer is known
 }
 
 func find(db *connection, key store.Key) (there conversation, err error) {

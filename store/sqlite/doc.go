@@ -4,8 +4,11 @@
 // Its one job is to carry out package store's contract on that file. One
 // goroutine writes. It takes all writes that wait, applies them in the order of
 // their arrival in one transaction, and answers each when that transaction is
-// on the disk, so that many callers share one fsync. Reads go through a few
-// connections of their own and see the last finished transaction.
+// on the disk, so that many callers share one fsync. Where many writes come at once
+// it answers when they are in a log beside the file, and commits the transaction for
+// many batches: the tables are up to a tenth of a second behind then. Reads go through
+// a few connections of their own and see the last finished transaction; whoever reads
+// what it does not hold yet has it finished first.
 //
 // Read the files in this order:
 //
@@ -15,6 +18,8 @@
 //	lock*.go       one process at a time
 //	queue.go       writes that wait
 //	writer.go      the transaction that they share, and what happens if it fails
+//	redo*.go       the log of a transaction that stays open
+//	ahead.go       what is in that log and can't be read yet
 //	commit.go      Commit, the compare-and-swap
 //	recent.go      what need not be read for it
 //	transcript.go  what a commit does to ids and entries, and Entries
@@ -24,6 +29,7 @@
 //	remove.go      Delete and Expire
 //	connection.go  prepared statements
 //	log.go         the write-ahead log as a file
+//	data*.go       files whose contents are synced
 //	errors.go      what a failure means, and what to do about it
 //
 // The driver is github.com/ncruces/go-sqlite3, SQLite itself translated to Go:

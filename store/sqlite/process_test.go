@@ -30,8 +30,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// childWriters is how many conversations the other process writes to at once.
-const childWriters = 8
+// childWriters is how many conversations the other process writes to at once: enough
+// for the redo log to be used.
+const childWriters = 4 * minLogged
 
 // writeForever goes on where the last process was killed, and prints
 // "conversation sequence" for each message after it was acknowledged.
@@ -49,17 +50,18 @@ func writeForever(path string) error {
 }
 
 func writeConversation(s *Store, name string) error {
-	for {
-		there, err := s.Load(context.Background(), key(name))
-		if err != nil {
-			return err
-		}
-		seq := there.Record.Seq + 1
-		result, err := s.Commit(context.Background(), message(key(name), there.Op, opOf(uint64(seq)), seq))
+	there, err := s.Load(context.Background(), key(name))
+	if err != nil {
+		return err
+	}
+	for seq, before := there.Record.Seq+1, there.Op; ; seq++ {
+		op := opOf(uint64(seq))
+		result, err := s.Commit(context.Background(), message(key(name), before, op, seq))
 		if err != nil || result.Status != store.OK {
 			return fmt.Errorf("commit %s %d: %v, %w", name, seq, result, err)
 		}
 		fmt.Println(name, seq) // one write to the pipe, so it is whole or not there
+		before = op
 	}
 }
 
@@ -132,23 +134,35 @@ func TestASecondProcessIsRefusedUntilTheFirstIsKilled(t *testing.T) {
 func TestWhatWasAcknowledgedSurvivesAKill(t *testing.T) {
 	const kills = 24
 	path := newPath(t)
-	acknowledged := make(map[string]int64)
-	for range kills {
+	acknowledged, logged := make(map[string]int64), 0
+	for life := range kills {
+		lines := rand.N(8 * childWriters)
+		if life%2 == 1 { // beyond a commit of what was logged, or some
+			lines = rand.N(4000)
+		}
 		other := startChild(t, path)
-		for _, line := range other.kill(t, rand.N(60), rand.N(5*time.Millisecond)) {
+		for _, line := range other.kill(t, lines, rand.N(5*time.Millisecond)) {
 			var name string
 			var seq int64
 			if _, err := fmt.Sscan(line, &name, &seq); err == nil {
 				acknowledged[name] = max(acknowledged[name], seq)
 			}
 		}
+		if file, err := os.ReadFile(redoPath(path)); err == nil {
+			if _, ok := frameAt(file, 0); ok {
+				logged++
+			}
+		}
 		checkAfterKill(t, path, acknowledged)
+	}
+	if logged == 0 {
+		t.Error("no process used the redo log")
 	}
 	total := int64(0)
 	for _, seq := range acknowledged {
 		total += seq
 	}
-	t.Logf("%d messages were acknowledged in %d lives", total, kills)
+	t.Logf("%d messages were acknowledged in %d lives, %d with a redo log", total, kills, logged)
 }
 
 // checkAfterKill checks that all that was acknowledged is there, that each

@@ -19,17 +19,18 @@ const maxRecent = 8192
 // this closes the race with a person who writes to the file.
 const fileVersion = `PRAGMA data_version`
 
-// begin is called at the begin of each transaction.
-func (r *recent) begin(db *connection) error {
+// begin is called at the begin of each transaction, and reports whether somebody else
+// wrote since the last one.
+func (r *recent) begin(db *connection) (others bool, err error) {
 	version, err := number(db, fileVersion)
 	if err != nil {
-		return err
+		return false, err
 	}
-	if version != r.version {
+	if others = version != r.version; others {
 		r.forget()
 	}
 	r.version = version
-	return nil
+	return others, nil
 }
 
 // find is what is there, of a key.
@@ -50,6 +51,9 @@ func (r *recent) keep(key store.Key, there conversation) {
 	}
 	r.known[key] = there
 }
+
+// drop forgets a conversation that was written to without the record.
+func (r *recent) drop(key store.Key) { delete(r.known, key) }
 
 // forget is also for conversations that were removed: that is rare.
 func (r *recent) forget() { clear(r.known) }

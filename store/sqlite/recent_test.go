@@ -3,6 +3,7 @@ package sqlite
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
@@ -89,5 +90,21 @@ func TestWhatIsRememberedIsBounded(t *testing.T) {
 		if len(r.known) > maxRecent {
 			t.Fatalf("it remembers %d", len(r.known))
 		}
+	}
+}
+
+// TestAClaimedTimerIsSetAgain: a claim moves the timer without the writer's
+// memory of the record, and the next write wants it where it was.
+func TestAClaimedTimerIsSetAgain(t *testing.T) {
+	s := openNew(t)
+	first, second := message(key("a"), store.Op{}, opOf(1), 1), message(key("a"), opOf(1), opOf(2), 2)
+	second.Timer = first.Timer
+	mustCommit(t, s, first)
+	if claimed, err := s.Claim(t.Context(), first.Timer, 10, time.Hour); err != nil || len(claimed) != 1 {
+		t.Fatalf("Claim: got %v, %v", claimed, err)
+	}
+	mustCommit(t, s, second)
+	if due, err := s.Due(t.Context(), second.Timer, 10); err != nil || len(due) != 1 {
+		t.Errorf("the timer is not where the write set it: %v, %v", due, err)
 	}
 }

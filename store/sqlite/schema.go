@@ -15,6 +15,8 @@ var (
 	schemaV1 string
 	//go:embed schema_v2.sql
 	schemaV2 string
+	//go:embed schema_v3.sql
+	schemaV3 string
 )
 
 // applicationID marks a file as ours ("1rep"), so that a path to the file of
@@ -23,7 +25,10 @@ const applicationID = 0x31726570
 
 // migrations are the steps from each schema version to the next; the first one
 // makes an empty file version 1. A step that was released never changes.
-func migrations() []string { return []string{schemaV1, schemaV2} }
+func migrations() []string { return []string{schemaV1, schemaV2, schemaV3} }
+
+// redoSchema is the first schema whose tables name a generation.
+const redoSchema = 3
 
 // migrate brings the file to the newest schema, each step in a transaction of
 // its own: a crash leaves the file at one version or the next. A file that is

@@ -27,7 +27,12 @@ type Options struct {
 	// process that died left in the log is copied into the file all the same.
 	ReadOnly bool
 
-	base vfs.VFS // the file system; nil is the operating system's, tests inject faults
+	// The file system, and the file of the redo log; nil is the operating system's.
+	// Tests inject faults.
+	base vfs.VFS
+	redo func(path string) (redoFile, error)
+
+	logged int // how many writes must come at once to be logged, 0: minLogged
 }
 
 const (
@@ -69,8 +74,8 @@ type Store struct {
 var _ store.Store = (*Store)(nil)
 
 // Open opens the file at path, which is created where there is none (its folder
-// is not), readable for this user only. Beside it lie path-wal and path-shm,
-// which belong to it while it is in use, and path.lock.
+// is not), readable for this user only. Beside it lie path-wal, path-shm and
+// path-redo, which belong to it while it is in use, and path.lock.
 //
 // Where another process, or another Store of this one, has it open, the error
 // is [store.ErrInUse]; where a newer program wrote it, [store.ErrNewerSchema],
@@ -107,12 +112,16 @@ func open(path string, o Options, steps []string) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(explain(path, err), lock.Close())
 	}
+	w := &writer{
+		queue: newQueue(), db: db, ended: make(chan struct{}), alarm: time.NewTimer(retryAfter),
+		open: func() (*connection, error) { return openWriter(connectHere) },
+	}
+	if err := w.resume(path, o); err != nil {
+		return nil, errors.Join(explain(path, err), w.closeConnection(), lock.Close())
+	}
 	s := &Store{
 		path: path, lock: lock,
-		writer: &writer{
-			queue: newQueue(), db: db, ended: make(chan struct{}),
-			open: func() (*connection, error) { return openWriter(connectHere) },
-		},
+		writer:  w,
 		readers: newReaders(o.Readers, connectHere),
 	}
 	go s.writer.run()
@@ -251,7 +260,7 @@ func (s *Store) usable(ctx context.Context) error {
 // Stats count what a Store has done since it was opened.
 type Stats struct {
 	Writes       int64 // changes that were applied or refused, one for each call
-	Transactions int64 // in which they were written, with one fsync each at most
+	Transactions int64 // batches in which they were answered, most with one fsync
 }
 
 // Stats returns the counts.

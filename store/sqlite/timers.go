@@ -38,6 +38,7 @@ func setTimer(db *connection, conversation int64, at turn.Time) error {
 
 // Due implements [store.Store].
 func (s *Store) Due(ctx context.Context, until turn.Time, limit int, bots ...string) ([]store.Timer, error) {
+	s.caughtUpIfPossible(ctx)
 	var due []store.Timer
 	err := s.read(ctx, func(db *connection) (err error) {
 		due, _, err = selectDue(db, until, limit, func(bot string, _ int) bool {
@@ -59,10 +60,11 @@ func (s *Store) Claim(ctx context.Context, now turn.Time, limit int, hold time.D
 		if err != nil {
 			return err
 		}
-		for _, id := range conversations {
+		for i, id := range conversations {
 			if err := setTimer(db, id, now.Add(hold)); err != nil {
 				return err
 			}
+			db.recent.drop(timers[i].Key)
 		}
 		due = timers
 		return nil

@@ -1,0 +1,336 @@
+package sqlite
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/onereply/onereply/store"
+)
+
+// redo is a log of the writes of a transaction that stays open. Where many writes
+// come at once, committing each batch to the tables costs more than the rows
+// themselves. So the batch is appended to this log, synced and answered, and the
+// transaction goes on with the next one, until it is committed as a whole a moment
+// later (see writer.go). If the process dies before that, [Open] carries out what
+// the log holds.
+//
+// The tables name a generation, and each commit of what was logged counts it up, in
+// the same transaction. A frame of another generation is in the tables already, or
+// never counted. That makes each write count once, whatever happened in between.
+//
+// The file is a sequence of frames from its beginning, one for each batch:
+//
+//	length of the payload  4 bytes, little endian, as all numbers here
+//	CRC-32C                4 bytes, of the rest of the frame
+//	generation             8 bytes
+//	place in the file      8 bytes
+//	payload                writes, see redo_write.go
+//
+// It ends with the first frame that is not valid. Only one goroutine uses it.
+type redo struct {
+	path string
+	open func(path string) (redoFile, error)
+	file redoFile // nil until it is first needed
+	from int      // how many writes must have come at once for it to be used
+
+	off        bool      // the tables are of an older schema, and can't be tied to it
+	notBefore  time.Time // when to try again to make the file
+	generation int64     // of the tables
+	frames     []byte    // what is logged and not in the tables, and behind it what is being added
+	logged     int       // how much of frames is logged
+	doubtful   bool      // an append failed: nobody knows what the file holds behind it
+}
+
+// redoFile is what redo needs of a file.
+type redoFile interface {
+	WriteAt(p []byte, offset int64) (int, error)
+	Sync() error
+	Close() error
+}
+
+const (
+	frameHeader = 24
+	// maxRedo bounds the file, and what has to be carried out after a crash: 4 MiB.
+	maxRedo = 4 << 20
+	// remakeAfter is when to try again to make a file that could not be made.
+	remakeAfter = time.Minute
+	// minLogged is how many writes must have come at once for the log to be used.
+	// For fewer a commit costs less than a log entry and a commit.
+	minLogged = 8
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// In: nothing. Out: the generation, in the one row that there is.
+const readGeneration = `SELECT generation FROM redo`
+
+// In: the generation before and the next one. Out: 1 change. Part of the transaction that
+// commits what was logged.
+const setGeneration = `UPDATE redo SET generation = ?2 WHERE generation = ?1`
+
+// redoPath is where the log of a file is.
+func redoPath(path string) string { return path + "-redo" }
+
+// openRedo finds out what the tables know of the log. Files of older schemas, which
+// are only looked at, have none.
+func openRedo(path string, db *connection, o Options) (*redo, error) {
+	r := &redo{path: redoPath(path), open: o.redo, from: o.logged}
+	if r.open == nil {
+		r.open = createRedo
+	}
+	if r.from == 0 {
+		r.from = minLogged
+	}
+	version, err := number(db, "PRAGMA user_version")
+	if err != nil {
+		return nil, err
+	}
+	if r.off = version < redoSchema; r.off {
+		return r, nil
+	}
+	if err := r.look(db); err != nil {
+		return nil, err
+	}
+	found, err := os.ReadFile(r.path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("it may hold what was acknowledged: make it a file that this user can read and write: %w", err)
+	}
+	r.frames = found[:validFrames(found, r.generation)]
+	r.logged = len(r.frames)
+	return r, nil
+}
+
+// look reads the generation of the tables.
+func (r *redo) look(db *connection) error {
+	found, err := db.one(func(s *sqlite3.Stmt) error {
+		r.generation = s.ColumnInt64(0)
+		return nil
+	}, readGeneration)
+	if err == nil && !found {
+		err = errors.New("the table redo has lost its row: restore a backup, or insert any generation that was not there before")
+	}
+	return err
+}
+
+// validFrames is the length of the frames of a generation at the beginning.
+func validFrames(file []byte, generation int64) int {
+	at := 0
+	for {
+		payload, ok := frameAt(file, at)
+		if !ok || int64(binary.LittleEndian.Uint64(file[at+8:])) != generation {
+			return at
+		}
+		at += frameHeader + len(payload)
+	}
+}
+
+// frameAt is the payload of the frame at a place, if there is a valid one.
+func frameAt(file []byte, at int) (payload []byte, ok bool) {
+	if len(file)-at < frameHeader {
+		return nil, false
+	}
+	header := file[at : at+frameHeader]
+	length := int64(binary.LittleEndian.Uint32(header))
+	if length == 0 || length > int64(len(file)-at-frameHeader) || binary.LittleEndian.Uint64(header[16:]) != uint64(at) {
+		return nil, false
+	}
+	frame := file[at : at+frameHeader+int(length)]
+	return frame[frameHeader:], crc32.Checksum(frame[8:], castagnoli) == binary.LittleEndian.Uint32(header[4:])
+}
+
+// takes reports whether a batch should be answered once it is logged.
+func (r *redo) takes(batch []*task) bool {
+	switch {
+	case r.off, r.logged == 0 && len(batch) < r.from:
+		return false
+	case r.file == nil && time.Now().Before(r.notBefore):
+		return false
+	}
+	for _, t := range batch {
+		if t.write == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// add adds a write that was applied to the frame that comes next.
+func (r *redo) add(p *pending) {
+	if len(r.frames) == r.logged {
+		r.frames = append(r.frames, make([]byte, frameHeader)...)
+	}
+	r.frames = appendWrite(r.frames, p)
+}
+
+// added reports whether there is anything to sync.
+func (r *redo) added() bool { return len(r.frames) > r.logged }
+
+// drop takes back what was added since the last frame.
+func (r *redo) drop() { r.frames = r.frames[:r.logged] }
+
+// errRedoFull: the tables must be committed first.
+var errRedoFull = errors.New("the log is full")
+
+// sync makes durable what was added. After an error that makes it doubtful it is not
+// known whether it is.
+func (r *redo) sync() error {
+	frame := r.frames[r.logged:]
+	if len(r.frames) > maxRedo {
+		return errRedoFull
+	}
+	if r.file == nil {
+		file, err := r.open(r.path)
+		if err != nil {
+			r.notBefore = time.Now().Add(remakeAfter)
+			return err
+		}
+		r.file = file
+	}
+	binary.LittleEndian.PutUint32(frame, uint32(len(frame)-frameHeader))
+	binary.LittleEndian.PutUint64(frame[8:], uint64(r.generation))
+	binary.LittleEndian.PutUint64(frame[16:], uint64(r.logged))
+	binary.LittleEndian.PutUint32(frame[4:], crc32.Checksum(frame[8:], castagnoli))
+	r.doubtful = true
+	if _, err := r.file.WriteAt(frame, int64(r.logged)); err != nil {
+		return err
+	}
+	if err := r.file.Sync(); err != nil {
+		return err
+	}
+	r.doubtful = false
+	r.logged = len(r.frames)
+	return nil
+}
+
+// counts reports whether the file holds, or may hold, a frame that would be carried out
+// after a crash.
+func (r *redo) counts() bool { return r.logged > 0 || r.doubtful }
+
+// again applies what was logged to a transaction that has just begun: the one
+// before is gone, with the process or by a failure. Where that one was committed
+// after all, there is nothing to do.
+func (r *redo) again(db *connection) error {
+	before := r.generation
+	if err := r.look(db); err != nil {
+		return err
+	}
+	switch r.generation {
+	case before:
+	case before + 1:
+		r.restart()
+		return nil
+	default:
+		r.generation = before
+		return r.meets(errors.New("the file is not the one that it was"))
+	}
+	for at := 0; at < r.logged; {
+		payload, ok := frameAt(r.frames, at)
+		if !ok {
+			return fmt.Errorf("%s: what was logged is not in memory any more", r.path) // not to be expected
+		}
+		if err := applyAgain(db, payload); err != nil {
+			return r.meets(err)
+		}
+		at += frameHeader + len(payload)
+	}
+	return nil
+}
+
+func applyAgain(db *connection, payload []byte) error {
+	for len(payload) > 0 {
+		p, rest, err := readWrite(payload)
+		if err != nil {
+			return err
+		}
+		payload = rest
+		if err := p.apply(db); err != nil {
+			return err
+		}
+		if p.refused != nil {
+			return p.refused
+		}
+		if p.result.Status != store.OK {
+			return fmt.Errorf("the write %v of %v is not possible any more: %v", p.Op, p.Key, p.result.Status)
+		}
+	}
+	return nil
+}
+
+// meets says what to do about acknowledged writes that don't fit the tables. Only
+// somebody else's hand brings that about.
+func (r *redo) meets(err error) error {
+	return fmt.Errorf("%s holds acknowledged writes that don't fit the file beside it, because another program changed it or a backup was restored: "+
+		"put the right file back, or move the log aside, and what it holds is lost: %w", r.path, err)
+}
+
+// count makes the transaction the one that commits what was logged.
+func (r *redo) count(db *connection) error {
+	if !r.counts() {
+		return nil
+	}
+	changes, err := db.run(setGeneration, r.generation, r.generation+1)
+	if err == nil && changes != 1 {
+		err = r.meets(errors.New("the file is not the one that it was"))
+	}
+	return err
+}
+
+// counted follows the commit of the tables, with what the log did not take.
+func (r *redo) counted() {
+	if r.counts() {
+		r.generation++
+	}
+	r.restart()
+}
+
+// restart begins at the beginning of the file: what it holds counts no more.
+func (r *redo) restart() {
+	r.logged, r.doubtful = 0, false
+	if r.frames = r.frames[:0]; cap(r.frames) > 2*maxRedo {
+		r.frames = nil // a batch that was far too long
+	}
+}
+
+// close removes the file, if it holds nothing that counts.
+func (r *redo) close() error {
+	var err error
+	if r.file != nil {
+		err = r.file.Close()
+		r.file = nil
+	}
+	if r.counts() {
+		return err
+	}
+	if removed := os.Remove(r.path); !errors.Is(removed, fs.ErrNotExist) {
+		err = errors.Join(err, removed)
+	}
+	return err
+}
+
+// createRedo opens the file with all its blocks in place, so that a sync need not
+// note that it has grown. It is for a file that holds nothing that counts.
+func createRedo(path string) (redoFile, error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err == nil && info.Size() < maxRedo {
+		_, err = file.WriteAt(make([]byte, maxRedo-info.Size()), info.Size())
+	}
+	if err == nil {
+		err = errors.Join(file.Sync(), syncFolder(filepath.Dir(path)))
+	}
+	if err != nil { // the disk may be full, and has better use for the room
+		return nil, errors.Join(err, file.Close(), os.Remove(path))
+	}
+	return dataFile{file}, nil
+}
