@@ -39,20 +39,29 @@ func (s *Store) Commit(ctx context.Context, write store.Write) (store.Result, er
 // call the store: it may run on the goroutine that writes, and holds up all
 // others; it may also run before CommitLater returns.
 func (s *Store) CommitLater(write *store.Write, done func(store.Result, error)) {
-	p, err := encode(write)
+	t, err := s.later(write, done)
 	if err == nil {
-		err = s.writer.queue.add(&task{write: p, apply: p.apply, done: func(err error) {
-			p.release()
-			if err != nil {
-				done(store.Result{}, s.failed(err, "commit %v", p.Key))
-				return
-			}
-			done(p.result, p.refused)
-		}})
+		err = s.writer.queue.add(t)
 	}
 	if err != nil {
 		done(store.Result{}, s.failed(notApplied(err), "commit %v", write.Key))
 	}
+}
+
+// later is what CommitLater queues.
+func (s *Store) later(write *store.Write, done func(store.Result, error)) (*task, error) {
+	p, err := encode(write)
+	if err != nil {
+		return nil, err
+	}
+	return &task{write: p, apply: p.apply, done: func(err error) {
+		p.release()
+		if err != nil {
+			done(store.Result{}, s.failed(err, "commit %v", p.Key))
+			return
+		}
+		done(p.result, p.refused)
+	}}, nil
 }
 
 // pending is a write on its way, with all its JSON made before it waits for the

@@ -33,7 +33,8 @@ func connect(path, vfs string) (*connection, error) {
 	c := &connection{Conn: db, prepared: make(map[string]*sqlite3.Stmt)}
 	err = errors.Join(
 		db.BusyTimeout(lockWait),
-		db.Exec("PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY"),
+		// On macOS a plain fsync does not reach the disk.
+		db.Exec("PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON; PRAGMA temp_store = MEMORY"),
 	)
 	if err != nil {
 		return nil, errors.Join(err, c.Close())

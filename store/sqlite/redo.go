@@ -31,7 +31,8 @@ import (
 //	length of the payload  4 bytes, little endian, as all numbers here
 //	CRC-32C                4 bytes, of the rest of the frame
 //	generation             8 bytes
-//	place in the file      8 bytes
+//	place in the file      4 bytes
+//	format of the payload  4 bytes
 //	payload                writes, see redo_write.go
 //
 // It ends with the first frame that is not valid. Only one goroutine uses it.
@@ -58,6 +59,7 @@ type redoFile interface {
 
 const (
 	frameHeader = 24
+	redoFormat  = 1 // counts up with each change of redo_write.go
 	// maxRedo bounds the file, and what has to be carried out after a crash: 4 MiB.
 	maxRedo = 4 << 20
 	// remakeAfter is when to try again to make a file that could not be made.
@@ -70,7 +72,7 @@ const (
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // In: nothing. Out: the generation, in the one row that there is.
-const readGeneration = `SELECT generation FROM redo`
+const selectGeneration = `SELECT generation FROM redo`
 
 // In: the generation before and the next one. Out: 1 change. Part of the transaction that
 // commits what was logged.
@@ -96,37 +98,52 @@ func openRedo(path string, db *connection, o Options) (*redo, error) {
 	if r.off = version < redoSchema; r.off {
 		return r, nil
 	}
-	if err := r.look(db); err != nil {
+	if err := r.readGeneration(db); err != nil {
 		return nil, err
 	}
 	found, err := os.ReadFile(r.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("it may hold what was acknowledged: make it a file that this user can read and write: %w", err)
 	}
-	r.frames = found[:validFrames(found, r.generation)]
-	r.logged = len(r.frames)
+	if r.logged, err = r.valid(found); err != nil {
+		return nil, err
+	}
+	r.frames = found[:r.logged]
 	return r, nil
 }
 
-// look reads the generation of the tables.
-func (r *redo) look(db *connection) error {
+// readGeneration reads the generation of the tables.
+func (r *redo) readGeneration(db *connection) error {
 	found, err := db.one(func(s *sqlite3.Stmt) error {
 		r.generation = s.ColumnInt64(0)
 		return nil
-	}, readGeneration)
+	}, selectGeneration)
 	if err == nil && !found {
-		err = errors.New("the table redo has lost its row: restore a backup, or insert any generation that was not there before")
+		err = errors.New("the table redo has lost its row, because another program changed it: restore a backup")
 	}
 	return err
 }
 
-// validFrames is the length of the frames of a generation at the beginning.
-func validFrames(file []byte, generation int64) int {
-	at := 0
-	for {
+// maxAhead is how far a log can be ahead of an older copy of its own file: no copy is
+// that old. Generations begin anywhere, so a greater distance is another file's.
+const maxAhead = 1 << 40
+
+// valid is the length of the frames at the beginning that the tables lack.
+func (r *redo) valid(file []byte) (int, error) {
+	for at := 0; ; {
 		payload, ok := frameAt(file, at)
-		if !ok || int64(binary.LittleEndian.Uint64(file[at+8:])) != generation {
-			return at
+		if !ok {
+			return at, nil
+		}
+		ahead := int64(binary.LittleEndian.Uint64(file[at+8:])) - r.generation
+		switch format := binary.LittleEndian.Uint32(file[at+20:]); {
+		case at == 0 && 0 < ahead && ahead < maxAhead:
+			return 0, r.meets(errors.New("the file is an older copy"))
+		case ahead != 0:
+			return at, nil
+		case format != redoFormat:
+			return 0, fmt.Errorf("%s was written by a newer version of onereply (format %d, this program knows %d): "+
+				"start that version once, and end it: %w", r.path, format, redoFormat, store.ErrNewerSchema)
 		}
 		at += frameHeader + len(payload)
 	}
@@ -139,7 +156,7 @@ func frameAt(file []byte, at int) (payload []byte, ok bool) {
 	}
 	header := file[at : at+frameHeader]
 	length := int64(binary.LittleEndian.Uint32(header))
-	if length == 0 || length > int64(len(file)-at-frameHeader) || binary.LittleEndian.Uint64(header[16:]) != uint64(at) {
+	if length == 0 || length > int64(len(file)-at-frameHeader) || int64(binary.LittleEndian.Uint32(header[16:])) != int64(at) {
 		return nil, false
 	}
 	frame := file[at : at+frameHeader+int(length)]
@@ -196,7 +213,8 @@ func (r *redo) sync() error {
 	}
 	binary.LittleEndian.PutUint32(frame, uint32(len(frame)-frameHeader))
 	binary.LittleEndian.PutUint64(frame[8:], uint64(r.generation))
-	binary.LittleEndian.PutUint64(frame[16:], uint64(r.logged))
+	binary.LittleEndian.PutUint32(frame[16:], uint32(r.logged))
+	binary.LittleEndian.PutUint32(frame[20:], redoFormat)
 	binary.LittleEndian.PutUint32(frame[4:], crc32.Checksum(frame[8:], castagnoli))
 	r.doubtful = true
 	if _, err := r.file.WriteAt(frame, int64(r.logged)); err != nil {
@@ -219,7 +237,7 @@ func (r *redo) counts() bool { return r.logged > 0 || r.doubtful }
 // after all, there is nothing to do.
 func (r *redo) again(db *connection) error {
 	before := r.generation
-	if err := r.look(db); err != nil {
+	if err := r.readGeneration(db); err != nil {
 		return err
 	}
 	switch r.generation {
@@ -237,6 +255,9 @@ func (r *redo) again(db *connection) error {
 			return fmt.Errorf("%s: what was logged is not in memory any more", r.path) // not to be expected
 		}
 		if err := applyAgain(db, payload); err != nil {
+			if isSQLite(err) && !errors.Is(err, sqlite3.CONSTRAINT) {
+				return err // the disk's fault, not the log's
+			}
 			return r.meets(err)
 		}
 		at += frameHeader + len(payload)
@@ -268,7 +289,7 @@ func applyAgain(db *connection, payload []byte) error {
 // somebody else's hand brings that about.
 func (r *redo) meets(err error) error {
 	return fmt.Errorf("%s holds acknowledged writes that don't fit the file beside it, because another program changed it or a backup was restored: "+
-		"put the right file back, or move the log aside, and what it holds is lost: %w", r.path, err)
+		"stop the node, and put the right file back, or move the log aside, and what it holds is lost: %w", r.path, err)
 }
 
 // count makes the transaction the one that commits what was logged.
@@ -306,7 +327,7 @@ func (r *redo) close() error {
 		err = r.file.Close()
 		r.file = nil
 	}
-	if r.counts() {
+	if r.counts() || r.off {
 		return err
 	}
 	if removed := os.Remove(r.path); !errors.Is(removed, fs.ErrNotExist) {
@@ -315,18 +336,14 @@ func (r *redo) close() error {
 	return err
 }
 
-// createRedo opens the file with all its blocks in place, so that a sync need not
-// note that it has grown. It is for a file that holds nothing that counts.
+// createRedo makes the file with all its blocks in place, so that a sync need not
+// note that it has grown. What was in it counts no more.
 func createRedo(path string) (redoFile, error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	info, err := file.Stat()
-	if err == nil && info.Size() < maxRedo {
-		_, err = file.WriteAt(make([]byte, maxRedo-info.Size()), info.Size())
-	}
-	if err == nil {
+	if _, err = file.Write(make([]byte, maxRedo)); err == nil {
 		err = errors.Join(file.Sync(), syncFolder(filepath.Dir(path)))
 	}
 	if err != nil { // the disk may be full, and has better use for the room

@@ -255,16 +255,16 @@ func together(t testing.TB, s *Store, told func(i int, a answer), writes ...stor
 	var group sync.WaitGroup
 	group.Add(len(writes))
 	for i := range writes {
-		p, err := encode(&writes[i])
-		if err != nil {
-			t.Fatal(err)
-		}
-		tasks[i] = &task{write: p, apply: p.apply, done: func(err error) {
-			if answers[i] = (answer{p.result, errors.Join(err, p.refused)}); told != nil {
+		var err error
+		tasks[i], err = s.later(&writes[i], func(result store.Result, err error) {
+			if answers[i] = (answer{result, err}); told != nil {
 				told(i, answers[i])
 			}
 			group.Done()
-		}}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 	queueAll(s, tasks)
 	group.Wait()

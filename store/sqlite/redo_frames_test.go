@@ -59,11 +59,20 @@ func generationOf(t *testing.T, left remains) int64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	generation, err := number(db, readGeneration)
+	generation, err := number(db, selectGeneration)
 	if err := errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return generation
+}
+
+// validFrames is how much of a file counts beside tables of a generation.
+func validFrames(file []byte, generation int64) int {
+	valid, err := (&redo{generation: generation}).valid(file)
+	if err != nil {
+		return 0
+	}
+	return valid
 }
 
 func TestALogEndsWhereItIsTornOrDamaged(t *testing.T) {

@@ -233,7 +233,7 @@ func setUpWriter(db *connection) error {
 func (s *Store) Guarantees() store.Guarantees {
 	return store.Guarantees{
 		Name: "sqlite", Durable: true, Exclusive: true, Clock: true, Resolution: time.Millisecond,
-		Note: "one file, " + s.path + ", opened by one process at a time; a commit is on the disk (fsync) before it is answered",
+		Note: "one file, " + s.path + ", with what lies beside it, opened by one process at a time; a commit is on the disk (fsync) before it is answered",
 	}
 }
 

@@ -82,7 +82,7 @@ func (w *writer) watch() {
 	switch {
 	case !w.redo.counts():
 		w.alarm.Stop()
-	case w.failing || !w.inside:
+	case w.failing:
 		w.alarm.Reset(retryAfter)
 	default:
 		w.alarm.Reset(maxIdle)
@@ -118,11 +118,14 @@ func (w *writer) apply(batch []*task) error {
 			w.redo.add(t.write)
 		}
 	}
-	if !logged || !w.redo.added() && !w.redo.counts() {
+	if !logged {
 		return w.commit()
 	}
 	if !w.redo.added() { // all were refused
-		return nil
+		if w.redo.counts() {
+			return nil
+		}
+		return w.commit() // nothing stays open for nothing
 	}
 	w.ahead.mark(batch)
 	err := w.redo.sync()
@@ -155,7 +158,7 @@ func (w *writer) begin() error {
 	case w.redo.counts():
 		return w.redo.again(w.db)
 	case others:
-		return w.redo.look(w.db)
+		return w.redo.readGeneration(w.db)
 	}
 	return nil
 }
@@ -178,12 +181,12 @@ func (w *writer) commit() error {
 }
 
 // doubt is what a commit that failed has left behind.
-func (w *writer) doubt(err error, outcome func(error) error) error {
+func (w *writer) doubt(err error, otherwise func(error) error) error {
 	w.failing = true
 	if w.redo.doubtful {
 		return unknown(err)
 	}
-	return outcome(err)
+	return otherwise(err)
 }
 
 // settle commits what was logged. A failure loses nothing: the log has it.
