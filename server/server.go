@@ -94,6 +94,7 @@ type Server struct {
 	streams   *streams
 	frames    *frames
 	patience  *patience
+	refused   sparing
 	metrics   *metrics
 	subscribe subscribe
 }

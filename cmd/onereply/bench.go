@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ type benchCommand struct {
 	Rounds        int      `placeholder:"N" help:"How often each figure is taken (default: 5, with --quick 1)."`
 	Conversations int      `placeholder:"N" help:"How many wait in timers, and are active in start beside 1 and 1,000 (default: 100,000 and none)."`
 	Minutes       float64  `placeholder:"M" help:"Length of the mixed day (default: 1)."`
+	Seconds       float64  `placeholder:"S" help:"How long each round of acknowledge, http, hot and nodes takes (default: 2)."`
 	Store         string   `placeholder:"URL" env:"ONEREPLY_BENCH_STORE" help:"A PostgreSQL or Redis server to measure on, in databases or under prefixes that are made and removed (default: the embedded store)."`
 	Folder        string   `placeholder:"DIR" help:"Where the files go; the disk counts (default: the system's for temporary files)."`
 	JSON          bool     `name:"json" help:"Print the figures as JSON."`
@@ -49,7 +51,7 @@ func (c *benchCommand) run(ctx context.Context, p *program) error {
 func (c *benchCommand) options(place bench.Place, p *program) bench.Options {
 	return bench.Options{
 		Place: place, Node: c.startVictim, Folder: c.Folder, Only: c.Only, Quick: c.Quick,
-		Rounds: c.Rounds, Conversations: c.Conversations, Minutes: c.Minutes,
+		Rounds: c.Rounds, Conversations: c.Conversations, Minutes: c.Minutes, Seconds: c.Seconds,
 		Progress: func(doing string) { fmt.Fprintln(p.stderr, doing) },
 	}
 }
@@ -78,11 +80,12 @@ func (c *benchCommand) print(report bench.Report, p *program) error {
 }
 
 func drawInto(path string, draw func(io.Writer) error) error {
-	file, err := os.Create(path)
-	if err != nil {
-		return fmt.Errorf("draw: %w", err)
+	var picture bytes.Buffer // so that a file that is there is not emptied for nothing
+	err := draw(&picture)
+	if err == nil {
+		err = os.WriteFile(path, picture.Bytes(), 0o666)
 	}
-	if err := errors.Join(draw(file), file.Close()); err != nil {
+	if err != nil {
 		return fmt.Errorf("draw %s: %w", path, err)
 	}
 	return nil

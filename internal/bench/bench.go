@@ -40,6 +40,7 @@ type Options struct {
 	Rounds        int                // 0: 5, or 1 where Quick is set
 	Conversations int                // that wait, or are active, in the large loads; 0: 100,000, or 2,000
 	Minutes       float64            // of the mixed day; 0: 1, or a twentieth
+	Seconds       float64            // of a figure of one round of acknowledge, http, hot and nodes; 0: 2, or 0.3
 	Progress      func(doing string) // told what is under way; may be nil
 }
 
@@ -88,8 +89,12 @@ func (o Options) Validate() error {
 	if o.Conversations < 0 || o.Conversations > 10_000_000 {
 		problems = append(problems, fmt.Errorf("conversations must be 1 to 10,000,000, not %d", o.Conversations))
 	}
-	if o.Minutes < 0 || o.Minutes > 24*60 {
+	if !(o.Minutes >= 0 && o.Minutes <= 24*60) { // nor is it no number
+
 		problems = append(problems, fmt.Errorf("minutes must be more than 0 and at most 1440, not %v", o.Minutes))
+	}
+	if !(o.Seconds >= 0 && o.Seconds <= 600) {
+		problems = append(problems, fmt.Errorf("seconds must be more than 0 and at most 600, not %v", o.Seconds))
 	}
 	return errors.Join(problems...)
 }
@@ -170,7 +175,10 @@ func (b *bench) measure(ctx context.Context, m measurement) (Section, error) {
 
 // span is how long one figure of one round takes.
 func (b *bench) span() time.Duration {
-	if b.Quick {
+	switch {
+	case b.Seconds > 0:
+		return time.Duration(b.Seconds * float64(time.Second))
+	case b.Quick:
 		return 300 * time.Millisecond
 	}
 	return 2 * time.Second

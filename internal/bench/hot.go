@@ -54,6 +54,7 @@ func (b *bench) withHot(ctx context.Context, rate int) (took times, accepted flo
 	var hot atomic.Int64
 	var refused error
 	var all sync.WaitGroup
+	start := time.Now()
 	all.Go(func() {
 		paced(ctx, others, b.span(), func(i int) {
 			began := time.Now()
@@ -72,6 +73,7 @@ func (b *bench) withHot(ctx context.Context, rate int) (took times, accepted flo
 		})
 	})
 	all.Wait()
+	lasted := time.Since(start).Seconds()
 	err = errors.Join(slices.Concat(failures, []error{refused, n.close()})...)
-	return took, float64(hot.Load()) / seconds, err
+	return took, float64(hot.Load()) / lasted, err
 }

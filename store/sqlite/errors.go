@@ -23,7 +23,7 @@ func explain(path string, err error) error {
 	case errors.Is(err, sqlite3.NOTADB):
 		advice = "this is not an SQLite file; give another path"
 	case errors.Is(err, sqlite3.CORRUPT):
-		advice = "the file is damaged; restore a backup, or save what can be read with: sqlite3 FILE .recover"
+		advice = "the file is damaged, or the -wal beside it is of another copy; restore a backup without what lies beside it, or save what can be read with: sqlite3 FILE .recover"
 	case errors.Is(err, sqlite3.BUSY):
 		advice = "another program holds a lock on the file; end its transaction"
 	case errors.Is(err, sqlite3.CANTOPEN):
