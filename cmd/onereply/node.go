@@ -110,7 +110,7 @@ func drainTurns(ctx context.Context, app drainer, drain time.Duration, log *slog
 	defer cancel()
 	switch err := app.Drain(ctx); {
 	case errors.Is(err, context.DeadlineExceeded):
-		log.Info("some turns did not end in time; their leases were given back")
+		log.Info("some turns did not end in time and were cut off")
 	case err != nil:
 		log.Warn("stop taking turns", "err", err)
 	}
