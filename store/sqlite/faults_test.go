@@ -4,75 +4,30 @@ import (
 	"errors"
 	"os"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/ncruces/go-sqlite3"
-	"github.com/ncruces/go-sqlite3/vfs"
 
 	"github.com/onereply/onereply/store"
 )
 
-// faulty is the operating system's file system with a write-ahead log that
-// fails on demand. The log is all that a commit writes to.
-type faulty struct {
-	vfs.VFSFilename
-	onWrite, onSync atomic.Pointer[sqlite3.ExtendedErrorCode]
-}
-
-func (f *faulty) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
-	file, flags, err := f.VFSFilename.OpenFilename(name, flags)
-	if err != nil || flags&vfs.OPEN_WAL == 0 {
-		return file, flags, err
-	}
-	return &faultyLog{file, f}, flags, nil
-}
-
-type faultyLog struct {
-	vfs.File
-	faulty *faulty
-}
-
-func (l *faultyLog) WriteAt(p []byte, offset int64) (int, error) {
-	if code := l.faulty.onWrite.Load(); code != nil {
-		return 0, *code
-	}
-	return l.File.WriteAt(p, offset)
-}
-
-func (l *faultyLog) Sync(flags vfs.SyncFlag) error {
-	if code := l.faulty.onSync.Load(); code != nil {
-		return *code
-	}
-	return l.File.Sync(flags)
-}
-
-// openFaulty opens a store on a new file in a faulty file system.
-func openFaulty(t *testing.T) (*Store, *faulty) {
-	t.Helper()
-	f := &faulty{VFSFilename: vfs.Find("os").(vfs.VFSFilename)}
-	o := Options{base: f}
-	t.Cleanup(func() { vfs.Unregister(o.register()) })
-	return openWith(t, newPath(t), o), f
-}
-
 func TestAWriteThatFailsSaysWhatIsLeft(t *testing.T) {
-	full, ioWrite, ioSync := sqlite3.FULL.ExtendedCode(), sqlite3.IOERR_WRITE, sqlite3.IOERR_FSYNC
 	for _, test := range []struct {
-		name            string
-		onWrite, onSync *sqlite3.ExtendedErrorCode
-		want            error
-		advice          string
+		name   string
+		step   string
+		fault  error
+		want   error
+		advice string
 	}{
-		{"the disk is full", &full, nil, store.ErrNotApplied, "the disk is full"},
-		{"the log can't be written", &ioWrite, nil, store.ErrUnknown, "the disk reported an error"},
-		{"the log can't be synced", nil, &ioSync, store.ErrUnknown, "the disk reported an error"},
+		{"the disk is full", walWrite, sqlite3.FULL.ExtendedCode(), store.ErrNotApplied, "the disk is full"},
+		{"the log can't be written", walWrite, sqlite3.IOERR_WRITE, store.ErrUnknown, "the disk reported an error"},
+		{"the log can't be synced", walSync, sqlite3.IOERR_FSYNC, store.ErrUnknown, "the disk reported an error"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s, faults := openFaulty(t)
+			d := newDisk(t)
+			s := d.open(t)
 			mustCommit(t, s, message(key("c"), store.Op{}, opOf(1), 1))
-			faults.onWrite.Store(test.onWrite)
-			faults.onSync.Store(test.onSync)
+			d.fail(test.step, test.fault)
 			for op := range uint64(3) {
 				_, err := s.Commit(t.Context(), message(key("c"), opOf(1), opOf(100+op), 2))
 				if !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.advice) {
@@ -82,8 +37,7 @@ func TestAWriteThatFailsSaysWhatIsLeft(t *testing.T) {
 			if entries := mustEntries(t, s, key("c")); len(entries) != 1 {
 				t.Errorf("%d entries can be read, want 1", len(entries))
 			}
-			faults.onWrite.Store(nil)
-			faults.onSync.Store(nil)
+			d.mend()
 			checkGoesOn(t, s)
 		})
 	}

@@ -30,11 +30,7 @@ func TestALogThatFailsIsNotNeeded(t *testing.T) {
 				}
 				d.fail(step, errFault)
 				for range 3 {
-					for _, a := range l.batch(t, s, names...) {
-						if !a.ok() {
-							t.Fatalf("%s: got %v, %v; want ok", step, a.result.Status, a.err)
-						}
-					}
+					l.mustBatch(t, s, names...)
 					if s.writer.ahead.any() {
 						t.Fatalf("%s: it was answered, and is only in the log that fails", step)
 					}
@@ -120,11 +116,7 @@ func TestNothingIsOnlyLoggedAfterACommitThatFailed(t *testing.T) {
 		}
 		l.clone().checkAfter(t, d.left())
 		d.mend()
-		for _, a := range l.batch(t, s, numbered(3 * minLogged)[2*minLogged:]...) {
-			if !a.ok() {
-				t.Errorf("got %v, %v; want ok", a.result.Status, a.err)
-			}
-		}
+		l.mustBatch(t, s, numbered(3 * minLogged)[2*minLogged:]...)
 		l.settle(t, s)
 		l.check(t, s)
 		l.checkAfter(t, d.left())
@@ -133,31 +125,36 @@ func TestNothingIsOnlyLoggedAfterACommitThatFailed(t *testing.T) {
 }
 
 // A commit whose sync failed is found by the next connection, where nobody else has
-// the file open: what was logged is in the tables then, and not carried out again.
+// the file open: what was logged is in the tables then, and not carried out again, also
+// where the transaction that finds it fails too.
 func TestACommitThatIsThereAfterAll(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		d, l := newDisk(t), newLedger()
-		s := d.open(t)
-		l.batch(t, s, numbered(minLogged)...)
-		d.fail(walSync, sqlite3.IOERR_FSYNC)
-		l.remove(t, s, "0")
-		if err := failing(t, s, message(key("refused"), store.Op{}, opOf(1), 1), sqlite3.CORRUPT); !errors.Is(err, store.ErrNotApplied) {
-			t.Errorf("got %v, want not applied", err)
-		}
-		d.mend()
-		for _, a := range l.batch(t, s, "last") {
-			if !a.ok() {
-				t.Fatalf("got %v, %v; want ok", a.result.Status, a.err)
+	for _, another := range []bool{false, true} {
+		inBubble(t, func(t *testing.T) {
+			d, l := newDisk(t), newLedger()
+			s := d.open(t)
+			l.batch(t, s, numbered(minLogged)...)
+			d.fail(walSync, sqlite3.IOERR_FSYNC)
+			l.remove(t, s, "0")
+			if err := failing(t, s, message(key("refused"), store.Op{}, opOf(1), 1), sqlite3.CORRUPT); !errors.Is(err, store.ErrNotApplied) {
+				t.Errorf("got %v, want not applied", err)
 			}
-		}
-		l.settle(t, s)
-		if l.is["0"].seq != 0 {
-			t.Error("the commit is not there, so nothing was tested")
-		}
-		l.batch(t, s, numbered(minLogged)...)
-		l.checkAfter(t, d.left())
-		mustClose(t, s)
-	})
+			d.mend()
+			if another {
+				d.fail(walWrite, sqlite3.FULL.ExtendedCode())
+				l.batch(t, s, "x")
+				d.mend()
+			}
+			l.mustBatch(t, s, "last")
+			l.settle(t, s)
+			if l.is["0"].seq != 0 {
+				t.Error("the commit is not there, so nothing was tested")
+			}
+			l.check(t, s)
+			l.batch(t, s, numbered(minLogged)...)
+			l.checkAfter(t, d.left())
+			mustClose(t, s)
+		})
+	}
 }
 
 // Where the log failed and the tables too, what was to be logged may be found.

@@ -100,6 +100,16 @@ func (l *ledger) batch(t testing.TB, s *Store, names ...string) []answer {
 	}, writes...)
 }
 
+// mustBatch is batch that fails the test where a write is not applied.
+func (l *ledger) mustBatch(t testing.TB, s *Store, names ...string) {
+	t.Helper()
+	for i, a := range l.batch(t, s, names...) {
+		if !a.ok() {
+			t.Fatalf("%s: got %v, %v; want ok", names[i], a.result.Status, a.err)
+		}
+	}
+}
+
 // remove deletes a conversation.
 func (l *ledger) remove(t testing.TB, s *Store, name string) {
 	l.mu.Lock()
@@ -190,11 +200,7 @@ func (l *ledger) checkAfter(t *testing.T, left remains) {
 	l.checkWhole(t, s)
 	names := numbered(minLogged)
 	for range 2 {
-		for _, a := range l.batch(t, s, names...) {
-			if !a.ok() {
-				t.Fatalf("it does not go on: %v, %v", a.result.Status, a.err)
-			}
-		}
+		l.mustBatch(t, s, names...)
 	}
 	mustClose(t, s)
 	s = d.open(t)
