@@ -90,7 +90,6 @@ func (o Options) Validate() error {
 		problems = append(problems, fmt.Errorf("conversations must be 1 to 10,000,000, not %d", o.Conversations))
 	}
 	if !(o.Minutes >= 0 && o.Minutes <= 24*60) { // nor is it no number
-
 		problems = append(problems, fmt.Errorf("minutes must be more than 0 and at most 1440, not %v", o.Minutes))
 	}
 	if !(o.Seconds >= 0 && o.Seconds <= 600) {

@@ -1,9 +1,9 @@
 package bench
 
 import (
-	"errors"
-	"os"
 	"sync"
+
+	"github.com/onereply/onereply/internal/datafile"
 )
 
 // groupLog is the limit for durable acknowledgements: records are appended to
@@ -11,7 +11,7 @@ import (
 // but that of arrival, finds nothing again and compares nothing. The blocks of the file are
 // in place, and it begins anew at its end, so that a sync need not note that it has grown.
 type groupLog struct {
-	file *os.File
+	file datafile.File
 	at   int64 // where the next group goes
 
 	mu      sync.Mutex
@@ -33,15 +33,9 @@ type group struct {
 func newGroup() *group { return &group{done: make(chan struct{})} }
 
 func openGroupLog(path string) (*groupLog, error) {
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
+	file, err := datafile.Create(path, groupLogSize)
 	if err != nil {
 		return nil, err
-	}
-	if _, err := file.Write(make([]byte, groupLogSize)); err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	if err := file.Sync(); err != nil {
-		return nil, errors.Join(err, file.Close())
 	}
 	l := &groupLog{file: file, group: newGroup(), wake: make(chan struct{}, 1)}
 	l.ended.Go(l.run)
@@ -74,7 +68,7 @@ func (l *groupLog) run() {
 			l.at = 0
 		}
 		if _, group.err = l.file.WriteAt(bytes, l.at); group.err == nil {
-			group.err = syncData(l.file)
+			group.err = l.file.Sync()
 		}
 		l.at += int64(len(bytes))
 		close(group.done)

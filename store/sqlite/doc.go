@@ -29,7 +29,6 @@
 //	remove.go      Delete and Expire
 //	connection.go  prepared statements
 //	log.go         the write-ahead log as a file
-//	data*.go       files whose contents are synced
 //	errors.go      what a failure means, and what to do about it
 //
 // The driver is github.com/ncruces/go-sqlite3, SQLite itself translated to Go:

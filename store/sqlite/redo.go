@@ -7,11 +7,11 @@ import (
 	"hash/crc32"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/onereply/onereply/internal/datafile"
 	"github.com/onereply/onereply/store"
 )
 
@@ -86,7 +86,7 @@ func redoPath(path string) string { return path + "-redo" }
 func openRedo(path string, db *connection, o Options) (*redo, error) {
 	r := &redo{path: redoPath(path), open: o.redo, from: o.logged}
 	if r.open == nil {
-		r.open = createRedo
+		r.open = createFile
 	}
 	if r.from == 0 {
 		r.from = minLogged
@@ -336,18 +336,11 @@ func (r *redo) close() error {
 	return err
 }
 
-// createRedo makes the file with all its blocks in place, so that a sync need not
-// note that it has grown. What was in it counts no more.
-func createRedo(path string) (redoFile, error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+// createFile makes the file anew: what was in it counts no more.
+func createFile(path string) (redoFile, error) {
+	file, err := datafile.Create(path, maxRedo)
 	if err != nil {
 		return nil, err
 	}
-	if _, err = file.Write(make([]byte, maxRedo)); err == nil {
-		err = errors.Join(file.Sync(), syncFolder(filepath.Dir(path)))
-	}
-	if err != nil { // the disk may be full, and has better use for the room
-		return nil, errors.Join(err, file.Close(), os.Remove(path))
-	}
-	return dataFile{file}, nil
+	return file, nil
 }

@@ -147,45 +147,6 @@ func TestADiskThatFailsIsNotTheLogsFault(t *testing.T) {
 	}
 }
 
-func TestWhatIsSyncedIsSaidWhereItFails(t *testing.T) {
-	read, write, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer read.Close()
-	defer write.Close()
-	if err := (dataFile{write}).Sync(); err == nil {
-		t.Error("a pipe was synced")
-	}
-	if err := syncFolder(t.TempDir() + "/missing"); err == nil {
-		t.Error("a folder that is not there was synced")
-	}
-}
-
-// A commit that failed and is there after all, with another failure right after it.
-func TestACommitThatIsThereAfterAllAndOneThatFails(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		d, l := newDisk(t), newLedger()
-		s := d.open(t)
-		l.batch(t, s, numbered(minLogged)...)
-		d.fail(walSync, sqlite3.IOERR_FSYNC)
-		l.remove(t, s, "0")
-		_ = failing(t, s, message(key("refused"), store.Op{}, opOf(1), 1), sqlite3.CORRUPT)
-		d.mend()
-		d.fail(walWrite, sqlite3.FULL.ExtendedCode())
-		l.batch(t, s, "x")
-		d.mend()
-		for _, a := range l.batch(t, s, "last") {
-			if !a.ok() {
-				t.Fatalf("got %v, %v; want ok", a.result.Status, a.err)
-			}
-		}
-		l.settle(t, s)
-		l.check(t, s)
-		mustClose(t, s)
-	})
-}
-
 // A reader that gives up while the tables are committed for it.
 func TestAReadThatWaitsForACommitCanBeGivenUp(t *testing.T) {
 	s := openWith(t, newPath(t), Options{logged: 1})

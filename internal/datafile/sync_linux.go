@@ -1,4 +1,4 @@
-package sqlite
+package datafile
 
 import (
 	"errors"

@@ -1,0 +1,43 @@
+// Package datafile makes files that are written over and synced often. It imports
+// the standard library only.
+package datafile
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+)
+
+// File is a file whose Sync brings its contents to the disk, and of what
+// describes them only what is needed to read them.
+type File struct{ *os.File }
+
+// Create makes a file of zeros, readable for this user only, with all its blocks in
+// place, so that a sync need not note that it has grown. It is found after a crash.
+// What was there before is gone; where Create fails, nothing is left, because the disk
+// may be full.
+func Create(path string, size int) (File, error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return File{}, err
+	}
+	if _, err = file.Write(make([]byte, size)); err == nil {
+		err = errors.Join(file.Sync(), syncFolder(filepath.Dir(path)))
+	}
+	if err != nil {
+		return File{}, errors.Join(err, file.Close(), os.Remove(path))
+	}
+	return File{file}, nil
+}
+
+// Sync hides that of [os.File].
+func (f File) Sync() error { return syncData(f.File) }
+
+// syncFolder makes sure that a file that was made in it is found after a crash.
+func syncFolder(path string) error {
+	folder, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(syncNames(folder), folder.Close())
+}
