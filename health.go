@@ -4,6 +4,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/onereply/onereply/internal/sparing"
 )
 
 // health is what a node knows of its store from the writes and the claims that it
@@ -17,8 +19,7 @@ type health struct {
 	claimFailed  time.Time // when it failed
 	claimsFailed time.Time // since when all do
 
-	loggedAt time.Time
-	muted    int // failures that were not logged since
+	lines sparing.Lines // of the log, about failures
 }
 
 const (
@@ -31,8 +32,8 @@ const (
 	// blindFor is how long a failed claim counts: the next one may hang until its
 	// time-out before it fails too.
 	blindFor = unreadyFor + storeTimeout
-	// logEvery is how often a store that is out of reach is logged.
-	logEvery = time.Second
+	// maxLines is how often a second a store that is out of reach is logged.
+	maxLines = 1
 )
 
 // wrote notes the outcome of a write.
@@ -80,13 +81,7 @@ func (h *health) blind() error {
 // log tells of a failure of the store, but not of each: while it is out of
 // reach every conversation tries again and again.
 func (h *health) log(log *slog.Logger, text string, args ...any) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	now := time.Now()
-	if now.Sub(h.loggedAt) < logEvery {
-		h.muted++
-		return
+	if ok, others := h.lines.Next(time.Now(), maxLines); ok {
+		log.Error(text, append(args, "others_since_the_last_line", others)...)
 	}
-	log.Error(text, append(args, "others_since_the_last_line", h.muted)...)
-	h.loggedAt, h.muted = now, 0
 }

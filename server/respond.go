@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"sync"
 	"time"
 )
 
@@ -63,7 +62,7 @@ func (s *Server) logFailure(r *http.Request, found *route, status int, err error
 	switch {
 	case status == http.StatusServiceUnavailable:
 		level, text = slog.LevelWarn, "request not served: the client is asked to try again"
-		ok, before := s.refused.line(time.Now())
+		ok, before := s.refused.Next(time.Now(), maxLines)
 		if !ok {
 			return
 		}
@@ -79,30 +78,6 @@ func (s *Server) logFailure(r *http.Request, found *route, status int, err error
 // maxLines is how many requests that were not served are logged in a second. While the
 // store is out of reach there are thousands, and the log may be on the disk that is full.
 const maxLines = 10
-
-// sparing counts lines of a log, so that most of them can be left out.
-type sparing struct {
-	mu      sync.Mutex
-	since   time.Time // the second that is counted
-	lines   int
-	leftOut int
-}
-
-// line reports whether one more may be written, and how many were not since the last one
-// that was.
-func (l *sparing) line(now time.Time) (ok bool, leftOut int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if now.Sub(l.since) >= time.Second {
-		l.since, l.lines = now, 0
-	}
-	if l.lines++; l.lines > maxLines {
-		l.leftOut++
-		return false, 0
-	}
-	leftOut, l.leftOut = l.leftOut, 0
-	return true, leftOut
-}
 
 func about(r *http.Request, found *route) []slog.Attr {
 	return []slog.Attr{

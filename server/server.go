@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/onereply/onereply"
+	"github.com/onereply/onereply/internal/sparing"
 )
 
 // App is what the API calls: the methods of [onereply.App] that it needs. All
@@ -94,7 +95,7 @@ type Server struct {
 	streams   *streams
 	frames    *frames
 	patience  *patience
-	refused   sparing
+	refused   sparing.Lines
 	metrics   *metrics
 	subscribe subscribe
 }
