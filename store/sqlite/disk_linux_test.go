@@ -106,3 +106,42 @@ func TestALogThatDoesNotFitLeavesRoom(t *testing.T) {
 	}
 	checkBurst(t, s, minLogged, 2)
 }
+
+func TestAStartOnAFullDisk(t *testing.T) {
+	folder := smallDisk(t)
+	path := filepath.Join(folder, "test.db")
+	s := openAt(t, path)
+	mustCommit(t, s, fat(1))
+	mustClose(t, s)
+	filler := filepath.Join(folder, "filler")
+	fill(t, filler)
+	for _, path := range []string{path, filepath.Join(folder, "new.db")} {
+		_, err := Open(path, Options{})
+		if err == nil || !strings.Contains(err.Error(), "full") {
+			t.Errorf("Open: got error %v, want one that says full", err)
+		}
+	}
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	if entries := mustEntries(t, openAt(t, path), key("1")); len(entries) != 1 {
+		t.Errorf("got %d entries, want 1", len(entries))
+	}
+}
+
+// fill takes what room is left.
+func fill(t *testing.T, path string) {
+	t.Helper()
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	block := make([]byte, 4096)
+	for err == nil {
+		_, err = f.Write(block)
+	}
+	if !errors.Is(err, syscall.ENOSPC) {
+		t.Fatal(err)
+	}
+}

@@ -29,7 +29,8 @@ func explain(path string, err error) error {
 	case errors.Is(err, sqlite3.CANTOPEN):
 		advice = "the file can't be opened; check the path and its permissions"
 	case errors.Is(err, sqlite3.IOERR):
-		advice = "the disk reported an error; check the disk and the system log"
+		// A file that can't be created or enlarged is one of these too.
+		advice = "the disk reported an error, or is full; check the disk, its free space and the system log"
 	default:
 		return fmt.Errorf("%s: %w", path, err)
 	}
