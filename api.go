@@ -83,6 +83,7 @@ type State struct {
 	Attempts       int        `json:"attempts"`
 	LastError      string     `json:"last_error"`
 	PauseReason    string     `json:"pause_reason,omitempty"`
+	SetAside       int        `json:"set_aside,omitempty"`        // messages that brought down each worker that took them
 	LastActivityAt *time.Time `json:"last_activity_at,omitempty"` // in lists
 	LastInput      *LastInput `json:"last_input,omitempty"`       // in lists with a preview, where there is one
 }

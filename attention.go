@@ -25,6 +25,7 @@ const (
 	AttentionUnknown     AttentionKind = "unknown_send" // nobody knows whether the reply arrived
 	AttentionUndelivered AttentionKind = "undelivered"  // the reply certainly did not arrive
 	AttentionPartial     AttentionKind = "partial"      // a part of the reply arrived
+	AttentionAside       AttentionKind = "set_aside"    // messages brought down each worker that took them; requeue tries them again
 	AttentionOverdue     AttentionKind = "overdue"      // it waits for a node, longer than it should
 	AttentionLost        AttentionKind = "lease_lost"   // the turn under way lost a worker, and goes on without it
 )
@@ -66,8 +67,8 @@ const (
 	listMark       = "-"              // begins the cursors behind what is overdue
 )
 
-// Attention lists what needs somebody: failed turns, replies of which it is not
-// certain that they arrived, turns under way that have lost a worker, and
+// Attention lists what needs somebody: failed turns, messages that earlier turns set
+// aside, replies of which it is not certain that they arrived, turns under way that have lost a worker, and
 // conversations whose wake-up has passed by more than two leases of their bot
 // although some node should have acted on it.
 func (a *App) Attention(ctx context.Context, q AttentionQuery) (Attention, error) {
@@ -126,6 +127,9 @@ func attentionOf(item store.Item) []AttentionItem {
 			At: item.Active.Go(), Since: cmp.Or(firstPending(r), item.Active).Go(), Reason: r.LastError, Actions: []string{"requeue"},
 		})
 	}
+	if a := r.Aside; a != nil && (r.Phase != turn.Failed || a.Turn != r.Turn) { // else that is the failed turn
+		items = append(items, asideOf(item))
+	}
 	for _, t := range r.Troubles {
 		items = append(items, troubleOf(item.Key, t))
 	}
@@ -138,6 +142,21 @@ func attentionOf(item store.Item) []AttentionItem {
 		items = append(items, lostOf(item, r.Crashes, "generating"))
 	}
 	return items
+}
+
+// asideOf tells of the messages that turns before this one set aside. What is under
+// way has to end before they can be tried again.
+func asideOf(item store.Item) AttentionItem {
+	a := item.Snapshot.Record.Aside
+	out := AttentionItem{
+		Kind: AttentionAside, Bot: item.Key.Bot, Conversation: item.Key.Conversation, Turn: a.Turn,
+		At: cmp.Or(a.At, item.Active).Go(), Since: cmp.Or(a.Since, a.At, item.Active).Go(), Actions: []string{"requeue"},
+		Reason: "1 message was set aside: each worker that took it was lost",
+	}
+	if a.Pending > 1 {
+		out.Reason = fmt.Sprintf("%d messages were set aside: each worker that took them was lost", a.Pending)
+	}
+	return out
 }
 
 // lostOf tells of the workers that a turn has lost, and of who goes on. Nobody has

@@ -238,6 +238,51 @@ func TestAttentionToLostLeases(t *testing.T) {
 	})
 }
 
+// What was set aside stays on the list when later messages are answered, and a requeue
+// has it answered too, once nothing else is under way. That workers were lost is made
+// by the core itself.
+func TestAttentionToWhatWasSetAside(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lose := func(r turn.Record, e turn.Event, now turn.Time, p turn.Policy) (turn.Record, turn.Effects) {
+			is, effects := turn.Step(r, e, now, p)
+			if is.Seq == 1 && is.Phase == turn.Generating { // the worker of the first message is lost at once
+				is.Lease.Expires = now
+				effects.Actions = nil
+			}
+			return is, effects
+		}
+		w := newWorld(t, settings{bot: onereply.Bot{Debounce: onereply.None, Attempts: 1}, model: time.Second, step: lose})
+		defer w.close()
+		app := w.nodes[0]
+		w.say(0, "m")
+		rest(time.Minute)
+		wantNeeds(t, app, `failed_turn c/1 "the workers of 1 of 1 attempts were lost" [requeue]`)
+		if s := w.state(0); s.Phase != turn.Failed || s.SetAside != 1 {
+			t.Errorf("state = %+v", s)
+		}
+		w.say(0, "n")
+		const aside = `set_aside c/1 "1 message was set aside: each worker that took it was lost" [requeue]`
+		rest(time.Second / 2)
+		wantNeeds(t, app, aside)
+		var refused *onereply.Error
+		if _, err := app.Requeue(t.Context(), "bot", "c"); !errors.As(err, &refused) || refused.Code != onereply.CodeConflict {
+			t.Errorf("Requeue while a turn is under way: %v", err)
+		}
+		rest(time.Minute)
+		w.wantPhase(turn.Idle)
+		wantNeeds(t, app, aside)
+		if s, err := app.Requeue(t.Context(), "bot", "c"); err != nil || s.SetAside != 0 || s.Pending != 1 {
+			t.Errorf("Requeue: %+v, %v", s, err)
+		}
+		rest(time.Minute)
+		wantNeeds(t, app)
+		w.wantReplies("n", "m")
+		if err := w.verdict(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // idle is a store whose timers nobody can claim.
 type idle struct{ store.Store }
 

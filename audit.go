@@ -82,7 +82,7 @@ func (a *App) act(ctx context.Context, action string, r *engine.Request) (engine
 	}
 	a.logOf(r.Key).LogAttrs(ctx, slog.LevelInfo, "action", slog.String("action", action),
 		slog.String("by", actor.By), slog.String("from", actor.From), slog.String("reason", entry.Reason), slog.Any("err", err))
-	if err == nil && result.Reason != turn.NoTrouble {
+	if err == nil && result.Reason != turn.NoTrouble && result.Reason != turn.UnderWay {
 		a.actions.note(r.Key, done)
 	}
 	return result, err

@@ -181,7 +181,9 @@ func (a *App) Resume(ctx context.Context, bot, conversation string, answerPendin
 	return a.control(ctx, "resume", bot, conversation, engine.Request{Op: engine.Resume, Answer: answerPending})
 }
 
-// Requeue tries a failed turn again. It changes nothing elsewhere.
+// Requeue tries a failed turn again, and with it, or with what waits, the messages that
+// earlier turns set aside. It changes nothing elsewhere. An error with CodeConflict says
+// that there are such messages, and that what is under way has to end first.
 func (a *App) Requeue(ctx context.Context, bot, conversation string) (State, error) {
 	return a.control(ctx, "requeue", bot, conversation, engine.Request{Op: engine.Requeue})
 }
@@ -213,8 +215,11 @@ func (a *App) control(ctx context.Context, op, bot, conversation string, r engin
 	if err != nil {
 		return State{}, c.of(err)
 	}
-	if result.Reason == turn.NoTrouble {
+	switch result.Reason {
+	case turn.NoTrouble:
 		return State{}, c.fail(CodeConflict, "turn", errors.New("no reply of this turn ended in trouble, or somebody has seen to it"))
+	case turn.UnderWay:
+		return State{}, c.fail(CodeConflict, "", errors.New("a turn or a reply is under way; ask again when it is over"))
 	}
 	return stateOf(c.key, *result.Record), nil
 }
@@ -291,6 +296,9 @@ func stateOf(key store.Key, r turn.Record) State {
 	}
 	if r.Pending > 0 {
 		s.FirstPendingAt = timeOf(firstPending(r))
+	}
+	if r.Aside != nil {
+		s.SetAside = r.Aside.Pending
 	}
 	if r.Lease.Nonce != "" {
 		s.Lease = &Lease{Holder: r.Lease.Holder, Token: r.Lease.Token, ExpiresAt: r.Lease.Expires.Go()}

@@ -247,6 +247,12 @@ func asideInstead(was, _ *turn.Record, e turn.Event, effects *turn.Effects, _ tu
 	}
 }
 
+func asideForgotten(was, is *turn.Record, e turn.Event, _ *turn.Effects, _ turn.Time) {
+	if _, ok := e.(turn.Message); ok && was.Phase == turn.Failed {
+		is.Aside = nil
+	}
+}
+
 // marked has the transcript say another thing of replies.
 func marked(from, to turn.Status) func(engine.Step) engine.Step {
 	return behind(func(_, _ *turn.Record, _ turn.Event, effects *turn.Effects, _ turn.Time) {

@@ -109,6 +109,7 @@ func coreFaults() []variant {
 		{name: "a rest is longer than a minute", check: "P3 hard cap", step: behind(discardRestsLonger)},
 		{name: "messages are closed instead of answered", check: "P3 closed", step: behind(closedInstead)},
 		{name: "messages are set aside after a reply", check: "P3 aside", calm: true, step: behind(asideInstead)},
+		{name: "the next message forgets what was set aside", check: "P3 aside", needs: []What{modelKills}, step: behind(asideForgotten)},
 		{name: "a reply that failed is said to be sent in part", check: "P7 fate", needs: []What{sendRefused}, step: marked(turn.ReplyFailed, turn.ReplyPartial)},
 		{name: "a reply of unknown fate is said to have failed", check: "P7 withdrawn", needs: []What{sendUnsureYes}, step: marked(turn.ReplyUnknown, turn.ReplyFailed)},
 		{name: "a reply that was withdrawn settles what it answers", check: "P3 answered", needs: []What{sendFails, sendRefused}, step: behind(unansweredSettles)},

@@ -152,9 +152,10 @@ func standings(r turn.Record, before []standing, now turn.Time) []standing {
 	} else {
 		stands(pause, 0)
 	}
-	switch {
-	case r.Phase == turn.Failed:
+	if r.Phase == turn.Failed || r.Aside != nil && (r.Phase == turn.Idle || r.Phase == turn.Collecting) {
 		stands(requeue, 0)
+	}
+	switch {
 	case r.Phase == turn.Collecting && r.Due != r.MinuteStart.Add(time.Minute):
 		// No flush ends the rest after too many turns in a minute.
 		stands(flush, int64(r.Due))

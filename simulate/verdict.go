@@ -113,6 +113,10 @@ func (l *ledger) judgeMessage(t *talk, record turn.Record, e store.Entry, fate t
 		if silent := answers && by.entry.Text == ""; !silent && !l.askedFor(t.key, 0, closes, humanSays) {
 			l.fail("P3 closed", "%s was closed, and nobody asked for it", e.ID)
 		}
+	case turn.InputFailed:
+		if record.Aside == nil && !l.askedFor(t.key, 0, closes, humanSays) {
+			l.fail("P3 aside", "%s was set aside, and the record does not know of it", e.ID)
+		}
 	}
 }
 

@@ -129,25 +129,40 @@ func (s *step) humanReply(e HumanReply) {
 	s.settleAll(InputAnswered, s.Seq)
 }
 
-// requeue starts a failed turn again, with all that waits, now.
+// requeue starts a failed turn again, with all that waits, now. What was set aside
+// by earlier turns comes back too, and joins a window that is open.
 func (s *step) requeue() {
-	if s.Phase != Failed {
+	switch {
+	case s.Phase != Failed && s.Aside == nil:
 		s.ignore(NotFailed)
+		return
+	case s.busy():
+		s.ignore(UnderWay)
 		return
 	}
 	s.Changed = true
-	if a := s.Aside; a != nil {
-		s.Settles = append(s.Settles, Settle{AfterSeq: a.AfterSeq, From: a.Answered, Through: a.Through, Status: InputPending, Reopen: true})
-		s.Answered, s.AfterSeq = a.Answered, a.AfterSeq
-		s.Pending += a.Pending
-		s.Aside = nil
+	s.bringBack()
+	s.tell(TurnRequeued, "")
+	if s.Phase == Collecting {
+		return
 	}
 	if s.WaitingSince == 0 {
 		s.WaitingSince = s.now
 	}
 	s.QuietUntil = s.now
-	s.tell(TurnRequeued, "")
 	requeued := len(s.Notices) - 1
 	s.open(s.now)
 	s.Notices[requeued].Turn = s.Turn
+}
+
+// bringBack makes what was set aside wait again.
+func (s *step) bringBack() {
+	a := s.Aside
+	if a == nil {
+		return
+	}
+	s.Settles = append(s.Settles, Settle{AfterSeq: a.AfterSeq, From: a.Answered, Through: a.Through, Status: InputPending, Reopen: true})
+	s.Answered, s.AfterSeq = a.Answered, a.AfterSeq
+	s.Pending += a.Pending
+	s.Aside = nil
 }

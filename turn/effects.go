@@ -18,7 +18,8 @@ const (
 const (
 	AlreadyAnswered = "already_answered" // the message was settled before
 	NothingWaits    = "nothing_waits"    // there is nothing to do it to
-	NotFailed       = "not_failed"       // only a failed turn can be tried again
+	NotFailed       = "not_failed"       // only a failed turn, and what was set aside, can be tried again
+	UnderWay        = "under_way"        // a turn or a reply is under way: what was set aside has to wait for its end
 	Superseded      = "superseded"       // newer input exists
 	NotDue          = "not_due"          // a wake-up that came too early
 	Held            = "held"             // somebody else has the lease

@@ -38,6 +38,7 @@ var rules = []struct {
 	{"a failed turn has something that waits or was set aside", func(r Record) bool {
 		return r.Phase != Failed || r.Pending > 0 || r.Aside != nil
 	}},
+	{"what was set aside are messages", func(r Record) bool { return r.Aside == nil || r.Aside.Pending > 0 }},
 	{"an attempt runs under a lease", func(r Record) bool { return r.Phase != Generating || r.Lease.Nonce != "" }},
 	{"a lease guards an attempt or a reply", func(r Record) bool {
 		return r.Lease == Lease{} || r.Phase == Generating || r.Phase == Sending

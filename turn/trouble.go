@@ -19,9 +19,10 @@ type Trouble struct {
 }
 
 // NeedsAttention reports whether somebody should look at the conversation: its turn
-// was given up, or has lost a worker, or a reply of it ended in trouble.
+// was given up, or has lost a worker, inputs were set aside, or a reply of it ended in
+// trouble.
 func (r Record) NeedsAttention() bool {
-	return r.Phase == Failed || len(r.Troubles) > 0 || r.Crashes > 0 || r.Reply != nil && r.Reply.Crashes > 0
+	return r.Phase == Failed || r.Aside != nil || len(r.Troubles) > 0 || r.Crashes > 0 || r.Reply != nil && r.Reply.Crashes > 0
 }
 
 // troubled remembers a reply that ended without being certainly delivered. The

@@ -121,7 +121,6 @@ func (s *step) accept(quietUntil Time, newer bool) {
 		if s.WaitingSince == 0 {
 			s.WaitingSince = s.now
 		}
-		s.Aside = nil
 		accepted := len(s.Notices) - 1
 		s.open(s.now)
 		s.Notices[accepted].Turn = s.Turn // the one that it begins

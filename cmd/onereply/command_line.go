@@ -24,7 +24,7 @@ type commandLine struct {
 	Flush   flushCommand   `cmd:"" help:"End the quiet time of a conversation now."`
 	Pause   pauseCommand   `cmd:"" help:"Pause a conversation: messages are kept, nothing is answered."`
 	Resume  resumeCommand  `cmd:"" help:"Resume a paused conversation."`
-	Requeue requeueCommand `cmd:"" help:"Try a failed turn again."`
+	Requeue requeueCommand `cmd:"" help:"Try a failed turn again, and what was set aside."`
 	Resend  resendCommand  `cmd:"" help:"Send a reply again whose outcome is unknown, or of which a part is missing."`
 
 	MarkSent markSentCommand `cmd:"" help:"Mark such a reply as sent, without sending anything."`

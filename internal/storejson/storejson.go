@@ -100,6 +100,9 @@ func (o *object) replies(r *turn.Record) {
 		o.number("through", a.Through)
 		o.number("after_seq", a.AfterSeq)
 		o.number("pending", int64(a.Pending))
+		o.optional("turn", a.Turn)
+		o.optional("at", int64(a.At))
+		o.optional("since", int64(a.Since))
 		o.close()
 	}
 	o.troubles(r.Troubles)

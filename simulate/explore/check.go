@@ -240,6 +240,7 @@ func (w *world) check() {
 	}
 	w.checkLog()
 	w.checkWaiting()
+	w.checkAside()
 	w.checkWindow()
 	w.checkReplies()
 	w.checkFlights()
@@ -318,6 +319,23 @@ func (w *world) checkWaiting() {
 	}
 	if count != r.Pending {
 		w.fail("P3 counted", "%d messages wait, and the record counts %d", count, r.Pending)
+	}
+}
+
+// checkAside is P3 for what was set aside: somebody hears of it, and can have it
+// back, until a human has closed what waits.
+func (w *world) checkAside() {
+	count, known := 0, 0
+	for _, m := range w.store.messages {
+		if m.status == turn.InputFailed {
+			count++
+		}
+	}
+	if a := w.store.record.Aside; a != nil {
+		known = a.Pending
+	}
+	if count != known && (count < known || !w.ledger.closed) {
+		w.fail("P3 aside", "%d messages are set aside, and the record knows of %d", count, known)
 	}
 }
 

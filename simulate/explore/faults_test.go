@@ -329,6 +329,9 @@ func lifeFaults() []seeded {
 // causeFaults are in when and why a turn, an attempt or a try ends.
 func causeFaults() []seeded {
 	quiet := func(s *Scope) { s.Budget.Inputs, s.Budget.Redelivered = 1, 0 }
+	aside := func(s *Scope) {
+		s.Policy, s.Budget, s.Faults = fragile(), Budget{Inputs: 2, Nudges: 1, Faults: 1}, Faults{Worker: true}
+	}
 	return []seeded{
 		{name: "a lease lasts longer than it is set", check: "P6 timer", step: after(func(was turn.Record, r *turn.Record, _ turn.Event, _ turn.Time, _ turn.Policy) {
 			if r.Lease.Nonce != was.Lease.Nonce && r.Lease.Nonce != "" {
@@ -350,6 +353,36 @@ func causeFaults() []seeded {
 		}), change: func(s *Scope) { s.Budget, s.Faults = Budget{Inputs: 1, Faults: 2}, Faults{Model: true} }},
 		{name: "a send that failed for now is not tried again", check: "P3 cause", step: before(func(_ *turn.Record, _ *turn.Event, _ *turn.Time, p *turn.Policy) { p.RetryFor = 0 }), change: quiet},
 		{name: "inputs are set aside with the first lost worker", check: "P3 aside", step: before(func(_ *turn.Record, _ *turn.Event, _ *turn.Time, p *turn.Policy) { p.MaxAttempts = 1 }), change: func(s *Scope) { s.Budget, s.Faults = Budget{Inputs: 1, Faults: 1}, Faults{Worker: true} }},
+		{name: "the next message forgets what was set aside", check: "P3 aside", step: after(func(was turn.Record, r *turn.Record, e turn.Event, _ turn.Time, _ turn.Policy) {
+			if _, ok := e.(turn.Message); ok && was.Phase == turn.Failed {
+				r.Aside = nil
+			}
+		}), change: aside},
+		{name: "what was set aside before is forgotten when more is", check: "P3 aside", step: after(func(was turn.Record, r *turn.Record, _ turn.Event, _ turn.Time, _ turn.Policy) {
+			if was.Aside != nil && r.Aside != nil && r.Aside.Turn != was.Aside.Turn {
+				r.Aside.Pending -= was.Aside.Pending
+			}
+		}), change: func(s *Scope) { aside(s); s.Budget.Faults = 2 }},
+		{name: "a requeue brings back what was set aside last, and nothing before", check: "P3 counted", step: func(r turn.Record, e turn.Event, now turn.Time, p turn.Policy) (turn.Record, turn.Effects) {
+			is, effects := turn.Step(r, e, now, p)
+			if _, ok := e.(turn.Requeue); ok {
+				for i := range effects.Settles {
+					effects.Settles[i].From = r.Aside.Through - 1
+				}
+			}
+			return is, effects
+		}, change: func(s *Scope) { aside(s); s.Budget.Faults = 2 }},
+		{name: "a requeue brings back what was set aside under an attempt", check: "P2 current", step: func(r turn.Record, e turn.Event, now turn.Time, p turn.Policy) (turn.Record, turn.Effects) {
+			_, requeued := e.(turn.Requeue)
+			if !requeued || r.Phase != turn.Generating || r.Aside == nil {
+				return turn.Step(r, e, now, p)
+			}
+			calm := r
+			calm.Phase, calm.Lease = turn.Collecting, turn.Lease{}
+			is, effects := turn.Step(calm, e, now, p)
+			is.Phase, is.Lease = r.Phase, r.Lease
+			return is, effects
+		}, change: aside},
 		{name: "each reply is said to be late", check: "P2 late", step: after(func(_ turn.Record, r *turn.Record, e turn.Event, _ turn.Time, _ turn.Policy) {
 			if _, ok := e.(turn.Generated); ok && r.Reply != nil {
 				r.Reply.Late = true

@@ -151,6 +151,7 @@ func (e *encoder) record(r turn.Record) {
 	e.flag(r.Aside != nil)
 	if a := r.Aside; a != nil {
 		e.small(int(a.Answered), int(a.Through), e.place(a.AfterSeq), a.Pending)
+		e.flag(a.Turn == r.Turn)
 	}
 }
 

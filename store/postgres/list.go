@@ -29,7 +29,7 @@ const listConversations = listFrom + listOrder
 // walks the index that has this very condition, and holds nothing else.
 const listAttention = listFrom + `
 	AND (position('"phase":"failed"' IN record) > 0 OR position('"troubles":[' IN record) > 0
-		OR position('"crashes":' IN record) > 0)` + listOrder
+		OR position('"crashes":' IN record) > 0 OR position('"aside":' IN record) > 0)` + listOrder
 
 const (
 	listFrom = `SELECT schema, op, record, bot, conversation, active_ms FROM onereply.conversations

@@ -19,6 +19,8 @@ var (
 	schemaV2 string
 	//go:embed schema_v3.sql
 	schemaV3 string
+	//go:embed schema_v4.sql
+	schemaV4 string
 )
 
 // migration is the step from one schema version to the next.
@@ -37,7 +39,9 @@ type migration struct {
 // migrations are all steps; the first one makes version 1 of an empty database. A
 // step that was released never changes.
 func migrations() []migration {
-	return []migration{{statements: schemaV1, oldest: 1}, {statements: schemaV2, oldest: 1}, {statements: schemaV3, oldest: 1}}
+	return []migration{
+		{statements: schemaV1, oldest: 1}, {statements: schemaV2, oldest: 1}, {statements: schemaV3, oldest: 1}, {statements: schemaV4, oldest: 1},
+	}
 }
 
 // Out: whether the table of the version is there. It reads the catalog's tables

@@ -151,7 +151,7 @@ func TestIdleConversationsDoNotCostTheListOfWhatNeedsAttention(t *testing.T) {
 	s := openAt(t, testservers.Postgres(t))
 	plantIdle(t, s, 10_000)
 	plan := read[string](t, s, "EXPLAIN (FORMAT JSON) "+listAttention, "", "", int64(start+1), "", "", 100)
-	if !strings.Contains(plan, "conversations_to_look_at") {
+	if !strings.Contains(plan, "conversations_for_people") {
 		t.Errorf("it does not use its index:\n%s", plan)
 	}
 }

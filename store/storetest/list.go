@@ -105,9 +105,19 @@ var listTests = []test{
 		s.ok(s.write(keyOf("reply"), reply))
 		s.listed(store.ListQuery{Attention: true}, "")
 	}},
+	{"what was set aside needs attention in any phase", func(s *subject) {
+		write := s.write(keyOf("aside"), none)
+		write.Record.Phase, write.Record.Aside = turn.Idle, &turn.Aside{Through: 1, Pending: 1, Turn: 1}
+		aside := s.ok(write)
+		s.inPhase("idle", turn.Idle, false)
+		s.listed(store.ListQuery{Attention: true}, "aside")
+		s.listed(store.ListQuery{Attention: true, Phase: turn.Idle}, "aside")
+		s.ok(s.write(keyOf("aside"), aside))
+		s.listed(store.ListQuery{Attention: true}, "")
+	}},
 	{"a text that reads like a failure is none", func(s *subject) {
 		write := s.write(keyOf("quoted"), none)
-		write.Record.PauseReason, write.Record.LastError = `"phase":"failed"`, `{"phase":"failed","troubles":[{"seq":1}],"crashes":1}`
+		write.Record.PauseReason, write.Record.LastError = `"phase":"failed"`, `{"phase":"failed","troubles":[{"seq":1}],"crashes":1,"aside":{"pending":1}}`
 		s.ok(write)
 		s.listed(store.ListQuery{Attention: true}, "")
 	}},

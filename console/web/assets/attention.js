@@ -7,6 +7,7 @@ import { because, lasting } from './words.js';
 
 const kinds = {
 	failed_turn: ['Turn failed', 'There is no reply. What waits is kept.'],
+	set_aside: ['Set aside', 'What came later was answered without it.'],
 	unknown_send: ['Unknown send', 'Nobody knows whether the reply arrived. Look at the other side, then send it again or mark it as sent.'],
 	undelivered: ['Not delivered', 'The other side refused the reply for good.'],
 	partial: ['Delivered in part', 'Some parts arrived, the rest was given up.'],
@@ -49,7 +50,7 @@ export function attention(root, frame) {
 		for (const key of views.keys()) if (!keys.includes(key)) views.delete(key);
 		fill(list, keys.map((key) => views.get(key).node));
 		empty.hidden = items.length > 0;
-		if (!items.length) empty.replaceChildren(element('p', element('strong', 'Nothing needs you.')), element('p', 'Failed turns, replies of which nobody knows whether they arrived, and turns that lost their worker or wait too long appear here.'));
+		if (!items.length) empty.replaceChildren(element('p', element('strong', 'Nothing needs you.')), element('p', 'What failed, lost its worker, waits too long or may not have arrived appears here.'));
 	}
 
 	return stop;

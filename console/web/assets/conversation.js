@@ -145,7 +145,7 @@ export class Conversation {
 
 	'turn.failed'({ token, turn, id, reason }) {
 		this.endDraft(token);
-		this.put({ type: 'note', tone: 'bad', id: `failed/${turn}/${id}`, text: `This turn failed: ${reason || 'no reason was given'}. What waits is kept; the next message tries again.` });
+		this.put({ type: 'note', tone: 'bad', id: `failed/${turn}/${id}`, text: `This turn failed: ${reason || 'no reason was given'}. What waits is kept.` });
 	}
 
 	// The parts that those are made of.

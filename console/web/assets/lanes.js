@@ -331,7 +331,7 @@ const takers = {
 		this.endAttempt(step, at, 'failed');
 		this.endLease(at);
 		this.closeWindow(at);
-		return this.mark(at, turn, 'discard', `Turn ${step.turn} failed: ${why(step.reason)}. What waits is kept; the next message, or a requeue, tries again.`);
+		return this.mark(at, turn, 'discard', `Turn ${step.turn} failed: ${why(step.reason)}. What waits is kept.`);
 	},
 
 	'conversation.paused'(step, at, turn) {
