@@ -27,7 +27,12 @@ const (
 
 // runNode runs a node until ctx ends, and then stops it in order. announce is
 // called with the node's URL once it listens.
-func runNode(ctx context.Context, c config.Config, outfit outfit, log *slog.Logger, announce func(url string)) error {
+func runNode(ctx context.Context, c config.Config, outfit outfit, log *slog.Logger, announce func(url string)) (err error) {
+	defer func() { // when all is closed
+		if err == nil {
+			log.Info("stopped")
+		}
+	}()
 	listener, err := net.Listen("tcp", c.Listen)
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w (is another program using it? --listen takes another address)", c.Listen, err)
@@ -96,7 +101,6 @@ func serve(ctx context.Context, listener net.Listener, s *http.Server, app drain
 	drainTurns(ctx, app, drain, log)
 	shutdown(ctx, s, log)
 	<-ended
-	log.Info("stopped")
 	return nil
 }
 

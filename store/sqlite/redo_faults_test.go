@@ -66,6 +66,16 @@ func eachCommitFault(t *testing.T, test func(t *testing.T, d *disk, s *Store, l 
 	}
 }
 
+func TestCloseSaysWhatIsOnlyInTheLog(t *testing.T) {
+	eachCommitFault(t, func(t *testing.T, d *disk, s *Store, l *ledger, fault error) {
+		err := s.Close()
+		if err == nil || !strings.Contains(err.Error(), fault.Error()) || !strings.Contains(err.Error(), "the next start carries it out") {
+			t.Errorf("Close: got error %v, want why, and what becomes of the rest", err)
+		}
+		l.checkAfter(t, d.left())
+	})
+}
+
 func TestACommitOfTheLogThatFailsIsTriedAgain(t *testing.T) {
 	for _, reads := range []int{0, 2} { // meanwhile
 		eachCommitFault(t, func(t *testing.T, d *disk, s *Store, l *ledger, fault error) {

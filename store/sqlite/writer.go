@@ -243,6 +243,9 @@ func (w *writer) recover(cause error) error {
 func (w *writer) close() error {
 	w.queue.close()
 	<-w.ended
+	if w.left != nil {
+		w.left = fmt.Errorf("some of what was acknowledged is in the log beside the file, and the next start carries it out: %w", w.left)
+	}
 	return errors.Join(w.left, w.redo.close(), w.closeConnection())
 }
 
