@@ -58,7 +58,7 @@ type day struct {
 	last     map[string]time.Time // when somebody wrote last
 	failures []error
 
-	seconds, heap, goroutines, size, messages []float64
+	seconds, heap, resident, goroutines, size, messages []float64
 }
 
 // live has everybody write until the day ends, and then waits for the last
@@ -132,7 +132,7 @@ func (d *day) sample(evening context.Context) {
 	began := time.Now()
 	for second := 1; waitUntil(evening, began.Add(time.Duration(second)*time.Second)); second++ {
 		runtime.GC() // what is left then is in use
-		heap, _ := memory()
+		heap, resident := memory()
 		size, err := d.place.Size(evening, d.folder)
 		d.mu.Lock()
 		if err != nil && evening.Err() == nil {
@@ -140,6 +140,7 @@ func (d *day) sample(evening context.Context) {
 		}
 		d.seconds = append(d.seconds, time.Since(began).Seconds())
 		d.heap = append(d.heap, heap/1e6)
+		d.resident = append(d.resident, resident/1e6)
 		d.goroutines = append(d.goroutines, float64(runtime.NumGoroutine()))
 		d.size = append(d.size, float64(size)/1e6)
 		d.messages = append(d.messages, float64(len(d.accepted)))
@@ -201,6 +202,9 @@ func (d *day) growth(t *tally) {
 		t.series = append(t.series, Series{Name: name, Unit: unit, Seconds: d.seconds, Values: values})
 	}
 	compare("heap", "MB", d.heap)
+	if slices.Max(d.resident) > 0 { // some systems do not tell
+		compare("resident memory", "MB", d.resident)
+	}
 	compare("goroutines", "", d.goroutines)
 	each := make([]float64, len(d.size))
 	for i := range each {
