@@ -105,11 +105,15 @@ func (c *conversation) external() bool {
 	return slices.ContainsFunc(c.queue, func(r *Request) bool { return r.Op != internal })
 }
 
-// next is the part of the queue that one write may apply.
+// next is the part of the queue that one write may apply. What a requeue brings
+// back was looked up while it did not wait, so it is the last.
 func (c *conversation) next() []*Request {
 	for i, r := range c.queue {
-		if i == maxBatch || r.Op == Forget {
+		switch {
+		case i == maxBatch || r.Op == Forget:
 			return c.queue[:i]
+		case r.Op == Requeue:
+			return c.queue[:i+1]
 		}
 	}
 	return c.queue
