@@ -127,7 +127,7 @@ func attentionOf(item store.Item) []AttentionItem {
 			At: item.Active.Go(), Since: cmp.Or(firstPending(r), item.Active).Go(), Reason: r.LastError, Actions: []string{"requeue"},
 		})
 	}
-	if a := r.Aside; a != nil && (r.Phase != turn.Failed || a.Turn != r.Turn) { // else that is the failed turn
+	if a := r.Aside; a != nil && (r.Phase != turn.Failed || cmp.Or(a.Turn, r.Turn) != r.Turn) { // else that is the failed turn
 		items = append(items, asideOf(item))
 	}
 	for _, t := range r.Troubles {

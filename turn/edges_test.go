@@ -330,3 +330,19 @@ func TestCheck(t *testing.T) {
 		})
 	}
 }
+
+// TestAsideOfTheProgramBefore: it did not say which turn had failed, and kept nothing
+// of earlier ones.
+func TestAsideOfTheProgramBefore(t *testing.T) {
+	record := turn.Record{
+		Schema: 1, Phase: turn.Failed, Version: 2, Answered: 2, Through: 2, Turn: 2, Seq: 3, AfterSeq: 3, Token: 2, LastError: "lost",
+		Aside:    &turn.Aside{Answered: 1, Through: 2, AfterSeq: 2, Pending: 1},
+		Troubles: []turn.Trouble{{Seq: 2, Turn: 1, Status: turn.ReplyUnknown, Parts: 1}},
+	}
+	for _, e := range []turn.Event{turn.Resend{Turn: 1}, turn.Wake{Holder: "a", Nonce: "a"}, turn.Sent{Nonce: "a"}} {
+		record, _ = turn.Step(record, e, start, basic)
+	}
+	if record.Phase != turn.Failed || record.LastError != "lost" {
+		t.Errorf("sending another reply again left it %s, last error %q", record.Phase, record.LastError)
+	}
+}

@@ -92,6 +92,9 @@ func (r Record) clone() Record {
 	}
 	if r.Aside != nil {
 		aside := *r.Aside
+		if aside.Turn == 0 { // the program before kept nothing of earlier turns
+			aside.Turn = r.Turn
+		}
 		r.Aside = &aside
 	}
 	r.Queue = append([]Reply(nil), r.Queue...)
