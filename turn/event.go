@@ -15,7 +15,9 @@ type Message struct {
 	Media bool          // it has an attachment that is still being processed
 }
 
-// Edit is a change of a message's text or attachments.
+// Edit is a change of a message's text or attachments. Whoever brings it, or a
+// Delete, has seen in the transcript that the message waits: after a requeue the
+// record does not tell that of each.
 type Edit struct {
 	Target   int64 // version of the last input that touched the message
 	HadMedia bool  // it was waiting for an attachment

@@ -331,6 +331,7 @@ func sameWork(first, again []turn.Action) bool {
 var ledgerLaws = []func(*ledger, turn.Record) error{
 	pendingIsCounted,
 	newerIsCounted,
+	asideIsCounted,
 	repliesAreOnTheirWay,
 	answersAreReplies,
 	troublesAreRemembered,
@@ -376,6 +377,28 @@ func newerIsCounted(l *ledger, r turn.Record) error {
 	}
 	if (busy || r.Phase == turn.Collecting) && media != r.Media {
 		return fmt.Errorf("%d messages wait for an attachment, the record says %d", media, r.Media)
+	}
+	return nil
+}
+
+// asideIsCounted: the record knows how many messages a requeue would bring back.
+// What a human has closed lies before them.
+func asideIsCounted(l *ledger, r turn.Record) error {
+	a, count := r.Aside, 0
+	if a == nil {
+		return nil
+	}
+	for _, m := range l.messages {
+		if m.status != turn.InputFailed || m.version <= a.Answered {
+			continue
+		}
+		count++
+		if m.version > a.Through || m.seq <= a.AfterSeq {
+			return fmt.Errorf("%s was set aside, and no requeue would bring it back: %+v", m.id, *a)
+		}
+	}
+	if count != a.Pending {
+		return fmt.Errorf("%d messages are set aside, the record says %d", count, a.Pending)
 	}
 	return nil
 }

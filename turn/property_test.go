@@ -88,11 +88,12 @@ func (w *world) people() map[string]func(*rapid.T) {
 	}, 3, "message", "edit")
 }
 
-// anyMessage is the target of an edit or a deletion: one that was not deleted.
+// anyMessage is the target of an edit or a deletion: one that was not deleted, nor,
+// behind the mark that a requeue set back, is known to be settled.
 func (w *world) anyMessage(t *rapid.T) *message {
 	var there []*message
 	for _, m := range w.ledger.messages {
-		if m.status != turn.InputDeleted {
+		if m.status == turn.InputPending || m.status != turn.InputDeleted && m.version <= w.record.Answered {
 			there = append(there, m)
 		}
 	}
