@@ -122,12 +122,16 @@ func attentionOf(item store.Item) []AttentionItem {
 	var items []AttentionItem
 	r := item.Snapshot.Record
 	if r.Phase == turn.Failed {
+		since := firstPending(r)
+		if r.FailedAside() {
+			since = r.Aside.Since
+		}
 		items = append(items, AttentionItem{
 			Kind: AttentionFailed, Bot: item.Key.Bot, Conversation: item.Key.Conversation, Turn: r.Turn,
-			At: item.Active.Go(), Since: cmp.Or(firstPending(r), item.Active).Go(), Reason: r.LastError, Actions: []string{"requeue"},
+			At: item.Active.Go(), Since: cmp.Or(since, item.Active).Go(), Reason: r.LastError, Actions: []string{"requeue"},
 		})
 	}
-	if a := r.Aside; a != nil && (r.Phase != turn.Failed || cmp.Or(a.Turn, r.Turn) != r.Turn) { // else that is the failed turn
+	if r.Aside != nil && (r.Phase != turn.Failed || !r.FailedAside()) { // else that is the failed turn
 		items = append(items, asideOf(item))
 	}
 	for _, t := range r.Troubles {
@@ -147,11 +151,15 @@ func attentionOf(item store.Item) []AttentionItem {
 // asideOf tells of the messages that turns before this one set aside. What is under
 // way has to end before they can be tried again.
 func asideOf(item store.Item) AttentionItem {
-	a := item.Snapshot.Record.Aside
+	r := item.Snapshot.Record
+	a := r.Aside
 	out := AttentionItem{
-		Kind: AttentionAside, Bot: item.Key.Bot, Conversation: item.Key.Conversation, Turn: a.Turn,
+		Kind: AttentionAside, Bot: item.Key.Bot, Conversation: item.Key.Conversation, Turn: cmp.Or(a.Turn, r.Turn),
 		At: cmp.Or(a.At, item.Active).Go(), Since: cmp.Or(a.Since, a.At, item.Active).Go(), Actions: []string{"requeue"},
 		Reason: "1 message was set aside: each worker that took it was lost",
+	}
+	if r.Phase == turn.Generating || r.Phase == turn.Sending {
+		out.Actions = []string{}
 	}
 	if a.Pending > 1 {
 		out.Reason = fmt.Sprintf("%d messages were set aside: each worker that took them was lost", a.Pending)

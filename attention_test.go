@@ -257,13 +257,16 @@ func TestAttentionToWhatWasSetAside(t *testing.T) {
 		w.say(0, "m")
 		rest(time.Minute)
 		wantNeeds(t, app, `failed_turn c/1 "the workers of 1 of 1 attempts were lost" [requeue]`)
+		if got, err := app.Attention(t.Context(), onereply.AttentionQuery{}); err != nil || got.Items[0].Since.Sub(w.start) > time.Second {
+			t.Errorf("it waits since %v, %v; the message came at %v", got.Items[0].Since, err, w.start)
+		}
 		if s := w.state(0); s.Phase != turn.Failed || s.SetAside != 1 {
 			t.Errorf("state = %+v", s)
 		}
 		w.say(0, "n")
 		const aside = `set_aside c/1 "1 message was set aside: each worker that took it was lost" [requeue]`
 		rest(time.Second / 2)
-		wantNeeds(t, app, aside)
+		wantNeeds(t, app, strings.Replace(aside, "[requeue]", "[]", 1))
 		var refused *onereply.Error
 		if _, err := app.Requeue(t.Context(), "bot", "c"); !errors.As(err, &refused) || refused.Code != onereply.CodeConflict {
 			t.Errorf("Requeue while a turn is under way: %v", err)

@@ -40,7 +40,7 @@ var buildOlder = sync.OnceValues(func() (string, error) {
 })
 
 // newestSchema is that of PostgreSQL which this program makes.
-const newestSchema = "3"
+const newestSchema = "4"
 
 // TestARollingUpgrade: while people write, a new node joins two old ones and migrates
 // the schema under them; an old one is started again on it, as in a way back; then

@@ -121,7 +121,9 @@ func (l *ledger) judgeInputs(n *node, t *talk, write store.Write, before turn.Re
 		if e.Kind != store.Message {
 			continue
 		}
-		visible++
+		if a := before.Aside; a == nil || e.Version <= a.Answered || e.Version > a.Through {
+			visible++ // else it is no input: it changes what a requeue brings back
+		}
 		l.judgeText(t.key, e)
 		if t.first == 0 {
 			t.first = write.At

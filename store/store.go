@@ -331,8 +331,9 @@ type Store interface {
 
 	// Expire removes transcripts of settled inputs and sent replies older than
 	// entriesBefore, and forgets claimed ids older than idsBefore, at most limit
-	// of them at once; it returns how many it removed. Pending inputs and replies
-	// on their way are never removed. Conversations that are idle, have no
+	// of them at once; it returns how many it removed. Pending inputs, failed
+	// ones, which were set aside and may come back, and replies on their way are never
+	// removed. Conversations that are idle, have no
 	// entries left and no write since idsBefore go too.
 	Expire(ctx context.Context, entriesBefore, idsBefore turn.Time, limit int) (int, error)
 

@@ -278,42 +278,6 @@ func (s *step) fallback() {
 	s.tellReply(ReplyCommittedKind, s.Reply, ReplyFallback)
 }
 
-// setAside settles inputs that cost every worker its life, so that the next
-// ones are answered. A requeue brings them back, with all that were set aside
-// before.
-func (s *step) setAside() {
-	s.Settles = append(s.Settles, Settle{AfterSeq: s.AfterSeq, From: s.Answered, Through: s.Through, Status: InputFailed})
-	s.remember(Aside{
-		Answered: s.Answered, Through: s.Through, AfterSeq: s.AfterSeq, Pending: s.Pending - s.Newer,
-		Turn: s.Turn, At: s.now, Since: s.WaitingSince,
-	})
-	s.Lease = Lease{}
-	s.Answered, s.Pending = s.Through, s.Newer
-	s.advance(s.ThroughSeq)
-	s.tell(TurnFailed, s.LastError)
-	if s.Pending > 0 {
-		s.rest()
-		return
-	}
-	s.Answered, s.Through = s.Version, s.Version
-	s.Phase = Failed
-	s.clearWindow()
-	s.fallback()
-}
-
-// remember adds to what was set aside before. It may be nothing: where each message
-// was edited since, they all wait for another try.
-func (s *step) remember(aside Aside) {
-	if aside.Pending == 0 {
-		return
-	}
-	if was := s.Aside; was != nil {
-		aside.Answered, aside.AfterSeq = min(was.Answered, aside.Answered), min(was.AfterSeq, aside.AfterSeq)
-		aside.Pending, aside.Since = aside.Pending+was.Pending, was.Since
-	}
-	s.Aside = &aside
-}
-
 // advance moves the mark that all pending inputs lie behind, unless one before
 // it was edited meanwhile.
 func (s *step) advance(seq int64) {

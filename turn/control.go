@@ -65,13 +65,13 @@ func (s *step) resume(e Resume) {
 
 // closeWaiting settles all that waits without a reply.
 func (s *step) closeWaiting() {
-	if s.Pending == 0 {
+	if s.Pending == 0 && s.Aside == nil {
 		s.ignore(NothingWaits)
 		return
 	}
 	s.Changed = true
 	s.recall()
-	if s.Pending > 0 {
+	if s.Pending > 0 || s.Aside != nil {
 		s.settleAll(InputClosed, 0)
 	}
 }
@@ -103,7 +103,8 @@ func (s *step) settleAll(status Status, by int64) {
 	s.drop(ByHuman)
 	s.Answered, s.AfterSeq = s.Version, s.Seq
 	s.Pending, s.Media, s.Newer, s.NewerSince, s.Retouched = 0, 0, 0, 0, false
-	s.Aside, s.LastError = nil, ""
+	s.closeAside()
+	s.LastError = ""
 	if s.Phase != Sending {
 		s.rest()
 	}
@@ -153,16 +154,4 @@ func (s *step) requeue() {
 	requeued := len(s.Notices) - 1
 	s.open(s.now)
 	s.Notices[requeued].Turn = s.Turn
-}
-
-// bringBack makes what was set aside wait again.
-func (s *step) bringBack() {
-	a := s.Aside
-	if a == nil {
-		return
-	}
-	s.Settles = append(s.Settles, Settle{AfterSeq: a.AfterSeq, From: a.Answered, Through: a.Through, Status: InputPending, Reopen: true})
-	s.Answered, s.AfterSeq = a.Answered, a.AfterSeq
-	s.Pending += a.Pending
-	s.Aside = nil
 }

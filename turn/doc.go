@@ -15,6 +15,7 @@
 //	step.go      the dispatch, and the guards that all events share
 //	window.go    inputs arrive: the debounce window
 //	attempt.go   a worker takes the lease and runs the responder
+//	aside.go     inputs that bring down each worker, and how they come back
 //	commit.go    the final check: commit or discard
 //	send.go      the reply is delivered
 //	control.go   people step in: flush, pause, resume, a human's reply

@@ -346,3 +346,53 @@ func TestAsideOfTheProgramBefore(t *testing.T) {
 		t.Errorf("sending another reply again left it %s, last error %q", record.Phase, record.LastError)
 	}
 }
+
+func TestSinceOfWhatIsSetAsideTwice(t *testing.T) {
+	p := newStory().policy
+	p.MaxAttempts = 1
+	r := turn.Record{}
+	for i, e := range []turn.Event{turn.Message{}, turn.Wake{Nonce: "a"}, turn.Wake{Nonce: "b"}, turn.Requeue{}, turn.Wake{Nonce: "c"}, turn.Wake{Nonce: "d"}} {
+		r, _ = turn.Step(r, e, start.Add(p.Lease*time.Duration(i)), p)
+	}
+	if r.Aside == nil || r.Aside.Since != start {
+		t.Errorf("aside %+v of a message of %d", r.Aside, start)
+	}
+}
+
+// m1 answered in trouble; m2 set aside with a fallback; m3 comes and goes while that is sent.
+func TestIdleIsNotFailedBySendingAgain(t *testing.T) {
+	p := newStory().policy
+	p.MaxAttempts, p.Fallback = 1, true
+	r := turn.Record{}
+	now := start
+	do := func(es ...turn.Event) {
+		for _, e := range es {
+			now = now.Add(p.Lease)
+			r, _ = turn.Step(r, e, now, p)
+		}
+	}
+	do(turn.Message{}, turn.Wake{Nonce: "a"}, turn.Generated{Nonce: "a", Parts: 1}, turn.SendUnknown{Nonce: "a"},
+		turn.Message{}, turn.Wake{Nonce: "b"}, turn.Wake{Nonce: "c"},
+		turn.Message{}, turn.Delete{Target: 3})
+	do(turn.Wake{Nonce: "d"}, turn.Sent{Nonce: "d"})
+	was := r.Phase
+	do(turn.Resend{Turn: 1}, turn.Wake{Nonce: "e"}, turn.Sent{Nonce: "e"})
+	if r.Phase != was {
+		t.Errorf("%s, before it was %s", r.Phase, was)
+	}
+}
+
+// close where nothing waits but messages are set aside
+func TestCloseEndsWhatWasSetAside(t *testing.T) {
+	p := newStory().policy
+	p.MaxAttempts = 1
+	r := turn.Record{}
+	now := start
+	for _, e := range []turn.Event{turn.Message{}, turn.Wake{Nonce: "a"}, turn.Wake{Nonce: "b"}, turn.Close{}} {
+		now = now.Add(p.Lease)
+		r, _ = turn.Step(r, e, now, p)
+	}
+	if r.Aside != nil {
+		t.Errorf("aside %+v", r.Aside)
+	}
+}

@@ -32,6 +32,13 @@ type Delete struct {
 	Seq      int64 // its entry in the transcript, for the notice only
 }
 
+// Touch is the edit, or the deletion, of a message that was set aside: whoever brings
+// it has seen that in the transcript. It changes what a requeue brings back and
+// nothing that is to be answered now, so it is no input, and no version.
+type Touch struct {
+	Deleted bool
+}
+
 // Repeated says that a message was delivered again: a provider that got no
 // answer in time, or a person who pressed twice. It changes nothing but the
 // trace, so nobody writes because of it alone.
@@ -159,6 +166,7 @@ type SendUnknown struct {
 func (Message) event()        {}
 func (Edit) event()           {}
 func (Delete) event()         {}
+func (Touch) event()          {}
 func (Typing) event()         {}
 func (Flush) event()          {}
 func (Pause) event()          {}

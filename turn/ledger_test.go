@@ -86,6 +86,10 @@ func (l *ledger) input(event turn.Event, touched *message, after turn.Record, ef
 		touched.version, touched.media = after.Version, e.HasMedia
 	case turn.Delete:
 		touched.version, touched.status = after.Version, turn.InputDeleted
+	case turn.Touch:
+		if e.Deleted {
+			touched.status = turn.InputDeleted
+		}
 	}
 }
 

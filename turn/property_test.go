@@ -65,10 +65,18 @@ func (w *world) people() map[string]func(*rapid.T) {
 		"message": message,
 		"edit": func(t *rapid.T) {
 			m := w.anyMessage(t)
+			if m.status == turn.InputFailed {
+				w.must(t, turn.Touch{}, m)
+				return
+			}
 			w.must(t, turn.Edit{Target: m.version, HadMedia: m.media, HasMedia: rapid.Bool().Draw(t, "media")}, m)
 		},
 		"delete": func(t *rapid.T) {
 			m := w.anyMessage(t)
+			if m.status == turn.InputFailed {
+				w.must(t, turn.Touch{Deleted: true}, m)
+				return
+			}
 			w.must(t, turn.Delete{Target: m.version, HadMedia: m.media}, m)
 		},
 		"typing": func(t *rapid.T) {

@@ -1,6 +1,9 @@
 package turn
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Schema is the version of the [Record] layout that this package writes. A
 // record with a newer one must be refused by whoever reads it.
@@ -92,28 +95,12 @@ func (r Record) clone() Record {
 	}
 	if r.Aside != nil {
 		aside := *r.Aside
-		if aside.Turn == 0 { // the program before kept nothing of earlier turns
-			aside.Turn = r.Turn
-		}
+		aside.Turn = cmp.Or(aside.Turn, r.Turn) // see FailedAside
 		r.Aside = &aside
 	}
 	r.Queue = append([]Reply(nil), r.Queue...)
 	r.Troubles = append([]Trouble(nil), r.Troubles...)
 	return r
-}
-
-// Aside remembers the inputs that were set aside because they brought down
-// every worker that took them, so that somebody hears of them and a requeue can
-// bring them back. It ends with that, or with a human who answers or closes what
-// waits; the next messages are answered without them.
-type Aside struct {
-	Answered int64 `json:"answered"`
-	Through  int64 `json:"through"`
-	AfterSeq int64 `json:"after_seq"`
-	Pending  int   `json:"pending"`         // how many messages they are
-	Turn     int64 `json:"turn,omitempty"`  // the last turn that failed so
-	At       Time  `json:"at,omitempty"`    // when it did
-	Since    Time  `json:"since,omitempty"` // when the first of them was accepted
 }
 
 // Record is all that is remembered of a conversation except its texts. The
@@ -211,9 +198,6 @@ func (r Record) Wake() (Time, bool) {
 
 // maySend reports whether the current reply goes out.
 func (r Record) maySend() bool { return !r.OnHold || r.Reply.DespitePause() }
-
-// failedAside reports whether the last turn failed because its workers were lost.
-func (r Record) failedAside() bool { return r.Aside != nil && r.Aside.Turn == r.Turn }
 
 // stale reports whether inputs were accepted that the attempt has not seen.
 func (r Record) stale() bool { return r.Version != r.Through }

@@ -189,7 +189,7 @@ func (s *step) finish(status Status, reason string) {
 	s.troubled(reply, status)
 	s.Reply = nil
 	s.Lease = Lease{}
-	failed := reply.Kind == ReplyFallback || reply.Kind == ReplyAgain && (s.Pending > 0 || s.failedAside())
+	failed := reply.Kind == ReplyFallback || reply.Kind == ReplyAgain && (s.Pending > 0 || s.FailedAside())
 	if status == ReplySent && !failed {
 		s.LastError = ""
 	}
@@ -229,9 +229,13 @@ func (s *step) settle(reply Reply, status Status, by int64) {
 
 // restAfterFallback leaves the turn failed, unless somebody wrote meanwhile.
 func (s *step) restAfterFallback() {
-	if len(s.Queue) == 0 && s.Version == s.Through && (s.Pending > 0 || s.failedAside()) {
+	switch {
+	case len(s.Queue) == 0 && s.Pending > 0 && s.Version == s.Through:
 		s.Phase = Failed
-		return
+	case len(s.Queue) == 0 && s.Pending == 0 && s.FailedAside():
+		s.rest()
+		s.Phase = Failed
+	default:
+		s.rest()
 	}
-	s.rest()
 }

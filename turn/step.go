@@ -44,6 +44,8 @@ func (s *step) dispatch(event Event) {
 		s.edit(e)
 	case Delete:
 		s.delete(e)
+	case Touch:
+		s.touch(e)
 	case Repeated:
 		s.repeated(e)
 	case Typing:

@@ -60,6 +60,9 @@ func (s *story) readChange(t *testing.T, d *datadriven.TestData, kind string) ha
 	if target == nil {
 		t.Fatalf("%s: no such message", d.Pos)
 	}
+	if target.status == turn.InputFailed {
+		return happening{turn.Touch{Deleted: kind == "delete"}, target}
+	}
 	if kind == "delete" {
 		return happening{turn.Delete{Target: target.version, HadMedia: target.media}, target}
 	}

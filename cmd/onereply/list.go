@@ -61,6 +61,14 @@ func (c *listCommand) collect(ctx context.Context, node *client.Client) ([]clien
 	}
 }
 
+// wrong is what a line of the list has to say.
+func wrong(s onereply.State) string {
+	if s.LastError == "" && s.SetAside > 0 {
+		return counted(s.SetAside, "message") + " set aside"
+	}
+	return s.LastError
+}
+
 func (p *program) printList(found []client.Document[onereply.State]) error {
 	table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "BOT\tCONVERSATION\tPHASE\tVERSION\tANSWERED\tPENDING\tACTIVE\tLAST ERROR")
@@ -71,7 +79,7 @@ func (p *program) printList(found []client.Document[onereply.State]) error {
 			active = s.LastActivityAt.UTC().Format(time.RFC3339)
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\n",
-			line(s.Bot), line(s.Conversation), s.Phase, s.Version, s.Answered, s.Pending, active, line(s.LastError))
+			line(s.Bot), line(s.Conversation), s.Phase, s.Version, s.Answered, s.Pending, active, line(wrong(s)))
 	}
 	return table.Flush()
 }

@@ -172,7 +172,7 @@ func (n *Node) change(c *conversation, b *batch, r *Request) {
 		r.result.Err = fmt.Errorf("%w: %q was never received", ErrNotFound, r.ID)
 	case r.maybe && r.Op == Retract && entry.Status == turn.InputDeleted:
 		r.result.Outcome = turn.Queued // an earlier try of this very request did it
-	case entry.Status != turn.InputPending:
+	case entry.Status != turn.InputPending && entry.Status != turn.InputFailed:
 		r.result.Outcome, r.result.Reason = turn.Ignored, turn.AlreadyAnswered
 	case r.Op == Retract:
 		n.retract(c, b, r, *entry)
@@ -227,6 +227,13 @@ func (n *Node) edit(c *conversation, b *batch, r *Request, entry store.Entry) {
 		}
 		return
 	}
+	if entry.Status == turn.InputFailed {
+		if n.step(c, b, r, turn.Touch{}).Changed {
+			changed.EditedAt = n.now
+			b.replace(changed)
+		}
+		return
+	}
 	seen := b.write.Record.Through
 	effects := n.step(c, b, r, turn.Edit{Target: entry.Version, HadMedia: waits(entry.Attachments), HasMedia: waits(changed.Attachments), Seq: entry.Seq})
 	if !effects.Changed {
@@ -244,11 +251,17 @@ func (n *Node) edit(c *conversation, b *batch, r *Request, entry store.Entry) {
 // retract deletes a message: the text is gone from the store, the id stays
 // claimed.
 func (n *Node) retract(c *conversation, b *batch, r *Request, entry store.Entry) {
-	effects := n.step(c, b, r, turn.Delete{Target: entry.Version, HadMedia: waits(entry.Attachments), Seq: entry.Seq})
-	if !effects.Changed {
+	event, aside := turn.Event(turn.Delete{Target: entry.Version, HadMedia: waits(entry.Attachments), Seq: entry.Seq}), entry.Status == turn.InputFailed
+	if aside {
+		event = turn.Touch{Deleted: true}
+	}
+	if !n.step(c, b, r, event).Changed {
 		return
 	}
-	entry.Version, entry.Status = b.write.Record.Version, turn.InputDeleted
+	if !aside {
+		entry.Version = b.write.Record.Version
+	}
+	entry.Status = turn.InputDeleted
 	entry.Body = store.Body{Sender: entry.Sender, SentAt: entry.SentAt}
 	b.replace(entry)
 }

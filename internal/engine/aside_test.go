@@ -65,3 +65,70 @@ func TestARequeueComesBeforeWhatFollowsIt(t *testing.T) {
 		}
 	})
 }
+
+// Its author may think better of what was set aside: that is what a requeue brings back.
+func TestWhatItsAuthorChangedIsRequeuedSo(t *testing.T) {
+	t.Run("deleted", func(t *testing.T) {
+		h := newAside(t)
+		h.submit("retract", engine.Request{Op: engine.Retract, ID: "m"})
+		h.submit("requeue", engine.Request{Op: engine.Requeue})
+		h.pass(time.Second)
+		got := h.answers["retract"]
+		m := h.entries(keyOf("c"), store.EntryQuery{ID: "m"})[0]
+		if got.Outcome != turn.Queued || m.Status != turn.InputDeleted || m.Text != "" || count[engine.Start](h) > 0 {
+			t.Errorf("the deletion was %s (%s), the message is %s: %q", got.Outcome, got.Reason, m.Status, m.Text)
+		}
+		if r := h.record(); r.Phase != turn.Idle || r.Aside != nil || r.LastError != "" {
+			t.Errorf("record %+v", r)
+		}
+	})
+	t.Run("edited", func(t *testing.T) {
+		h := newAside(t)
+		text := "better"
+		h.submit("edit", engine.Request{Op: engine.Edit, ID: "m", Text: &text})
+		h.settle()
+		h.submit("requeue", engine.Request{Op: engine.Requeue})
+		h.pass(time.Second)
+		if got := texts(asked[engine.Start](h).Prompt.Messages); got != text || h.answers["edit"].Outcome != turn.Queued {
+			t.Errorf("the edit was %s, and the model is asked %q", h.answers["edit"].Outcome, got)
+		}
+	})
+}
+
+// Retention leaves what a requeue may still bring back.
+func TestWhatWasSetAsideOutlivesRetention(t *testing.T) {
+	h := newAside(t)
+	h.answered("yes", "n")
+	for range 5 {
+		if _, err := h.store.Expire(t.Context(), h.now.Add(time.Hour), h.now.Add(time.Hour), 100); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.submit("requeue", engine.Request{Op: engine.Requeue})
+	h.pass(time.Second)
+	prompt := asked[engine.Start](h).Prompt
+	if got := prompt.IDs(); !slices.Equal(got, []string{"m"}) || len(prompt.History) > 0 {
+		t.Errorf("the model is asked %q, after %q", got, texts(prompt.History))
+	}
+}
+
+// A message whose turn is given up in the same write in which its author deletes it is
+// set aside by then.
+func TestADeletionMeetsWhatIsSetAsideJustNow(t *testing.T) {
+	lost := newHand(t, fragile)
+	lost.started("m")
+	h := newHandOn(t, lost.store, lost.now.Add(lease), fragile)
+	h.fault = func(store.Write) (store.Result, error) {
+		h.fault = nil
+		h.submit("retract", engine.Request{Op: engine.Retract, ID: "m"})
+		return store.Result{Status: store.Conflict}, nil
+	}
+	h.pass(time.Minute)
+	m := h.entries(keyOf("c"), store.EntryQuery{ID: "m"})[0]
+	if got := h.answers["retract"]; got.Outcome != turn.Queued || m.Status != turn.InputDeleted {
+		t.Errorf("the deletion was %s (%s), and the message is %s", got.Outcome, got.Reason, m.Status)
+	}
+	if r := h.record(); r.Pending != 0 || r.Aside != nil {
+		t.Errorf("record %+v", r)
+	}
+}

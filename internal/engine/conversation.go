@@ -105,15 +105,11 @@ func (c *conversation) external() bool {
 	return slices.ContainsFunc(c.queue, func(r *Request) bool { return r.Op != internal })
 }
 
-// next is the part of the queue that one write may apply. What a requeue brings
-// back was looked up while it did not wait, so it is the last.
+// next is the part of the queue that one write may apply.
 func (c *conversation) next() []*Request {
 	for i, r := range c.queue {
-		switch {
-		case i == maxBatch || r.Op == Forget:
+		if i == maxBatch || r.Op == Forget {
 			return c.queue[:i]
-		case r.Op == Requeue:
-			return c.queue[:i+1]
 		}
 	}
 	return c.queue
@@ -234,9 +230,14 @@ func (n *Node) apply(c *conversation) {
 	c.queue = c.queue[len(requests):]
 	b := &batch{requests: requests, write: store.Write{Record: c.snap.Record}, held: c.snap.Record.Lease.Nonce}
 	n.tellRepeats(c, b)
-	for _, r := range requests {
+	for i, r := range requests {
 		r.maybe = r.maybe || r.doubted && r.expected != c.snap.Op
 		n.one(c, b, r)
+		if rest := requests[i+1:]; len(b.write.Settle) > 0 && slices.ContainsFunc(rest, (*Request).needs) {
+			b.requests = requests[:i+1]
+			c.putBack(rest)
+			break
+		}
 	}
 	switch {
 	case !b.changed && b.mayBeStale():
@@ -252,6 +253,15 @@ func (n *Node) apply(c *conversation) {
 	b.write.Timer, _ = b.write.Record.Wake()
 	c.batch, c.busy = b, true
 	n.emit(Commit{Write: &b.write})
+}
+
+// putBack has requests wait for the next write, and look again at the entries that
+// they need: this write settles some, or brings some back.
+func (c *conversation) putBack(requests []*Request) {
+	for _, r := range requests {
+		r.looked, r.found, r.pending = false, nil, nil
+	}
+	c.queue = append(slices.Clone(requests), c.queue...)
 }
 
 // mayBeStale reports whether the batch says of something that an operator asked for

@@ -46,7 +46,7 @@ type ledger struct {
 // note takes a committed write into the ledger.
 func (l *ledger) note(w *world, q request, x write, before *storage) {
 	was, is := before.record, w.store.record
-	if accepts(q, x) {
+	if accepts(q, x, before) {
 		l.accepted++
 	}
 	if was.Turn != is.Turn {
@@ -141,8 +141,9 @@ func loses(q request, was turn.Record) int {
 }
 
 // accepts reports whether the write took an input in.
-func accepts(q request, x write) bool {
-	return x.effects.AppendInput && !q.repeated || q.kind == edit || q.kind == remove
+func accepts(q request, x write, before *storage) bool {
+	change := (q.kind == edit || q.kind == remove) && !q.touches(before)
+	return x.effects.AppendInput && !q.repeated || change
 }
 
 // attemptBegan reports whether the write took the lease for an attempt.
@@ -158,6 +159,9 @@ func took(q request, was, is turn.Record) bool {
 // noteQuiet keeps the quiet time and the back-off.
 func (l *ledger) noteQuiet(w *world, q request, x write, before *storage) {
 	quiet := x.at.Add(w.scope.Policy.Debounce)
+	if q.touches(before) {
+		return
+	}
 	switch q.kind {
 	case receive, remove:
 		l.quietUntil = quiet

@@ -84,6 +84,9 @@ func (q request) event(s *storage) turn.Event {
 		return turn.Message{Media: q.media}
 	case edit, remove:
 		m := s.message(q.message)
+		if m.status == turn.InputFailed {
+			return turn.Touch{Deleted: q.kind == remove}
+		}
 		if q.kind == edit {
 			return turn.Edit{Target: m.version, HadMedia: m.media}
 		}
@@ -149,9 +152,9 @@ func (q request) known(s *storage) bool {
 	case receive:
 		return m != nil
 	case edit:
-		return m == nil || m.status != turn.InputPending || m.edit == q.number
+		return m == nil || !m.open() || m.edit == q.number
 	case remove:
-		return m == nil || m.status != turn.InputPending
+		return m == nil || !m.open()
 	case human:
 		for _, r := range s.replies {
 			if r.human == q.number {

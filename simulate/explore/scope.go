@@ -176,6 +176,8 @@ func Stated() []Scope {
 	first := base(turn.Interrupt)
 	spare := base(turn.Interrupt)
 	spare.Fallback = true
+	brittle := fragile()
+	brittle.Fallback = true
 	return append(
 		under("2 inputs, 1 fault", Scope{Budget: Budget{Inputs: 2, Faults: 1}, Faults: everything()}),
 		Scope{Name: "3 inputs with edits", Policy: first, Budget: Budget{Inputs: 3, Redelivered: 1}, Edits: true},
@@ -187,7 +189,7 @@ func Stated() []Scope {
 		Scope{Name: "an agent seals", Policy: first, Budget: Budget{Inputs: 2, Seals: 1, Faults: 1}, Faults: Faults{Worker: true}},
 		Scope{Name: "a reply in trouble is sent again", Policy: held(), Budget: Budget{Inputs: 2, Resends: 1, Faults: 1}, Faults: Faults{Worker: true, Send: true}, MaxParts: 2},
 		Scope{Name: "flush, typing, requeue", Policy: first, Budget: Budget{Inputs: 2, Nudges: 1, Faults: 1}, Faults: Faults{Model: true}},
-		Scope{Name: "what was set aside is requeued", Policy: fragile(), Budget: Budget{Inputs: 2, Nudges: 1, Faults: 2}, Faults: Faults{Worker: true}},
+		Scope{Name: "what was set aside is requeued", Policy: brittle, Budget: Budget{Inputs: 2, Nudges: 1, Faults: 2}, Faults: Faults{Worker: true}},
 		Scope{Name: "a process alone", Policy: first, Alone: true, Budget: Budget{Inputs: 2, Faults: 1}, Faults: everything()},
 		minute(Scope{Name: "1 turn a minute", Budget: Budget{Inputs: 3}}),
 		Scope{Name: "a conversation is deleted", Policy: first, Budget: Budget{Inputs: 2, Redelivered: 1, Deletions: 1, Seals: 1}},
@@ -200,6 +202,8 @@ func Larger() []Scope {
 	first := base(turn.Interrupt)
 	eager := base(turn.Interrupt)
 	eager.Debounce = 0
+	sent := fragile()
+	sent.ResendUnknown, sent.Fallback = false, true
 	return append(
 		under("1 input, any 2 faults", Scope{Budget: Budget{Inputs: 1, Faults: 2}, Faults: everything()}),
 		Scope{Name: "4 inputs with edits", Policy: first, Budget: Budget{Inputs: 4}, Edits: true},
@@ -213,6 +217,7 @@ func Larger() []Scope {
 		Scope{Name: "a human replies under a pause amid a fault", Policy: first, Budget: Budget{Inputs: 1, Pauses: 1, Humans: 1, Seals: 1, Faults: 1}, Faults: Faults{Worker: true, Send: true}},
 		Scope{Name: "sent again under a pause", Policy: first, Budget: Budget{Inputs: 1, Pauses: 1, Resends: 2, Faults: 1}, Faults: Faults{Send: true}, MaxParts: 2},
 		Scope{Name: "sent again twice amid faults", Policy: held(), Budget: Budget{Inputs: 1, Resends: 2, Faults: 2}, Faults: Faults{Worker: true, Send: true}, MaxParts: 2},
+		Scope{Name: "what was set aside beside a reply in trouble", Policy: sent, Budget: Budget{Inputs: 2, Resends: 1, Faults: 2}, Faults: Faults{Worker: true, Send: true}},
 		Scope{Name: "what was set aside is edited, requeued twice, or closed", Policy: fragile(), Budget: Budget{Inputs: 2, Nudges: 2, Humans: 1, Faults: 1}, Faults: Faults{Worker: true}, Edits: true},
 		Scope{Name: "a process alone, 3 inputs, 2 faults", Policy: first, Alone: true, Budget: Budget{Inputs: 3, Faults: 2}, Faults: everything()},
 		minute(Scope{Name: "1 turn a minute, 1 fault", Budget: Budget{Inputs: 2, Faults: 1}, Faults: Faults{Store: true, Worker: true}}),

@@ -142,6 +142,12 @@ func (w *world) writeEntries(q request, x write, before turn.Record) {
 		s.messages = append(s.messages, message{
 			id: q.message, seq: r.Seq, version: r.Version, since: x.at, media: q.media, status: turn.InputPending,
 		})
+	case q.touches(s): // what its author thinks better of waits for a requeue
+		m := s.message(q.message)
+		m.edit, m.media = q.number, false
+		if q.kind == remove {
+			m.status = turn.InputDeleted
+		}
 	case q.kind == edit:
 		m := s.message(q.message)
 		if m.version <= before.Through {
@@ -160,6 +166,14 @@ func (w *world) writeEntries(q request, x write, before turn.Record) {
 	if seq := x.effects.AppendReply; seq != 0 {
 		s.replies = append(s.replies, newReply(r, q, seq))
 	}
+}
+
+// open reports whether its author may still change the message.
+func (m *message) open() bool { return m.status == turn.InputPending || m.status == turn.InputFailed }
+
+// touches reports whether the request changes a message that was set aside.
+func (q request) touches(s *storage) bool {
+	return (q.kind == edit || q.kind == remove) && s.message(q.message).status == turn.InputFailed
 }
 
 // newReply is the entry of a reply. What one of the responder covers is what

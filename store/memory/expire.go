@@ -47,7 +47,7 @@ func (c *conversation) expireEntries(before turn.Time, limit int) int {
 
 // settled reports whether an entry needs nothing more.
 func settled(status turn.Status) bool {
-	return status != turn.InputPending && status != turn.ReplyCommitted
+	return status != turn.InputPending && status != turn.InputFailed && status != turn.ReplyCommitted
 }
 
 // expireIDs forgets at most limit ids and returns how many. An id stays

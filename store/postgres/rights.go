@@ -11,7 +11,7 @@ import (
 // What the calls of this program use, of the schema onereply.
 var (
 	usedTables    = []string{"conversations", "timers", "entries", "message_ids"}
-	usedFunctions = []string{"commit_v1", "delete_v1", "expire_entries_v1", "expire_ids_v1", "expire_conversations_v1"}
+	usedFunctions = []string{"commit_v1", "delete_v1", "expire_ids_v1", "expire_conversations_v1"}
 )
 
 // In: the tables and the functions that are used, and whether only to read. Out: the

@@ -39,9 +39,8 @@ type migration struct {
 // migrations are all steps; the first one makes version 1 of an empty database. A
 // step that was released never changes.
 func migrations() []migration {
-	return []migration{
-		{statements: schemaV1, oldest: 1}, {statements: schemaV2, oldest: 1}, {statements: schemaV3, oldest: 1}, {statements: schemaV4, oldest: 1},
-	}
+	return []migration{{statements: schemaV1, oldest: 1}, {statements: schemaV2, oldest: 1}, {statements: schemaV3, oldest: 1},
+		{statements: schemaV4, oldest: 1}}
 }
 
 // Out: whether the table of the version is there. It reads the catalog's tables

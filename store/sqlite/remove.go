@@ -43,12 +43,12 @@ func removeAll(db *connection, conversation int64) error {
 // never wait long for it.
 const expireStep = 100
 
-// In: time, limit. Out: conversation and sequence of each entry that was
-// removed. The status is checked as it removes: an entry that was reopened, or a
+// In: time, limit. Out: conversation, kind and id of each entry that was
+// removed. The first condition is the index's. The status is checked as it removes: an entry that was reopened, or a
 // reply that was just committed, stays.
 const expireEntries = `DELETE FROM entries WHERE rowid IN (
 		SELECT rowid FROM entries
-		WHERE status NOT IN ('pending', 'committed') AND at_ms < ?1 ORDER BY at_ms LIMIT ?2)
+		WHERE status NOT IN ('pending', 'committed') AND status <> 'failed' AND at_ms < ?1 ORDER BY at_ms LIMIT ?2)
 	RETURNING conversation_id, kind, id`
 
 // In: conversation, message id. Out: nothing. In the transaction that removes

@@ -17,11 +17,10 @@ var expireTests = []test{
 			withStatus(message(1, "a"), turn.InputAnswered),
 			withStatus(message(2, "b"), turn.InputClosed),
 			withStatus(message(3, "c"), turn.InputDeleted),
-			withStatus(message(4, "d"), turn.InputFailed),
-			withStatus(reply(5, "r1"), turn.ReplySent),
-			withStatus(reply(6, "r2"), turn.ReplyWithdrawn),
-			withStatus(reply(7, "r3"), turn.ReplyUnknown),
-			withStatus(reply(8, "r4"), turn.ReplyNone),
+			withStatus(reply(4, "r1"), turn.ReplySent),
+			withStatus(reply(5, "r2"), turn.ReplyWithdrawn),
+			withStatus(reply(6, "r3"), turn.ReplyUnknown),
+			withStatus(reply(7, "r4"), turn.ReplyNone),
 		))
 		s.expireAll(later, start, 100)
 		equal(s, "Entries", idsOf(s.entries(key, store.EntryQuery{})), "")
@@ -34,6 +33,21 @@ var expireTests = []test{
 			[]store.Entry{message(1, "a"), reply(2, "r")})
 		equal(s, "Load", s.load(key), store.Snapshot{Record: write.Record, Op: op})
 		s.due(forever, 10, store.Timer{Key: key, At: start + 10})
+	}},
+	{"messages that were set aside stay, until they are closed", func(s *subject) {
+		op := s.ok(s.write(key, none, withStatus(message(1, "a"), turn.InputFailed), withStatus(message(2, "b"), turn.InputFailed)))
+		s.expireAll(later, later, 100)
+		equal(s, "Entries", idsOf(s.entries(key, store.EntryQuery{})), "a b")
+		write := s.write(key, op)
+		write.Settle = []turn.Settle{{Through: 1, Status: turn.InputPending, Reopen: true}}
+		op = s.ok(write)
+		s.expireAll(later, later, 100)
+		equal(s, "Entries", idsOf(s.entries(key, store.EntryQuery{})), "a b")
+		write = s.write(key, op)
+		write.Settle = []turn.Settle{{From: 1, Through: 2, Status: turn.InputPending, Reopen: true}, {Through: 2, Status: turn.InputClosed}}
+		s.ok(write)
+		s.expireAll(later, start, 100)
+		equal(s, "Entries", idsOf(s.entries(key, store.EntryQuery{})), "")
 	}},
 	{"what is not older stays", func(s *subject) {
 		young := withStatus(message(2, "young"), turn.InputAnswered)

@@ -106,12 +106,19 @@ var listTests = []test{
 		s.listed(store.ListQuery{Attention: true}, "")
 	}},
 	{"what was set aside needs attention in any phase", func(s *subject) {
-		write := s.write(keyOf("aside"), none)
-		write.Record.Phase, write.Record.Aside = turn.Idle, &turn.Aside{Through: 1, Pending: 1, Turn: 1}
-		aside := s.ok(write)
+		aside := none
+		for _, phase := range []turn.Phase{turn.Idle, turn.Collecting, turn.Sending, turn.Failed, turn.Paused} {
+			write := s.write(keyOf("aside"), aside)
+			write.Record.Phase, write.Record.Aside = phase, &turn.Aside{Through: 1, Pending: 1, Turn: 1}
+			if phase == turn.Paused {
+				write.Record.Phase, write.Record.OnHold = turn.Idle, true
+			}
+			aside = s.ok(write)
+			s.listed(store.ListQuery{Attention: true}, "aside")
+			s.listed(store.ListQuery{Attention: true, Phase: phase}, "aside")
+		}
 		s.inPhase("idle", turn.Idle, false)
 		s.listed(store.ListQuery{Attention: true}, "aside")
-		s.listed(store.ListQuery{Attention: true, Phase: turn.Idle}, "aside")
 		s.ok(s.write(keyOf("aside"), aside))
 		s.listed(store.ListQuery{Attention: true}, "")
 	}},

@@ -339,7 +339,7 @@ const takers = {
 		return this.mark(at, turn, 'quiet', `Paused${step.reason ? `: ${because(step.reason)}` : ''}. Messages are kept, nothing is sent.`);
 	},
 	'conversation.resumed': told('Resumed.'),
-	'turn.requeued': told('Requeued by a person: the turn is tried again with all that waits.'),
+	'turn.requeued': told('Requeued by a person, with all that waits.'),
 	'reply.marked': told('A person marked the reply as sent.'),
 	'reply.resent'(step, at, turn) {
 		const said = this.mark(at, turn, 'quiet', 'A person had the reply sent again, under the same id.');

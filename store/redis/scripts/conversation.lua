@@ -24,9 +24,9 @@ local function is_open(entry)
   return entry ~= nil and (entry.status == 'pending' or entry.status == 'failed')
 end
 
--- What retention may remove.
+-- What retention may remove. What failed was set aside, and may come back.
 local function is_settled(entry)
-  return entry ~= nil and entry.status ~= 'pending' and entry.status ~= 'committed'
+  return entry ~= nil and entry.status ~= 'pending' and entry.status ~= 'failed' and entry.status ~= 'committed'
 end
 
 local settled_changed = false
@@ -53,10 +53,10 @@ local function index(name, before, now)
   end
   if is_settled(now) then
     redis.call('ZADD', own('settled', name), now.at, seq)
-  elseif is_settled(before) then
+  elseif before then -- a program of a release before took what failed for settled
     redis.call('ZREM', own('settled', name), seq)
   end
-  settled_changed = settled_changed or is_settled(now) or is_settled(before)
+  settled_changed = settled_changed or is_settled(now) or before ~= nil
 end
 
 -- The shard's index of a kind has each conversation under the least score that

@@ -13,13 +13,14 @@ local function expire(name, left)
   local sequences = redis.call('ZRANGEBYSCORE', own('settled', name), '-inf', before, 'LIMIT', 0, left)
   for _, seq in ipairs(sequences) do
     local entry = entry_at(name, seq)
-    redis.call('ZREMRANGEBYSCORE', own('entries', name), seq, seq)
-    if entry then
+    local settled = is_settled(entry)
+    if settled then
+      redis.call('ZREMRANGEBYSCORE', own('entries', name), seq, seq)
       index(name, entry, nil)
     else
-      redis.call('ZREM', own('settled', name), seq) -- the entry was lost
+      redis.call('ZREM', own('settled', name), seq) -- the entry was lost, or see index
     end
-    local claim = entry and entry.kind == 'message' and redis.call('HGET', own('ids', name), entry.id)
+    local claim = settled and entry.kind == 'message' and redis.call('HGET', own('ids', name), entry.id)
     if claim then
       local claimed_seq, at = string.match(claim, '^(%d+) (%-?%d+)$')
       if claimed_seq == seq then redis.call('ZADD', own('gone', name), at, entry.id) end
