@@ -53,10 +53,10 @@ local function index(name, before, now)
   end
   if is_settled(now) then
     redis.call('ZADD', own('settled', name), now.at, seq)
-  elseif before then -- a program of a release before took what failed for settled
+  elseif is_settled(before) then
     redis.call('ZREM', own('settled', name), seq)
   end
-  settled_changed = settled_changed or is_settled(now) or before ~= nil
+  settled_changed = settled_changed or is_settled(now) or is_settled(before)
 end
 
 -- The shard's index of a kind has each conversation under the least score that
