@@ -306,9 +306,33 @@ func TestConsoleAttention(t *testing.T) {
 	d.vanishes("again")
 	d.visit("#/c/shop/again")
 	d.until("the unknown one stands out", counts(".track rect.sent.unknown", 1))
+	release := d.holds()
+	defer release()
+	d.run(transcriptComesLate)
 	d.press("#actions [data-action=resend]")
-	d.until("it is sent again from here too", says("#messages .reply .state", "sent")+" && "+counts("#actions [data-action=resend]", 0))
+	d.until("the transcript is read meanwhile", "window.asked")
+	release()
+	d.until("it is sent again from here too", "window.late && "+says("#messages .reply .state", "sent")+" && "+counts("#actions [data-action=resend]", 0))
 }
+
+// transcriptComesLate keeps the answer to the next reading of the transcript from the
+// page until that was told that the reply is sent.
+const transcriptComesLate = `{
+	const real = window.fetch;
+	const told = new Promise((done) => {
+		const stream = new EventSource('/v1/bots/shop/conversations/again/events');
+		stream.addEventListener('reply.sent', () => { stream.close(); setTimeout(done, 200); }); // the page's own stream may be later
+	});
+	window.fetch = async (...call) => {
+		const answer = await real(...call);
+		if (!String(call[0]).includes('/transcript')) return answer;
+		window.fetch = real;
+		window.asked = true;
+		await told;
+		setTimeout(() => { window.late = true; }, 200);
+		return answer;
+	};
+}`
 
 // A turn that lost its worker is shown, and counted.
 func TestConsoleShowsLostLeases(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -42,7 +43,8 @@ type desk struct {
 	node   *node
 	args   []string
 	model  *model
-	refuse atomic.Bool // the receiver cuts the connection: nobody knows whether it took the reply
+	refuse atomic.Bool                   // the receiver cuts the connection: nobody knows whether it took the reply
+	held   atomic.Pointer[chan struct{}] // the receiver waits until it is closed
 }
 
 // sit starts a node and opens its console. extra is configuration, such as
@@ -60,6 +62,9 @@ func sit(t *testing.T, extra string) *desk {
 }
 
 func (d *desk) receive(w http.ResponseWriter, _ *http.Request) {
+	if held := d.held.Load(); held != nil {
+		<-*held
+	}
 	if !d.refuse.Load() {
 		w.WriteHeader(http.StatusNoContent)
 		return
@@ -67,6 +72,16 @@ func (d *desk) receive(w http.ResponseWriter, _ *http.Request) {
 	if connection, _, err := http.NewResponseController(w).Hijack(); err == nil {
 		_ = connection.Close() // which is all the answer there is
 	}
+}
+
+// holds keeps replies from being taken until release is called.
+func (d *desk) holds() (release func()) {
+	held := make(chan struct{})
+	d.held.Store(&held)
+	return sync.OnceFunc(func() {
+		d.held.Store(nil)
+		close(held)
+	})
 }
 
 // says has a message sent as a webhook would bring it.

@@ -81,17 +81,21 @@ class Talk {
 			element('div.side', what, panel('Actions', 'act', actions), panel('Who did what', 'who', this.audit))));
 	}
 
-	async readAll() {
+	// Events wait: what is read may be older.
+	async readAll(connected = true) {
 		this.early ??= [];
-		await this.readTranscript();
-		this.exists ||= this.model.entries.length > 0 || await this.listed();
-		await this.readState();
-		this.model.settle(this.state ?? null);
-		this.model.connected = true;
-		const held = this.early ?? [];
-		this.early = null;
-		held.forEach((event) => this.take(event));
-		this.render();
+		try {
+			await this.readTranscript();
+			this.exists ||= this.model.entries.length > 0 || await this.listed();
+			await this.readState();
+			this.model.settle(this.state ?? null);
+			this.model.connected = connected;
+		} finally {
+			const held = this.early ?? [];
+			this.early = null;
+			held.forEach((event) => this.take(event));
+			this.render();
+		}
 	}
 
 	/** Reads the end of the transcript, and what is shown before it. */
@@ -123,7 +127,7 @@ class Talk {
 		}
 	}
 
-	// One may be paused before its first message. Browsers note a 404 as an error, so the list is asked.
+	// One may be paused before its first message. Browsers log a 404 as an error, so the list is asked.
 	async listed() {
 		const { conversations } = await server.conversations({ bot: this.bot, q: this.conversation });
 		return conversations.some(({ conversation }) => conversation === this.conversation);
@@ -179,8 +183,7 @@ class Talk {
 
 	acted(name) {
 		if (name === 'delete') return this.frame.go('#/conversations');
-		this.refresh();
-		this.readTranscript().catch(this.frame.trouble); // statuses of earlier replies change without an event of their own
+		this.readAll(this.model.connected).catch(this.frame.trouble); // some statuses have no event
 	}
 
 	steps() {
@@ -216,7 +219,7 @@ class Talk {
 			this.chat.render(this.model);
 		}
 		this.earlier.hidden = !this.olderThan;
-		if (!this.model.entries.length) setText(this.chat.empty.firstElementChild, this.state ? 'The transcript is empty: what was said here is no longer kept.' : 'Nothing was ever received here, or it was deleted. Check the name, or wait for the first message.');
+		if (!this.model.entries.length) setText(this.chat.empty.firstElementChild, this.state ? 'The transcript is empty: what was said is no longer kept.' : 'Nothing was ever received here, or it was deleted. Check the name, or wait for the first message.');
 		this.actions.render(this.state, this.model.entries);
 		this.renderState();
 		this.renderSteps();
