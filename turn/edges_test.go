@@ -396,3 +396,21 @@ func TestCloseEndsWhatWasSetAside(t *testing.T) {
 		t.Errorf("aside %+v", r.Aside)
 	}
 }
+
+// Its author deletes what was set aside while the text that stands in for the reply
+// is sent: the failure is over, so nothing tells of it any more.
+func TestADeletionUnderTheFallbackEndsTheFailure(t *testing.T) {
+	p := newStory().policy
+	p.MaxAttempts, p.Fallback = 1, true
+	r, now := turn.Record{}, start
+	for _, e := range []turn.Event{
+		turn.Message{}, turn.Wake{Nonce: "a"}, turn.Wake{Nonce: "b"}, // lost
+		turn.Touch{Deleted: true}, turn.Wake{Nonce: "c"}, turn.Sent{Nonce: "c"},
+	} {
+		now = now.Add(p.Lease)
+		r, _ = turn.Step(r, e, now, p)
+	}
+	if r.Phase != turn.Idle || r.Aside != nil || r.LastError != "" {
+		t.Errorf("phase %s, aside %v, last error %q", r.Phase, r.Aside, r.LastError)
+	}
+}

@@ -189,7 +189,8 @@ func (s *step) finish(status Status, reason string) {
 	s.troubled(reply, status)
 	s.Reply = nil
 	s.Lease = Lease{}
-	failed := reply.Kind == ReplyFallback || reply.Kind == ReplyAgain && (s.Pending > 0 || s.FailedAside())
+	beside := reply.Kind == ReplyFallback || reply.Kind == ReplyAgain
+	failed := beside && (s.Pending > 0 || s.FailedAside())
 	if status == ReplySent && !failed {
 		s.LastError = ""
 	}

@@ -371,6 +371,9 @@ func (n *Node) applied(c *conversation, b *batch) {
 		c.spoken = b.spoken
 	}
 	c.repeats = c.repeats[min(b.repeats, len(c.repeats)):]
+	for _, r := range c.queue { // what else expected the record that this write replaced can't land any more
+		r.doubted = r.doubted && r.expected != b.write.Expect
+	}
 	for i := range b.events {
 		n.count(&b.events[i])
 		n.emit(Tell{Event: &b.events[i]})

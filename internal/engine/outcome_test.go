@@ -300,3 +300,30 @@ func TestAReplyThatCannotBeRead(t *testing.T) {
 		t.Errorf("%d tries in a minute", tries)
 	}
 }
+
+// A write that was not there when the node looked can't land any more once another
+// one of this node took its place: what a person wrote with it is told apart from
+// what may be on its way.
+func TestAWriteOfThisNodeSettlesADoubt(t *testing.T) {
+	h := newHand(t)
+	h.say("first")
+	h.settle()
+	faults := []store.Result{{Status: store.Conflict}, {}}
+	h.fault = func(w store.Write) (store.Result, error) {
+		if len(faults) == 0 {
+			return h.store.Commit(context.Background(), w)
+		}
+		result := faults[0]
+		faults = faults[1:]
+		if result.Status == store.Conflict {
+			return result, nil
+		}
+		return store.Result{}, store.ErrUnknown // and it was not applied
+	}
+	h.say("m")
+	h.submit("human", engine.Request{Op: engine.HumanReply, Body: store.Body{Text: "hello"}})
+	h.settle()
+	if got := h.answers["human"]; got.Err != nil || got.MessageID == "" {
+		t.Errorf("the reply of a person: %+v", got)
+	}
+}
