@@ -89,14 +89,17 @@ func (s *step) reopened() Settle {
 }
 
 // touch is a second thought about a message that was set aside. With the last of
-// them the failure of their turn is over.
+// them the failure of their turn is over. Of one that the program before forgot, which
+// nothing brings back, the author may still have the text removed.
 func (s *step) touch(e Touch) {
-	if s.Aside == nil {
+	a := s.Aside
+	known := a != nil && a.Answered < e.Target && e.Target <= a.Through
+	if !known && !e.Deleted {
 		s.ignore(AlreadyAnswered)
 		return
 	}
 	s.Changed, s.Outcome = true, Queued
-	if !e.Deleted {
+	if !known || !e.Deleted {
 		return
 	}
 	if s.Aside.Pending--; s.Aside.Pending > 0 {

@@ -405,12 +405,34 @@ func TestADeletionUnderTheFallbackEndsTheFailure(t *testing.T) {
 	r, now := turn.Record{}, start
 	for _, e := range []turn.Event{
 		turn.Message{}, turn.Wake{Nonce: "a"}, turn.Wake{Nonce: "b"}, // lost
-		turn.Touch{Deleted: true}, turn.Wake{Nonce: "c"}, turn.Sent{Nonce: "c"},
+		turn.Touch{Target: 1, Deleted: true}, turn.Wake{Nonce: "c"}, turn.Sent{Nonce: "c"},
 	} {
 		now = now.Add(p.Lease)
 		r, _ = turn.Step(r, e, now, p)
 	}
 	if r.Phase != turn.Idle || r.Aside != nil || r.LastError != "" {
 		t.Errorf("phase %s, aside %v, last error %q", r.Phase, r.Aside, r.LastError)
+	}
+}
+
+// The program before forgot what it had set aside with the next message. The author
+// may have such a text removed too, which says nothing of what was set aside since.
+func TestADeletionOfWhatTheProgramBeforeForgot(t *testing.T) {
+	record := turn.Record{
+		Schema: 1, Phase: turn.Failed, Version: 2, Answered: 2, Through: 2, Turn: 2, Seq: 2, AfterSeq: 2, Token: 2,
+		Aside: &turn.Aside{Answered: 1, Through: 2, AfterSeq: 1, Pending: 1, Turn: 2},
+	}
+	for _, aside := range []*turn.Aside{record.Aside, nil} {
+		record.Aside = aside
+		if aside == nil {
+			record.Phase = turn.Idle
+		}
+		if _, effects := turn.Step(record, turn.Touch{Target: 1}, start, basic); effects.Outcome != turn.Ignored {
+			t.Errorf("an edit is %s, with %v aside", effects.Outcome, aside)
+		}
+		after, effects := turn.Step(record, turn.Touch{Target: 1, Deleted: true}, start, basic)
+		if !effects.Changed || after.Phase != record.Phase || (after.Aside == nil) != (aside == nil) {
+			t.Errorf("with %v aside, a deletion left %v, %s", aside, after.Aside, after.Phase)
+		}
 	}
 }

@@ -36,6 +36,7 @@ type Delete struct {
 // it has seen that in the transcript. It changes what a requeue brings back and
 // nothing that is to be answered now, so it is no input, and no version.
 type Touch struct {
+	Target  int64 // version of the last input that touched the message
 	Deleted bool
 }
 

@@ -66,7 +66,7 @@ func (w *world) people() map[string]func(*rapid.T) {
 		"edit": func(t *rapid.T) {
 			m := w.anyMessage(t)
 			if m.status == turn.InputFailed {
-				w.must(t, turn.Touch{}, m)
+				w.must(t, turn.Touch{Target: m.version}, m)
 				return
 			}
 			w.must(t, turn.Edit{Target: m.version, HadMedia: m.media, HasMedia: rapid.Bool().Draw(t, "media")}, m)
@@ -74,7 +74,7 @@ func (w *world) people() map[string]func(*rapid.T) {
 		"delete": func(t *rapid.T) {
 			m := w.anyMessage(t)
 			if m.status == turn.InputFailed {
-				w.must(t, turn.Touch{Deleted: true}, m)
+				w.must(t, turn.Touch{Target: m.version, Deleted: true}, m)
 				return
 			}
 			w.must(t, turn.Delete{Target: m.version, HadMedia: m.media}, m)

@@ -228,7 +228,7 @@ func (n *Node) edit(c *conversation, b *batch, r *Request, entry store.Entry) {
 		return
 	}
 	if entry.Status == turn.InputFailed {
-		if n.step(c, b, r, turn.Touch{}).Changed {
+		if n.step(c, b, r, turn.Touch{Target: entry.Version}).Changed {
 			changed.EditedAt = n.now
 			b.replace(changed)
 		}
@@ -253,7 +253,7 @@ func (n *Node) edit(c *conversation, b *batch, r *Request, entry store.Entry) {
 func (n *Node) retract(c *conversation, b *batch, r *Request, entry store.Entry) {
 	event, aside := turn.Event(turn.Delete{Target: entry.Version, HadMedia: waits(entry.Attachments), Seq: entry.Seq}), entry.Status == turn.InputFailed
 	if aside {
-		event = turn.Touch{Deleted: true}
+		event = turn.Touch{Target: entry.Version, Deleted: true}
 	}
 	if !n.step(c, b, r, event).Changed {
 		return

@@ -85,7 +85,7 @@ func (q request) event(s *storage) turn.Event {
 	case edit, remove:
 		m := s.message(q.message)
 		if m.status == turn.InputFailed {
-			return turn.Touch{Deleted: q.kind == remove}
+			return turn.Touch{Target: m.version, Deleted: q.kind == remove}
 		}
 		if q.kind == edit {
 			return turn.Edit{Target: m.version, HadMedia: m.media}
