@@ -16,10 +16,10 @@ export function talk(root, frame) {
 	return () => page.close();
 }
 
-class Talk {
+export class Talk {
 	constructor(root, frame) {
 		const [bot, conversation] = frame.parts;
-		Object.assign(this, { frame, bot, conversation });
+		Object.assign(this, { frame, bot, conversation, reads: 0 });
 		this.address = addressOf(this);
 		this.turn = Number(frame.parameters.get('turn')) || 0; // 0: the latest, as it happens
 		this.all = frame.parameters.get('turn') === 'all';
@@ -82,23 +82,27 @@ class Talk {
 	}
 
 	// Events wait: what is read may be older.
-	async readAll(connected = true) {
+	async readAll(live = true) {
 		this.early ??= [];
+		this.reads++;
 		try {
 			await this.readTranscript();
 			this.exists ||= this.model.entries.length > 0 || await this.listed();
 			await this.readState();
 			this.model.settle(this.state ?? null);
-			this.model.connected = connected;
+			this.model.connected ||= live;
+			this.read = true;
 		} finally {
-			const held = this.early ?? [];
-			this.early = null;
-			held.forEach((event) => this.take(event));
-			this.render();
+			if (!--this.reads && this.read) {
+				const { early } = this;
+				this.early = null;
+				early.forEach((event) => this.take(event));
+				this.render();
+			}
 		}
 	}
 
-	/** Reads the end of the transcript, and what is shown before it. */
+	/** Reads the end, and what is shown before it. */
 	async readTranscript() {
 		let { entries, next } = await this.api.transcript();
 		if (!this.model.joins(entries)) this.model.keep(0);
@@ -127,7 +131,7 @@ class Talk {
 		}
 	}
 
-	// One may be paused before its first message. Browsers log a 404 as an error, so the list is asked.
+	// One may be paused before its first message. Browsers log a 404, so the list is asked.
 	async listed() {
 		const { conversations } = await server.conversations({ bot: this.bot, q: this.conversation });
 		return conversations.some(({ conversation }) => conversation === this.conversation);
@@ -146,13 +150,13 @@ class Talk {
 		if (stored) {
 			this.stored = [...(one?.turns ?? []), ...stored.turns];
 			const last = this.live.findLast(({ type }) => type === 'reply.delta');
-			this.live = this.live.filter((event, index) => event === last || index >= seen); // what came before is stored
+			this.live = this.live.filter((event, index) => event === last || index >= seen); // the rest is stored
 		}
 		this.renderAudit(audit);
 		this.render();
 	}
 
-	/** Whether it is still there: an action on one that was deleted elsewhere would make a new one. */
+	/** Whether it is there: an action on one deleted elsewhere would make a new one. */
 	async there() {
 		return Boolean(await this.api.state()) || void this.gone();
 	}
@@ -183,7 +187,7 @@ class Talk {
 
 	acted(name) {
 		if (name === 'delete') return this.frame.go('#/conversations');
-		this.readAll(this.model.connected).catch(this.frame.trouble); // some statuses have no event
+		this.readAll(false).catch(this.frame.trouble); // some statuses have no event
 	}
 
 	steps() {
@@ -213,7 +217,7 @@ class Talk {
 	render() {
 		if (this.early && this.exists) return;
 		const atEnd = this.chat.render(this.model);
-		if (atEnd && this.model.entries.length > mostShown) { // it was watched for long
+		if (atEnd && this.model.entries.length > mostShown) { // watched for long
 			this.model.keep(mostShown / 2);
 			this.olderThan = this.model.first();
 			this.chat.render(this.model);
@@ -234,11 +238,11 @@ class Talk {
 		this.phase.dataset.phase = phase;
 		setText(this.phase, phase);
 		const facts = state ? {
-			'waits': state.pending ? `${plural(state.pending, 'input')}, since ${lasting(this.model.now() - Date.parse(state.first_pending_at))}` : 'nothing',
+			waits: state.pending ? `${plural(state.pending, 'input')}, since ${lasting(this.model.now() - Date.parse(state.first_pending_at))}` : 'nothing',
 			'next look': phase === 'collecting' && left > 0 ? `in ${lasting(left)}` : '',
-			'version': `${state.version}, answered up to ${state.answered}`,
-			'lease': state.lease ? `${state.lease.holder}, token ${state.lease.token}` : 'none',
-			'discards': state.discards ? String(state.discards) : '',
+			version: `${state.version}, answered up to ${state.answered}`,
+			lease: state.lease ? `${state.lease.holder}, token ${state.lease.token}` : 'none',
+			discards: state.discards ? String(state.discards) : '',
 			'paused because': state.pause_reason ?? '',
 			'last error': state.last_error ?? '',
 		} : {};
