@@ -121,8 +121,8 @@ func (l *ledger) judgeInputs(n *node, t *talk, write store.Write, before turn.Re
 		if e.Kind != store.Message {
 			continue
 		}
-		if a := before.Aside; a == nil || e.Version <= a.Answered || e.Version > a.Through {
-			visible++ // else it is no input: it changes what a requeue brings back
+		if !touches(before.Aside, e) {
+			visible++
 		}
 		l.judgeText(t.key, e)
 		if t.first == 0 {
@@ -139,6 +139,13 @@ func (l *ledger) judgeInputs(n *node, t *talk, write store.Write, before turn.Re
 	if grown := write.Record.Version - before.Version; grown < visible || grown > visible && !folded {
 		l.fail("P4 version", "%d inputs were accepted, and the version grew by %d", visible, grown)
 	}
+}
+
+// touches reports whether a change is of a message that was set aside: it is no input,
+// since it changes only what a requeue brings back.
+func touches(a *turn.Aside, e store.Entry) bool {
+	open := e.Status == turn.InputFailed || e.Status == turn.InputDeleted
+	return a != nil && open && a.Answered < e.Version && e.Version <= a.Through
 }
 
 // slack is what two nodes may disagree about the time.
