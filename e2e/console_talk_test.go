@@ -319,14 +319,16 @@ func TestConsoleAttention(t *testing.T) {
 // page until that was told that the reply is sent.
 const transcriptComesLate = `{
 	const real = window.fetch;
+	const stream = new EventSource('/v1/bots/shop/conversations/again/events');
+	const open = new Promise((done) => { stream.onopen = done; });
 	const told = new Promise((done) => {
-		const stream = new EventSource('/v1/bots/shop/conversations/again/events');
 		stream.addEventListener('reply.sent', () => { stream.close(); setTimeout(done, 200); }); // the page's own stream may be later
 	});
 	window.fetch = async (...call) => {
 		const answer = await real(...call);
 		if (!String(call[0]).includes('/transcript')) return answer;
 		window.fetch = real;
+		await open;
 		window.asked = true;
 		await told;
 		setTimeout(() => { window.late = true; }, 200);
