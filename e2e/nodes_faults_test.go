@@ -214,7 +214,7 @@ func TestSeveralNodes(t *testing.T) {
 		writing.Wait()
 		last := c.members[0].node
 		w.rest(t, last)
-		w.read(t, last)
+		w.read(t, last, c.belated(witness))
 		history.judge(t, last.url, func(from, to time.Time) bool { return c.had("", from, to, anything) })
 		c.judge(t, w.people, w.model, witness, endings(t, w.caller, last.url))
 		t.Logf("played: %v", chaos.hits)
@@ -272,14 +272,14 @@ func (w *world) rest(t *testing.T, n *node) {
 }
 
 // read compares what the witnesses of each conversation say.
-func (w *world) read(t *testing.T, n *node) {
+func (w *world) read(t *testing.T, n *node, belated map[string]bool) {
 	t.Helper()
 	acknowledged, replies, unknown := 0, 0, 0
 	for _, p := range w.people {
 		s := story{
 			hold: p.hold, mayFinish: p.mayFinish, wrote: p.wrote, acknowledged: p.acknowledged,
 			calls: w.model.of(p.bot, p.conversation), arrivals: w.receiver.of(p.bot, p.conversation),
-			transcript: w.caller.read(t, n.url, p.bot, p.conversation),
+			transcript: w.caller.read(t, n.url, p.bot, p.conversation), belated: belated,
 		}
 		for _, fault := range s.faults() {
 			t.Errorf("%s/%s: %s", p.bot, p.conversation, fault)
@@ -417,7 +417,7 @@ func (c *cluster) fenced(deliveries []delivery, endings func(delivery) []ending)
 		if d.holder == "" || d.holder == "life-"+d.life {
 			continue
 		}
-		if c.stopped(d.life, d.at.Add(-clusterLease), d.at) {
+		if c.instant(d) {
 			excused.instants++
 			continue
 		}
@@ -438,6 +438,25 @@ func (c *cluster) fenced(deliveries []delivery, endings func(delivery) []ending)
 			d.id, d.life, d.holder, d.told.Sub(made).Round(time.Millisecond), since(made, ends)))
 	}
 	return faults, excused
+}
+
+// instant reports whether a delivery came without the lease, from a process that was
+// stopped shortly before.
+func (c *cluster) instant(d delivery) bool {
+	return d.holder != "life-"+d.life && c.stopped(d.life, d.at.Add(-clusterLease), d.at)
+}
+
+// belated are the deliveries of such processes.
+func (c *cluster) belated(w *witness) map[string]bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	late := map[string]bool{}
+	for _, d := range w.deliveries {
+		if c.instant(d) {
+			late[d.id] = true
+		}
+	}
+	return late
 }
 
 // leaseOf names a lease of a conversation.

@@ -99,7 +99,7 @@ func TestARollingUpgrade(t *testing.T) {
 	stop()
 	writing.Wait()
 	w.rest(t, c.members[0].node)
-	w.read(t, c.members[0].node)
+	w.read(t, c.members[0].node, nil)
 	for _, m := range c.members {
 		if t.Failed() {
 			t.Logf("life %s logged:\n%s", m.life, m.log.tail())
