@@ -45,8 +45,9 @@ func TestIdleConversations(t *testing.T) {
 	if after.generating != 0 {
 		t.Errorf("%v attempts are left", after.generating)
 	}
-	if after.heap > before.heap*1.1 {
-		t.Errorf("%.1f MB of heap in use, before %.1f: more than a tenth above", after.heap/1e6, before.heap/1e6)
+	// The store's log of what is ahead takes some MiB, by how fast messages came.
+	if after.heap > before.heap*1.25 {
+		t.Errorf("%.1f MB of heap in use, before %.1f: more than a quarter above", after.heap/1e6, before.heap/1e6)
 	}
 	// A node remembers some conversations for a minute after they went idle.
 	eventually(t, "none is waiting", func() bool { return c.metric(t, n.url, "onereply_waiting_conversations") == 0 })
@@ -65,9 +66,9 @@ func inMemory(t *testing.T) string {
 	return folder
 }
 
-// warmUp is a number of conversations that is more than a node remembers of
-// those that are idle.
-const warmUp = 5_000
+// warmUp is a number of conversations that is more than a node and its store remember
+// of those that are idle: 4,096 and 8,192.
+const warmUp = 10_000
 
 // converse has conversations answered, and waits until all are idle.
 func converse(t *testing.T, c *caller, n *node, from, to int) {
