@@ -68,9 +68,9 @@ const (
 )
 
 // Attention lists what needs somebody: failed turns, messages that earlier turns set
-// aside, replies of which it is not certain that they arrived, turns under way that have lost a worker, and
-// conversations whose wake-up has passed by more than two leases of their bot
-// although some node should have acted on it.
+// aside, replies of which it is not certain that they arrived, turns under way that
+// have lost a worker, and conversations whose wake-up has passed by more than two
+// leases of their bot although some node should have acted on it.
 func (a *App) Attention(ctx context.Context, q AttentionQuery) (Attention, error) {
 	c := call{op: "attention", key: store.Key{Bot: q.Bot}}
 	if _, ok := a.bots[q.Bot]; !ok && q.Bot != "" {

@@ -251,7 +251,8 @@ func (n *Node) edit(c *conversation, b *batch, r *Request, entry store.Entry) {
 // retract deletes a message: the text is gone from the store, the id stays
 // claimed.
 func (n *Node) retract(c *conversation, b *batch, r *Request, entry store.Entry) {
-	event, aside := turn.Event(turn.Delete{Target: entry.Version, HadMedia: waits(entry.Attachments), Seq: entry.Seq}), entry.Status == turn.InputFailed
+	aside := entry.Status == turn.InputFailed
+	var event turn.Event = turn.Delete{Target: entry.Version, HadMedia: waits(entry.Attachments), Seq: entry.Seq}
 	if aside {
 		event = turn.Touch{Target: entry.Version, Deleted: true}
 	}

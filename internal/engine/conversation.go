@@ -235,7 +235,7 @@ func (n *Node) apply(c *conversation) {
 		n.one(c, b, r)
 		if rest := requests[i+1:]; len(b.write.Settle) > 0 && slices.ContainsFunc(rest, (*Request).needs) {
 			b.requests = requests[:i+1]
-			c.putBack(rest)
+			c.putBack(rest) // this write settles some of the entries, or brings some back
 			break
 		}
 	}
@@ -255,8 +255,8 @@ func (n *Node) apply(c *conversation) {
 	n.emit(Commit{Write: &b.write})
 }
 
-// putBack has requests wait for the next write, and look again at the entries that
-// they need: this write settles some, or brings some back.
+// putBack has requests wait for the next write, in front of the others. What they had
+// looked up is out of date.
 func (c *conversation) putBack(requests []*Request) {
 	for _, r := range requests {
 		r.looked, r.found, r.pending = false, nil, nil
@@ -303,16 +303,16 @@ func (n *Node) Committed(now turn.Time, key store.Key, result store.Result, err 
 }
 
 // requeueBatch puts the requests of a write that was not applied, or may not
-// have been, back to where they were. What they had looked up is out of date.
+// have been, back to where they were.
 func (n *Node) requeueBatch(c *conversation, b *batch, maybe bool) {
 	for _, r := range b.requests {
 		if maybe {
 			r.remember()
 		}
-		r.looked, r.found, r.pending, r.trial, r.result = false, nil, nil, try{}, Result{}
+		r.trial, r.result = try{}, Result{}
 		r.maybe = r.maybe || maybe
 	}
-	c.queue = append(slices.Clone(b.requests), c.queue...)
+	c.putBack(b.requests)
 }
 
 // failed handles a store that is out of reach: whoever waits is told at once,

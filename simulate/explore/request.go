@@ -84,7 +84,7 @@ func (q request) event(s *storage) turn.Event {
 		return turn.Message{Media: q.media}
 	case edit, remove:
 		m := s.message(q.message)
-		if m.status == turn.InputFailed {
+		if q.touches(s) {
 			return turn.Touch{Target: m.version, Deleted: q.kind == remove}
 		}
 		if q.kind == edit {

@@ -43,9 +43,9 @@ func removeAll(db *connection, conversation int64) error {
 // never wait long for it.
 const expireStep = 100
 
-// In: time, limit. Out: conversation, kind and id of each entry that was
-// removed. The first condition is the index's. The status is checked as it removes: an entry that was reopened, or a
-// reply that was just committed, stays.
+// In: time, limit. Out: conversation, kind and id of each entry that was removed. The
+// first condition is the index's. The status is checked as it removes: an entry that
+// was reopened, or a reply that was just committed, stays.
 const expireEntries = `DELETE FROM entries WHERE rowid IN (
 		SELECT rowid FROM entries
 		WHERE status NOT IN ('pending', 'committed') AND status <> 'failed' AND at_ms < ?1 ORDER BY at_ms LIMIT ?2)
