@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/onereply/onereply/simulate"
+	"github.com/onereply/onereply/internal/proof/simulate"
 )
 
 // TestComparisonIsCurrent: the numbers of the front page are what the command

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/onereply/onereply/internal/testservers"
+	"github.com/onereply/onereply/internal/proof/testservers"
 )
 
 // buildOlder makes the program as it is, but for the schema of PostgreSQL: it knows

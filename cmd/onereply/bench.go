@@ -10,7 +10,7 @@ import (
 	"os/exec"
 	"strings"
 
-	"github.com/onereply/onereply/internal/bench"
+	"github.com/onereply/onereply/internal/proof/bench"
 )
 
 // benchCommand measures how fast this program is on this machine.

@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/redis/rueidis"
 
-	"github.com/onereply/onereply/internal/bench"
+	"github.com/onereply/onereply/internal/proof/bench"
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/store/sqlite"
 )

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/onereply/onereply/internal/bench"
-	"github.com/onereply/onereply/internal/testservers"
+	"github.com/onereply/onereply/internal/proof/bench"
+	"github.com/onereply/onereply/internal/proof/testservers"
 )
 
 // TestBench runs one measurement with a process of its own, and prints it in

@@ -8,7 +8,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/onereply/onereply/simulate"
+	"github.com/onereply/onereply/internal/proof/simulate"
 )
 
 // commandLine is everything that can be typed.

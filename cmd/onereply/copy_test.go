@@ -8,7 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/onereply/onereply/internal/testservers"
+	"github.com/onereply/onereply/internal/proof/testservers"
 )
 
 // The road from one file to servers, and back.

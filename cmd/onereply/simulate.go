@@ -7,7 +7,7 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"github.com/onereply/onereply/simulate"
+	"github.com/onereply/onereply/internal/proof/simulate"
 )
 
 // simulateCommand plays the engine in a simulated world. It needs no server.

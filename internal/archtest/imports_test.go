@@ -34,7 +34,7 @@ var rules = []rule{
 	},
 	{
 		packages:  ".",
-		forbidden: []string{"./server/...", "./console/...", "./cmd/...", "./simulate/..."},
+		forbidden: []string{"./server/...", "./console/...", "./cmd/...", "./internal/proof/..."},
 		reason:    "the library is linked into people's programs: the server and the page are built on it, not into it",
 	},
 	{

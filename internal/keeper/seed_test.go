@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/onereply/onereply/internal/testservers"
+	"github.com/onereply/onereply/internal/proof/testservers"
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/store/memory"
 	"github.com/onereply/onereply/store/postgres"

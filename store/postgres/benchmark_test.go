@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/onereply/onereply/internal/testservers"
+	"github.com/onereply/onereply/internal/proof/testservers"
 )
 
 // BenchmarkCommit measures the hot operation, an arrival: the record replaced,

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/onereply/onereply/internal/testservers"
+	"github.com/onereply/onereply/internal/proof/testservers"
 	"github.com/onereply/onereply/store"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/onereply/onereply/internal/testservers"
+	"github.com/onereply/onereply/internal/proof/testservers"
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
 )

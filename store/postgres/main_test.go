@@ -3,7 +3,7 @@ package postgres
 import (
 	"testing"
 
-	"github.com/onereply/onereply/internal/testservers"
+	"github.com/onereply/onereply/internal/proof/testservers"
 )
 
 func TestMain(m *testing.M) { testservers.Main(m) }

@@ -3,7 +3,7 @@ package postgres
 import (
 	"testing"
 
-	"github.com/onereply/onereply/internal/testservers"
+	"github.com/onereply/onereply/internal/proof/testservers"
 	"github.com/onereply/onereply/store/storetest"
 )
 

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/onereply/onereply/internal/testservers"
+	"github.com/onereply/onereply/internal/proof/testservers"
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
 )

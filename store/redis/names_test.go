@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/onereply/onereply/internal/testservers"
+	"github.com/onereply/onereply/internal/proof/testservers"
 	"github.com/onereply/onereply/store"
 )
 

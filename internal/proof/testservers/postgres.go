@@ -31,7 +31,7 @@ func Postgres(t testing.TB) string {
 func PostgresDatabase(t testing.TB, settings string) string {
 	t.Helper()
 	if !running.Load() {
-		t.Fatal("call testservers.Main in TestMain: otherwise nobody stops the server")
+		t.Fatal("call servers.Main in TestMain: otherwise nobody stops the server")
 	}
 	programs := findPostgres(t)
 	shared.start.Do(func() { shared.server, shared.err = startPostgres(programs) })

@@ -161,7 +161,7 @@ func Main(m *testing.M) {
 	running.Store(true)
 	code := m.Run()
 	if err := stopShared(); err != nil {
-		fmt.Fprintln(os.Stderr, "testservers:", err)
+		fmt.Fprintln(os.Stderr, "servers:", err)
 		code = max(code, 1)
 	}
 	os.Exit(code)

@@ -427,7 +427,7 @@ func operatorFaults() []seeded {
 var update = flag.Bool("update", false, "write the table of faults into docs/proof.md")
 
 const (
-	proofPage  = "../../docs/proof.md"
+	proofPage  = "../../../docs/proof.md"
 	tableBegin = "<!-- begin: go test ./simulate/explore -run SeededFaults -update -->\n"
 	tableEnd   = "<!-- end -->\n"
 )

@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/onereply/onereply/internal/testservers"
+	"github.com/onereply/onereply/internal/proof/testservers"
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/store/postgres"
 	"github.com/onereply/onereply/store/redis"
@@ -20,9 +20,8 @@ import (
 
 func TestMain(m *testing.M) { testservers.Main(m) }
 
-// stories are where the file of scenarios may lie, seen from this package: the
-// one that is kept up beside the repository, else the copy in it.
-var stories = []string{filepath.Join("..", "..", "..", "shared", "scenarios.jsonl"), filepath.Join("testdata", "scenarios.jsonl")}
+// stories is the repository's copy of the collected faults of other bots.
+var stories = filepath.Join("testdata", "scenarios.jsonl")
 
 // mostConversations bounds the size of a story; ONEREPLY_SCENARIO_SCALE names
 // another bound. A larger story proves the same, later.
@@ -44,10 +43,8 @@ func scale(t *testing.T) int {
 func load(t *testing.T) []Scenario {
 	t.Helper()
 	path := os.Getenv("ONEREPLY_SCENARIOS")
-	for _, story := range stories {
-		if _, err := os.Stat(story); path == "" && err == nil {
-			path = story
-		}
+	if path == "" {
+		path = stories
 	}
 	file, err := os.Open(path)
 	if err != nil {
