@@ -15,7 +15,8 @@
 //	ready.go         who may generate next: fair between bots
 //	schedule.go      the timers that this node armed, and claims of others'
 //	prompt.go        what an attempt holds, and what came before
-//	notice.go        what watchers and counters learn
+//	event.go         what happened, for whoever wants to know
+//	counters.go      the same as numbers
 //
 // The store is the truth for everybody; what a Node remembers is a cache whose
 // every use is checked by the store's compare-and-swap. The package must never

@@ -1,64 +1,6 @@
 package engine
 
-import (
-	"github.com/onereply/onereply/store"
-	"github.com/onereply/onereply/turn"
-)
-
-// Event is a notice of the core with what people want to know besides.
-type Event struct {
-	turn.Notice
-	Key     store.Key
-	ReplyID string
-	Covers  []string
-	Text    string
-	Author  string // of a reply: one of turn's Reply… kinds
-}
-
-// event adds to a notice what it is about.
-func (n *Node) event(c *conversation, b *batch, r *Request, notice turn.Notice) Event {
-	e := Event{Notice: notice, Key: c.key}
-	switch notice.Kind {
-	case turn.MessageAccepted:
-		e.MessageID = r.ID
-		e.Text = r.Body.Text
-		if r.Text != nil {
-			e.Text = *r.Text
-		}
-	case turn.MessageRepeated:
-	default:
-		if notice.Seq == 0 {
-			break
-		}
-		e.ReplyID = ReplyID(c.key, notice.Turn)
-		if spoken := c.speaks(notice.Seq, r); spoken != nil && showsText(notice.Kind) {
-			e.Covers, e.Text = spoken.Covers, spoken.Text
-			e.Author = spoken.Author
-		}
-	}
-	return e
-}
-
-// showsText reports whether a notice about a reply carries its text: one about a
-// part of it does not.
-func showsText(kind turn.Kind) bool {
-	switch kind {
-	case turn.ReplyCommittedKind, turn.ReplySentKind, turn.ReplyFailedKind, turn.ReplyDiscardedKind:
-		return true
-	}
-	return false
-}
-
-// speaks is the reply with the sequence, where this node knows it.
-func (c *conversation) speaks(seq int64, r *Request) *store.Entry {
-	switch {
-	case r.entry != nil && r.entry.Seq == seq:
-		return r.entry
-	case c.spoken != nil && c.spoken.Seq == seq:
-		return c.spoken
-	}
-	return nil
-}
+import "github.com/onereply/onereply/turn"
 
 // Counters are what a node did since it was made. Only the node that made a
 // write counts it.

@@ -1,0 +1,67 @@
+package engine
+
+import (
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+// Event is the one shape in which the program tells itself what happened. The core
+// gives a [turn.Notice], which holds counters and times only, because a record
+// holds no texts. The Event adds which conversation it happened in and the texts
+// that belong to it. Counters, logs, watchers and the timeline all take it from
+// here; the API has one shape of its own, made from this one in one place.
+type Event struct {
+	turn.Notice
+	Key     store.Key
+	ReplyID string   // of a notice about a reply
+	Covers  []string // ids of the messages that the reply answers, where this node knows them
+	Text    string   // of the message or the reply, where this node knows it
+	Author  string   // of a reply: one of turn's Reply… kinds
+}
+
+// NewEvent adds to a notice what follows from it without the transcript.
+func NewEvent(key store.Key, notice turn.Notice) Event {
+	e := Event{Notice: notice, Key: key}
+	if notice.Seq != 0 && notice.Kind != turn.MessageAccepted && notice.Kind != turn.MessageRepeated {
+		e.ReplyID = ReplyID(key, notice.Turn)
+	}
+	return e
+}
+
+// event adds to a notice the texts that this node knows: of the request that the
+// notice is about, or of the reply that is being sent.
+func (n *Node) event(c *conversation, b *batch, r *Request, notice turn.Notice) Event {
+	e := NewEvent(c.key, notice)
+	if notice.Kind == turn.MessageAccepted {
+		e.MessageID = r.ID
+		e.Text = r.Body.Text
+		if r.Text != nil {
+			e.Text = *r.Text
+		}
+	}
+	if spoken := c.speaks(notice.Seq, r); e.ReplyID != "" && spoken != nil && showsText(notice.Kind) {
+		e.Covers, e.Text, e.Author = spoken.Covers, spoken.Text, spoken.Author
+	}
+	return e
+}
+
+// showsText reports whether a notice about a reply carries its text: one about a
+// part of it does not.
+func showsText(kind turn.Kind) bool {
+	switch kind {
+	case turn.ReplyCommittedKind, turn.ReplySentKind, turn.ReplyFailedKind, turn.ReplyDiscardedKind:
+		return true
+	}
+	return false
+}
+
+// speaks is the reply with the sequence, where this node knows it.
+func (c *conversation) speaks(seq int64, r *Request) *store.Entry {
+	switch {
+	case r.entry != nil && r.entry.Seq == seq:
+		return r.entry
+	case c.spoken != nil && c.spoken.Seq == seq:
+		return c.spoken
+	}
+	return nil
+}
