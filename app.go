@@ -141,7 +141,7 @@ func engineBots(bots map[string]Bot) map[string]engine.Bot {
 	out := make(map[string]engine.Bot, len(bots))
 	for name, b := range bots {
 		traits := traitsOf(b.Sender)
-		resend := b.UnknownSend == Resend || b.UnknownSend == Auto && (traits.RecognisesRepeats || b.Sender == nil)
+		resend := b.UnknownSend == UnknownResend || b.UnknownSend == UnknownAuto && (traits.RecognisesRepeats || b.Sender == nil)
 		out[name] = engine.Bot{
 			Policy: turn.Policy{
 				Debounce: b.Debounce, MaxWait: b.MaxWait, OnNewInput: b.OnNewInput, MaxDiscards: b.MaxDiscards,

@@ -47,7 +47,7 @@ func TestAttention(t *testing.T) {
 		broken := onereply.ResponderFunc(func(context.Context, *onereply.Turn) (onereply.Reply, error) {
 			return onereply.Reply{}, &onereply.Fault{Kind: onereply.BadRequest, Err: errors.New("no such model")}
 		})
-		w := newWorld(t, settings{bot: onereply.Bot{Debounce: onereply.None, Responder: broken}})
+		w := newWorld(t, settings{bot: onereply.Bot{Debounce: onereply.Zero, Responder: broken}})
 		defer w.close()
 		wantNeeds(t, w.nodes[0])
 		w.say(0, "m")
@@ -65,7 +65,7 @@ func TestAttention(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := &receiver{wrong: test.wrong}
-				w := newWorld(t, settings{bot: onereply.Bot{Debounce: onereply.None, Sender: r, Responder: parts("one", "two"), UnknownSend: onereply.Hold}})
+				w := newWorld(t, settings{bot: onereply.Bot{Debounce: onereply.Zero, Sender: r, Responder: parts("one", "two"), UnknownSend: onereply.UnknownHold}})
 				defer w.close()
 				w.say(0, "m")
 				rest(time.Minute)
@@ -121,7 +121,7 @@ func TestAttentionToWhatIsSentAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := func(ctx context.Context) error { <-ctx.Done(); return onereply.NotDelivered(ctx.Err()) }
 		r := &receiver{wrong: []func(context.Context) error{giving(errors.New("connection lost")), slow}}
-		w := newWorld(t, settings{bot: onereply.Bot{Debounce: onereply.None, Sender: r, UnknownSend: onereply.Hold}})
+		w := newWorld(t, settings{bot: onereply.Bot{Debounce: onereply.Zero, Sender: r, UnknownSend: onereply.UnknownHold}})
 		defer w.close()
 		w.say(0, "m")
 		rest(time.Minute)
@@ -251,7 +251,7 @@ func TestAttentionToWhatWasSetAside(t *testing.T) {
 			}
 			return is, effects
 		}
-		w := newWorld(t, settings{bot: onereply.Bot{Debounce: onereply.None, Attempts: 1}, model: time.Second, step: lose})
+		w := newWorld(t, settings{bot: onereply.Bot{Debounce: onereply.Zero, Attempts: 1}, model: time.Second, step: lose})
 		defer w.close()
 		app := w.nodes[0]
 		w.say(0, "m")

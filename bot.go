@@ -8,18 +8,18 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// None stands for "zero" in those fields of [Bot] whose zero value means the
-// default.
-const None = -1
+// Zero sets a field of [Bot] to zero where the zero value means the default:
+// Debounce: onereply.Zero is no quiet time at all.
+const Zero = -1
 
 // Mode is what a newer input does to a running generation.
 type Mode = turn.Mode
 
 // The modes.
 const (
-	Interrupt = turn.Interrupt // end it at once
-	Discard   = turn.Discard   // let it end, then throw it away
-	Finish    = turn.Finish    // let it end, and send it for what it saw
+	ModeInterrupt = turn.Interrupt // end it at once
+	ModeDiscard   = turn.Discard   // let it end, then throw it away
+	ModeFinish    = turn.Finish    // let it end, and send it for what it saw
 )
 
 // UnknownSend is what happens to a send whose outcome nobody knows.
@@ -27,13 +27,13 @@ type UnknownSend string
 
 // The rules.
 const (
-	// Auto resends where the receiver recognises a repeat (see [Traits]), and
+	// UnknownAuto resends where the receiver recognises a repeat (see [Traits]), and
 	// holds elsewhere.
-	Auto UnknownSend = "auto"
-	// Resend sends again: the person may see the reply twice.
-	Resend UnknownSend = "resend"
-	// Hold leaves it: the person may see no reply. It is marked unknown.
-	Hold UnknownSend = "hold"
+	UnknownAuto UnknownSend = "auto"
+	// UnknownResend sends again: the person may see the reply twice.
+	UnknownResend UnknownSend = "resend"
+	// UnknownHold leaves it: the person may see no reply. It is marked unknown.
+	UnknownHold UnknownSend = "hold"
 )
 
 // Bot says who answers, who delivers, and how long to wait. The zero value of
@@ -43,24 +43,24 @@ type Bot struct {
 	Responder Responder // required
 	Sender    Sender    // nil: replies go to the transcript and the event stream only
 
-	Debounce    time.Duration // quiet time after the last input; default 1.5s; None for 0
-	MaxWait     time.Duration // hard cap on it from the first waiting input; default 10s; None for 0
-	OnNewInput  Mode          // default Interrupt
-	MaxDiscards int           // default 2; None for 0
+	Debounce    time.Duration // quiet time after the last input; default 1.5s; Zero for none
+	MaxWait     time.Duration // hard cap on it from the first waiting input; default 10s; Zero for none
+	OnNewInput  Mode          // default ModeInterrupt
+	MaxDiscards int           // default 2; Zero for none
 	Lease       time.Duration // default 30s; at least 1s
-	History     int           // earlier transcript entries given to the responder; default 40; None for 0
-	MediaWait   time.Duration // longest wait for an attachment; default 15s; None for 0
-	UnknownSend UnknownSend   // default Auto
+	History     int           // earlier transcript entries given to the responder; default 40; Zero for none
+	MediaWait   time.Duration // longest wait for an attachment; default 15s; Zero for none
+	UnknownSend UnknownSend   // default UnknownAuto
 
 	Timeout     time.Duration // one run of the responder, whole; default 60s
 	Attempts    int           // failed runs before the turn is marked failed; default 3
 	Fallback    string        // a text to send when the turn fails; "": none
-	RetryFor    time.Duration // how long a send that failed, or is unknown, is tried again; default 1h; None for 0
+	RetryFor    time.Duration // how long a send that failed, or is unknown, is tried again; default 1h; Zero for none
 	SendTimeout time.Duration // one send; default 15s; at most half a lease
 
-	GroupWait      time.Duration // quiet time after a message that belongs to a group (an album); default 1s; None for 0
+	GroupWait      time.Duration // quiet time after a message that belongs to a group (an album); default 1s; Zero for none
 	SplitAt        int           // a text of at least so many characters may have been cut in two by its client; 0: never
-	SplitWait      time.Duration // quiet time after such a text; default 1.5s; None for 0
+	SplitWait      time.Duration // quiet time after such a text; default 1.5s; Zero for none
 	TurnsPerMinute int           // ceiling on attempts per conversation, after which it rests for a minute; 0: none
 	StopWords      []string      // a message that is one of these, in any case, closes what waits
 	OptOutWords    []string      // likewise, and pauses the conversation too
@@ -72,7 +72,7 @@ func (b Bot) withDefaults() (Bot, error) {
 		switch {
 		case *d == 0:
 			*d = fallback
-		case *d == None:
+		case *d == Zero:
 			*d = 0
 		}
 	}
@@ -80,7 +80,7 @@ func (b Bot) withDefaults() (Bot, error) {
 		switch {
 		case *n == 0:
 			*n = fallback
-		case *n == None:
+		case *n == Zero:
 			*n = 0
 		}
 	}
@@ -97,10 +97,10 @@ func (b Bot) withDefaults() (Bot, error) {
 	count(&b.History, 40)
 	count(&b.Attempts, 3)
 	if b.OnNewInput == "" {
-		b.OnNewInput = Interrupt
+		b.OnNewInput = ModeInterrupt
 	}
 	if b.UnknownSend == "" {
-		b.UnknownSend = Auto
+		b.UnknownSend = UnknownAuto
 	}
 	return b, b.validate()
 }
@@ -132,12 +132,12 @@ func (b Bot) validate() error {
 	reject(b.TurnsPerMinute < 0, "TurnsPerMinute must not be negative, it is %d", b.TurnsPerMinute)
 	reject(len(b.Fallback) > MaxTextBytes, "Fallback must have at most %d bytes", MaxTextBytes)
 	switch b.OnNewInput {
-	case Interrupt, Discard, Finish:
+	case ModeInterrupt, ModeDiscard, ModeFinish:
 	default:
 		reject(true, "OnNewInput must be interrupt, discard or finish, it is %q", b.OnNewInput)
 	}
 	switch b.UnknownSend {
-	case Auto, Resend, Hold:
+	case UnknownAuto, UnknownResend, UnknownHold:
 	default:
 		reject(true, "UnknownSend must be auto, resend or hold, it is %q", b.UnknownSend)
 	}

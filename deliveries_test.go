@@ -86,11 +86,11 @@ func TestSenders(t *testing.T) {
 			tries: []string{"part 0, try 1: one", "part 0, try 2: one", "part 1, try 1: two"},
 		},
 		"unknown, to be held all the same": {
-			wrong: []func(context.Context) error{unknown}, traits: onereply.Traits{RecognisesRepeats: true}, rule: onereply.Hold,
+			wrong: []func(context.Context) error{unknown}, traits: onereply.Traits{RecognisesRepeats: true}, rule: onereply.UnknownHold,
 			tries: []string{"part 0, try 1: one"}, status: turn.ReplyUnknown,
 		},
 		"unknown, to be sent again all the same": {
-			wrong: []func(context.Context) error{unknown}, rule: onereply.Resend, status: turn.ReplySent,
+			wrong: []func(context.Context) error{unknown}, rule: onereply.UnknownResend, status: turn.ReplySent,
 			tries: []string{"part 0, try 1: one", "part 0, try 2: one", "part 1, try 1: two"},
 		},
 		"a panic":               {wrong: []func(context.Context) error{func(context.Context) error { panic("oops") }}, tries: []string{"part 0, try 1: one"}, status: turn.ReplyUnknown},

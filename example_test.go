@@ -111,7 +111,7 @@ func ExampleTurn_Seal() {
 	done := make(chan bool)
 	app := open(onereply.Bot{
 		Name:       "shop",
-		OnNewInput: onereply.Discard,
+		OnNewInput: onereply.ModeDiscard,
 		Responder: onereply.ResponderFunc(func(ctx context.Context, t *onereply.Turn) (onereply.Reply, error) {
 			if err := t.Seal(ctx); err != nil {
 				return onereply.Reply{}, err // overtaken: the next attempt sees everything

@@ -21,7 +21,7 @@ func TestMessagesAimedAtInstants(t *testing.T) {
 	instants := map[string]time.Duration{"due": debounce, "commit": debounce + model}
 	for name, at := range instants {
 		for _, offset := range []time.Duration{-time.Millisecond, 0, time.Millisecond} {
-			for _, mode := range []onereply.Mode{onereply.Interrupt, onereply.Discard, onereply.Finish} {
+			for _, mode := range []onereply.Mode{onereply.ModeInterrupt, onereply.ModeDiscard, onereply.ModeFinish} {
 				for _, from := range []int{0, 1} {
 					t.Run(fmt.Sprintf("%s%+d %s node%d", name, offset/time.Millisecond, mode, from+1), func(t *testing.T) {
 						synctest.Test(t, func(t *testing.T) {
@@ -85,7 +85,7 @@ func TestMessagesAimedAtWrites(t *testing.T) {
 	}
 	for name, matches := range writes {
 		for _, after := range []bool{false, true} {
-			for _, mode := range []onereply.Mode{onereply.Interrupt, onereply.Discard, onereply.Finish} {
+			for _, mode := range []onereply.Mode{onereply.ModeInterrupt, onereply.ModeDiscard, onereply.ModeFinish} {
 				t.Run(fmt.Sprintf("%s after=%v %s", name, after, mode), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						shared := memory.New()
@@ -107,7 +107,7 @@ func TestMessagesAimedAtWrites(t *testing.T) {
 						if err := w.verdict(); err != nil {
 							t.Error(err)
 						}
-						if name != "discard" && !a.done || name == "discard" && mode != onereply.Finish && !a.done {
+						if name != "discard" && !a.done || name == "discard" && mode != onereply.ModeFinish && !a.done {
 							t.Error("the write that was aimed at never came")
 						}
 					})
@@ -120,8 +120,8 @@ func TestMessagesAimedAtWrites(t *testing.T) {
 // Someone who never stops typing is answered, within the hard cap, the runs
 // that may be discarded, and their windows; and each message is in one reply.
 func TestEndlessTypist(t *testing.T) {
-	for _, mode := range []onereply.Mode{onereply.Interrupt, onereply.Discard, onereply.Finish} {
-		for _, discards := range []int{onereply.None, 1, 2, 5} {
+	for _, mode := range []onereply.Mode{onereply.ModeInterrupt, onereply.ModeDiscard, onereply.ModeFinish} {
+		for _, discards := range []int{onereply.Zero, 1, 2, 5} {
 			t.Run(fmt.Sprint(mode, discards), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					const maxWait, model = 5 * time.Second, 3 * time.Second

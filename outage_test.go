@@ -153,7 +153,7 @@ func TestTakeOver(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				shared := memory.New()
 				l := &line{Store: shared}
-				bot := onereply.Bot{Lease: lease, UnknownSend: onereply.Resend, Responder: saying("m")}
+				bot := onereply.Bot{Lease: lease, UnknownSend: onereply.UnknownResend, Responder: saying("m")}
 				first := bot
 				first.Responder = onereply.ResponderFunc(func(ctx context.Context, _ *onereply.Turn) (onereply.Reply, error) {
 					if phase == "generating" {

@@ -52,8 +52,8 @@ type Role string
 
 // The roles.
 const (
-	User      Role = "user"
-	Assistant Role = "assistant"
+	RoleUser      Role = "user"
+	RoleAssistant Role = "assistant"
 )
 
 // Line is one line of the history. Neighbouring messages of one role are one
@@ -102,11 +102,11 @@ type Usage struct {
 }
 
 // Reply is what a [Responder] answers. A Reply without any text that is not
-// None is a failed attempt: nothing empty is ever sent.
+// Silent is a failed attempt: nothing empty is ever sent.
 type Reply struct {
-	Text  string
-	Parts []string // the same in several messages, sent in order; nil: Text is the only one
-	None  bool     // there is nothing to say: the messages are settled without a reply
+	Text   string
+	Parts  []string // the same in several messages, sent in order; nil: Text is the only one
+	Silent bool     // there is nothing to say: the messages are settled without a reply
 }
 
 // Responder answers a turn. Respond is called for many conversations at once,

@@ -114,7 +114,9 @@ func TestTurnsThatFail(t *testing.T) {
 func TestAResponderThatHasNothingToSay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, settings{bot: onereply.Bot{Responder: onereply.ResponderFunc(
-			func(context.Context, *onereply.Turn) (onereply.Reply, error) { return onereply.Reply{None: true}, nil })}})
+			func(context.Context, *onereply.Turn) (onereply.Reply, error) {
+				return onereply.Reply{Silent: true}, nil
+			})}})
 		defer w.close()
 		w.say(0, "m")
 		rest(time.Minute)
@@ -163,7 +165,7 @@ func TestSeal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var sealed []error
-				w := newWorld(t, settings{bot: onereply.Bot{OnNewInput: onereply.Discard, Responder: onereply.ResponderFunc(
+				w := newWorld(t, settings{bot: onereply.Bot{OnNewInput: onereply.ModeDiscard, Responder: onereply.ResponderFunc(
 					func(ctx context.Context, turn *onereply.Turn) (onereply.Reply, error) {
 						if early {
 							sealed = append(sealed, turn.Seal(ctx))

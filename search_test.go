@@ -159,7 +159,7 @@ func TestSearchIsBounded(t *testing.T) {
 
 func TestPreview(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, settings{bot: onereply.Bot{Debounce: onereply.None}})
+		w := newWorld(t, settings{bot: onereply.Bot{Debounce: onereply.Zero}})
 		defer w.close()
 		app := w.nodes[0]
 		last := func() *onereply.LastInput {
@@ -226,7 +226,9 @@ func BenchmarkConversations(b *testing.B) {
 	}
 	defer kept.Close()
 	filled(b, kept, 50_000)
-	echo := onereply.ResponderFunc(func(context.Context, *onereply.Turn) (onereply.Reply, error) { return onereply.Reply{None: true}, nil })
+	echo := onereply.ResponderFunc(func(context.Context, *onereply.Turn) (onereply.Reply, error) {
+		return onereply.Reply{Silent: true}, nil
+	})
 	app, err := onereply.Open(b.Context(), kept, onereply.Options{}, onereply.Bot{Name: "bot", Responder: echo})
 	if err != nil {
 		b.Fatal(err)

@@ -218,7 +218,7 @@ func TestWhatBelongsTogether(t *testing.T) {
 	for name, m := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, settings{bot: onereply.Bot{Debounce: onereply.None, SplitAt: 4000}})
+				w := newWorld(t, settings{bot: onereply.Bot{Debounce: onereply.Zero, SplitAt: 4000}})
 				defer w.close()
 				for _, id := range []string{"m1", "m2", "m3"} {
 					m.ID = id

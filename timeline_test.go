@@ -78,7 +78,7 @@ func wantSteps(t *testing.T, got, want []onereply.TimelineStep) {
 func TestTimelineIsWhatWasTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &receiver{wrong: []func(context.Context) error{delivered, giving(onereply.NotDelivered(errAway))}}
-		w := newWorld(t, settings{bot: onereply.Bot{Sender: r, UnknownSend: onereply.Hold, Responder: onereply.ResponderFunc(
+		w := newWorld(t, settings{bot: onereply.Bot{Sender: r, UnknownSend: onereply.UnknownHold, Responder: onereply.ResponderFunc(
 			func(ctx context.Context, t *onereply.Turn) (onereply.Reply, error) {
 				time.Sleep(time.Second)
 				t.Delta("on")
@@ -212,7 +212,7 @@ func TestTroubles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := &receiver{wrong: []func(context.Context) error{delivered, unknown}}
-				w := newWorld(t, settings{bot: onereply.Bot{Sender: r, UnknownSend: onereply.Hold, Responder: parts("one", "two")}})
+				w := newWorld(t, settings{bot: onereply.Bot{Sender: r, UnknownSend: onereply.UnknownHold, Responder: parts("one", "two")}})
 				defer w.close()
 				w.say(0, "m")
 				rest(time.Minute)

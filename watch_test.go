@@ -58,7 +58,7 @@ func TestEventsOfATurn(t *testing.T) {
 // Only a reply that left newer input unanswered says so.
 func TestEventsSayWhatWasLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, settings{model: 3 * time.Second, bot: onereply.Bot{OnNewInput: onereply.Finish}})
+		w := newWorld(t, settings{model: 3 * time.Second, bot: onereply.Bot{OnNewInput: onereply.ModeFinish}})
 		defer w.close()
 		all := w.nodes[0].Subscribe(onereply.Watch{})
 		defer all.Close()

@@ -149,7 +149,7 @@ func readReply(reply Reply, err error) engine.Response {
 	if err != nil {
 		return fail(err)
 	}
-	if reply.None {
+	if reply.Silent {
 		return engine.Response{None: true}
 	}
 	parts := notBlank(reply.Parts)
@@ -234,7 +234,7 @@ func newHistory(entries []store.Entry) []Line {
 			messages = append(messages, messageOf(entries[i]))
 		}
 		text := strings.Join(replies, "\n")
-		if role == User {
+		if role == RoleUser {
 			text = joinMessages(messages)
 		}
 		lines = append(lines, Line{Role: role, Text: text})
@@ -244,9 +244,9 @@ func newHistory(entries []store.Entry) []Line {
 
 func roleOf(e store.Entry) Role {
 	if e.Kind == store.Reply {
-		return Assistant
+		return RoleAssistant
 	}
-	return User
+	return RoleUser
 }
 
 // send delivers one part of a reply.

@@ -24,7 +24,7 @@ type demo struct {
 func (d *demo) Respond(ctx context.Context, t *onereply.Turn) (onereply.Reply, error) {
 	delay := time.Duration(d.delay.Load())
 	if delay == 0 {
-		delay = onereply.None
+		delay = onereply.Zero
 	}
 	return echo.Responder{Delay: delay}.Respond(ctx, t)
 }

@@ -167,7 +167,7 @@ func newResponder(c config.Responder, url string) (onereply.Responder, error) {
 	case config.Echo:
 		delay := c.Delay
 		if delay == 0 {
-			delay = onereply.None
+			delay = onereply.Zero
 		}
 		return echo.Responder{Delay: delay}, nil
 	}

@@ -32,7 +32,7 @@ func live(t *testing.T, random *rand.Rand, pass func(time.Duration)) {
 	kept := memory.New()
 	defer kept.Close()
 	app, err := onereply.Open(t.Context(), kept, onereply.Options{Logger: slog.New(slog.DiscardHandler)}, onereply.Bot{
-		Name: "support", Debounce: time.Second, MaxWait: 5 * time.Second, OnNewInput: onereply.Discard,
+		Name: "support", Debounce: time.Second, MaxWait: 5 * time.Second, OnNewInput: onereply.ModeDiscard,
 		Responder: onereply.ResponderFunc(func(ctx context.Context, turn *onereply.Turn) (onereply.Reply, error) {
 			pass(2 * time.Second)
 			if turn.Attempt%3 == 1 && turn.Number%4 == 0 {

@@ -105,11 +105,11 @@ func (r *Responder) body(t *onereply.Turn) ([]byte, error) {
 func messages(t *onereply.Turn) []message {
 	messages := make([]message, 0, len(t.History)+1)
 	for _, line := range t.History {
-		leading := len(messages) == 0 && line.Role == onereply.Assistant
+		leading := len(messages) == 0 && line.Role == onereply.RoleAssistant
 		if leading || strings.TrimSpace(line.Text) == "" {
 			continue
 		}
 		messages = append(messages, message{Role: string(line.Role), Content: line.Text})
 	}
-	return append(messages, message{Role: string(onereply.User), Content: t.Text()})
+	return append(messages, message{Role: string(onereply.RoleUser), Content: t.Text()})
 }

@@ -37,7 +37,7 @@ var turn = &onereply.Turn{
 	Bot: "support", Conversation: "c1", Number: 3, Attempt: 2,
 	Messages: []onereply.Message{{ID: "m1", Text: "hello"}, {ID: "m2", Text: "are you there?"}},
 	History: []onereply.Line{
-		{Role: onereply.Assistant, Text: "Welcome!"}, {Role: onereply.User, Text: "hi"}, {Role: onereply.User, Text: " "}, {Role: onereply.Assistant, Text: "Hello!"},
+		{Role: onereply.RoleAssistant, Text: "Welcome!"}, {Role: onereply.RoleUser, Text: "hi"}, {Role: onereply.RoleUser, Text: " "}, {Role: onereply.RoleAssistant, Text: "Hello!"},
 	},
 }
 
@@ -273,7 +273,7 @@ func TestValidateReportsAllMistakes(t *testing.T) {
 	if err := (Config{Model: "m"}).Validate(); err == nil || !strings.Contains(err.Error(), "APIKey") {
 		t.Errorf("got %v", err)
 	}
-	if err := (Config{Model: "m", APIKey: "k", IdleTimeout: onereply.None}).Validate(); err != nil {
+	if err := (Config{Model: "m", APIKey: "k", IdleTimeout: onereply.Zero}).Validate(); err != nil {
 		t.Error(err)
 	}
 }

@@ -28,7 +28,7 @@ type Config struct {
 
 	// IdleTimeout ends a call that was silent for so long after the first byte of
 	// its answer, as a failed attempt. Default [DefaultIdleTimeout];
-	// [onereply.None] for never. What bounds the whole call is [onereply.Bot].
+	// [onereply.Zero] for never. What bounds the whole call is [onereply.Bot].
 	IdleTimeout time.Duration
 
 	// MaxTokens of the reply, which the API demands. Default [DefaultMaxTokens].
@@ -54,7 +54,7 @@ func (c Config) Validate() error {
 	reject(err != nil, "headers: %w", err)
 	reject(c.BaseURL == "" && c.APIKey == "", "APIKey is required for %s", DefaultBaseURL)
 	reject(c.Model == "", "Model is required")
-	reject(c.IdleTimeout < 0 && c.IdleTimeout != onereply.None, "IdleTimeout must not be negative, it is %v", c.IdleTimeout)
+	reject(c.IdleTimeout < 0 && c.IdleTimeout != onereply.Zero, "IdleTimeout must not be negative, it is %v", c.IdleTimeout)
 	reject(c.MaxTokens < 0, "MaxTokens must not be negative, it is %d", c.MaxTokens)
 	reject(c.Temperature != nil && !(*c.Temperature >= 0 && *c.Temperature <= 1), "Temperature must be 0 to 1")
 	return errors.Join(problems...)
@@ -82,7 +82,7 @@ func (c Config) idleTimeout() time.Duration {
 	switch c.IdleTimeout {
 	case 0:
 		return DefaultIdleTimeout
-	case onereply.None:
+	case onereply.Zero:
 		return 0
 	}
 	return c.IdleTimeout

@@ -24,7 +24,7 @@ const (
 // Responder is a [onereply.Responder] for demos and tests. The zero value is
 // ready to use, by many goroutines at once.
 type Responder struct {
-	// Delay is how long it takes to answer. 0 means 2s, [onereply.None] no time
+	// Delay is how long it takes to answer. 0 means 2s, [onereply.Zero] no time
 	// at all.
 	Delay time.Duration
 }

@@ -30,7 +30,7 @@ func TestAnswer(t *testing.T) {
 		`You said 2 things: "look", "[image] [attachment]".`: photo,
 	}
 	for want, turn := range tests {
-		reply, err := echo.Responder{Delay: onereply.None}.Respond(t.Context(), turn)
+		reply, err := echo.Responder{Delay: onereply.Zero}.Respond(t.Context(), turn)
 		if err != nil || reply.Text != want {
 			t.Errorf("got %q, %v, want %q", reply.Text, err, want)
 		}
@@ -43,14 +43,14 @@ func TestAnswerIsBounded(t *testing.T) {
 	for i := range many {
 		many[i] = long
 	}
-	reply, err := echo.Responder{Delay: onereply.None}.Respond(t.Context(), said(many...))
+	reply, err := echo.Responder{Delay: onereply.Zero}.Respond(t.Context(), said(many...))
 	if err != nil || len(reply.Text) > onereply.MaxReplyBytes || !strings.HasSuffix(reply.Text, "and 9999 more.") {
 		t.Errorf("%d bytes, %v: …%s", len(reply.Text), err, reply.Text[max(0, len(reply.Text)-40):])
 	}
 }
 
 func TestDelay(t *testing.T) {
-	for delay, want := range map[time.Duration]time.Duration{0: 2 * time.Second, 8 * time.Second: 8 * time.Second, onereply.None: 0} {
+	for delay, want := range map[time.Duration]time.Duration{0: 2 * time.Second, 8 * time.Second: 8 * time.Second, onereply.Zero: 0} {
 		synctest.Test(t, func(t *testing.T) {
 			start := time.Now()
 			if _, err := (echo.Responder{Delay: delay}).Respond(t.Context(), said("hi")); err != nil || time.Since(start) != want {
@@ -74,7 +74,7 @@ func TestCancellation(t *testing.T) {
 }
 
 func ExampleResponder() {
-	responder := echo.Responder{Delay: onereply.None}
+	responder := echo.Responder{Delay: onereply.Zero}
 	reply, err := responder.Respond(context.Background(), &onereply.Turn{
 		Messages: []onereply.Message{{Text: "hello"}, {Text: "is my parcel on its way?"}},
 	})

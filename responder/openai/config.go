@@ -27,7 +27,7 @@ type Config struct {
 
 	// IdleTimeout ends a call that was silent for so long after the first byte of
 	// its answer, as a failed attempt. Default [DefaultIdleTimeout];
-	// [onereply.None] for never. What bounds the whole call is [onereply.Bot].
+	// [onereply.Zero] for never. What bounds the whole call is [onereply.Bot].
 	IdleTimeout time.Duration
 
 	MaxTokens   *int     // of the reply, at least 1; nil: the endpoint's default
@@ -51,7 +51,7 @@ func (c Config) Validate() error {
 	reject(err != nil, "headers: %w", err)
 	reject(c.BaseURL == "" && c.APIKey == "", "APIKey is required for %s", DefaultBaseURL)
 	reject(c.Model == "", "Model is required")
-	reject(c.IdleTimeout < 0 && c.IdleTimeout != onereply.None, "IdleTimeout must not be negative, it is %v", c.IdleTimeout)
+	reject(c.IdleTimeout < 0 && c.IdleTimeout != onereply.Zero, "IdleTimeout must not be negative, it is %v", c.IdleTimeout)
 	reject(c.MaxTokens != nil && *c.MaxTokens < 1, "MaxTokens must be at least 1")
 	reject(c.Temperature != nil && !(*c.Temperature >= 0 && *c.Temperature <= 2), "Temperature must be 0 to 2")
 	return errors.Join(problems...)
@@ -79,7 +79,7 @@ func (c Config) idleTimeout() time.Duration {
 	switch c.IdleTimeout {
 	case 0:
 		return DefaultIdleTimeout
-	case onereply.None:
+	case onereply.Zero:
 		return 0
 	}
 	return c.IdleTimeout

@@ -30,7 +30,7 @@ func (r *recorder) Spend(u onereply.Usage) { r.usage = append(r.usage, u) }
 var turn = &onereply.Turn{
 	Bot: "support", Conversation: "c1", Number: 3, Attempt: 2,
 	Messages: []onereply.Message{{ID: "m1", Text: "hello"}, {ID: "m2", Text: "are <you> there?"}},
-	History:  []onereply.Line{{Role: onereply.User, Text: "hi"}, {Role: onereply.Assistant, Text: "Hello!"}},
+	History:  []onereply.Line{{Role: onereply.RoleUser, Text: "hi"}, {Role: onereply.RoleAssistant, Text: "Hello!"}},
 }
 
 func responder(t testing.TB, c Config) *Responder {
@@ -417,7 +417,7 @@ func TestValidateReportsAllMistakes(t *testing.T) {
 	if err := (Config{Model: "m"}).Validate(); err == nil || !strings.Contains(err.Error(), "APIKey") {
 		t.Errorf("got %v", err)
 	}
-	if err := (Config{Model: "m", APIKey: "k", IdleTimeout: onereply.None}).Validate(); err != nil {
+	if err := (Config{Model: "m", APIKey: "k", IdleTimeout: onereply.Zero}).Validate(); err != nil {
 		t.Error(err)
 	}
 }

@@ -32,7 +32,7 @@ type Config struct {
 
 	// IdleTimeout ends a call that was silent for so long after the first byte of
 	// its answer, as a failed attempt. Default [DefaultIdleTimeout];
-	// [onereply.None] for never. What bounds the whole call is [onereply.Bot].
+	// [onereply.Zero] for never. What bounds the whole call is [onereply.Bot].
 	IdleTimeout time.Duration
 
 	Headers    map[string]string // more headers of each request
@@ -57,7 +57,7 @@ func (c Config) Validate() error {
 	}
 	err = upstream.CheckHeaders(c.Headers)
 	reject(err != nil, "Headers: %w", err)
-	reject(c.IdleTimeout < 0 && c.IdleTimeout != onereply.None, "IdleTimeout must not be negative, it is %v", c.IdleTimeout)
+	reject(c.IdleTimeout < 0 && c.IdleTimeout != onereply.Zero, "IdleTimeout must not be negative, it is %v", c.IdleTimeout)
 	return errors.Join(problems...)
 }
 
@@ -65,7 +65,7 @@ func (c Config) idleTimeout() time.Duration {
 	switch c.IdleTimeout {
 	case 0:
 		return DefaultIdleTimeout
-	case onereply.None:
+	case onereply.Zero:
 		return 0
 	}
 	return c.IdleTimeout

@@ -18,7 +18,7 @@ func read(answer *upstream.Answer, listener upstream.Listener) (onereply.Reply, 
 	case !answer.OK():
 		return onereply.Reply{}, answer.Refusal()
 	case answer.Status == http.StatusNoContent:
-		return onereply.Reply{None: true}, nil
+		return onereply.Reply{Silent: true}, nil
 	case answer.Status != http.StatusOK:
 		return onereply.Reply{}, answer.Broken("it has the status %d; answer 200 with the reply, or 204 for no reply", answer.Status)
 	case answer.MediaType() == eventStream:

@@ -41,7 +41,7 @@ var turn = &onereply.Turn{
 		{ID: "m1", Text: "hello", Sender: onereply.Person{ID: "u1", Name: "Ann"}, SentAt: time.Date(2026, 1, 2, 4, 4, 5, 6_700_000, time.FixedZone("", 3600))},
 		{ID: "m2", Attachments: []onereply.Attachment{{Kind: "image", URL: "https://x/y.png", MIMEType: "image/png"}}, Metadata: json.RawMessage(`{"a":1}`)},
 	},
-	History: []onereply.Line{{Role: onereply.User, Text: "hi"}, {Role: onereply.Assistant, Text: "Hello!"}},
+	History: []onereply.Line{{Role: onereply.RoleUser, Text: "hi"}, {Role: onereply.RoleAssistant, Text: "Hello!"}},
 }
 
 func responder(t testing.TB, c Config) *Responder {
@@ -124,7 +124,7 @@ func TestRequestWithoutSecretAndSeal(t *testing.T) {
 		w.WriteHeader(http.StatusNoContent)
 	})
 	reply, err := responder(t, Config{URL: url}).Respond(t.Context(), &onereply.Turn{Messages: []onereply.Message{{ID: "m1", Text: "hi"}}})
-	if err != nil || !reflect.DeepEqual(reply, onereply.Reply{None: true}) {
+	if err != nil || !reflect.DeepEqual(reply, onereply.Reply{Silent: true}) {
 		t.Errorf("got %+v, %v", reply, err)
 	}
 }
@@ -287,7 +287,7 @@ func TestValidateReportsAllMistakes(t *testing.T) {
 			t.Errorf("%s is not named in %v", want, err)
 		}
 	}
-	if err := (Config{URL: "http://x", IdleTimeout: onereply.None}).Validate(); err != nil {
+	if err := (Config{URL: "http://x", IdleTimeout: onereply.Zero}).Validate(); err != nil {
 		t.Error(err)
 	}
 }

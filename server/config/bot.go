@@ -58,12 +58,12 @@ func defaults(name string) onereply.Bot {
 		Name:        name,
 		Debounce:    1500 * time.Millisecond,
 		MaxWait:     10 * time.Second,
-		OnNewInput:  onereply.Interrupt,
+		OnNewInput:  onereply.ModeInterrupt,
 		MaxDiscards: 2,
 		Lease:       30 * time.Second,
 		History:     40,
 		MediaWait:   15 * time.Second,
-		UnknownSend: onereply.Auto,
+		UnknownSend: onereply.UnknownAuto,
 		Timeout:     60 * time.Second,
 		Attempts:    3,
 		RetryFor:    time.Hour,
@@ -93,8 +93,8 @@ func (r *reader) timing(s *section, b *onereply.Bot) {
 // behaviour reads what a bot does.
 func (r *reader) behaviour(s *section, b *onereply.Bot) {
 	mode, unknown := string(b.OnNewInput), string(b.UnknownSend)
-	s.oneOf("on_new_input", &mode, string(onereply.Interrupt), string(onereply.Discard), string(onereply.Finish))
-	s.oneOf("unknown_send", &unknown, string(onereply.Auto), string(onereply.Resend), string(onereply.Hold))
+	s.oneOf("on_new_input", &mode, string(onereply.ModeInterrupt), string(onereply.ModeDiscard), string(onereply.ModeFinish))
+	s.oneOf("unknown_send", &unknown, string(onereply.UnknownAuto), string(onereply.UnknownResend), string(onereply.UnknownHold))
 	b.OnNewInput, b.UnknownSend = onereply.Mode(mode), onereply.UnknownSend(unknown)
 	s.count("max_discards", &b.MaxDiscards, 0, math.MaxInt32)
 	s.count("history", &b.History, 0, onereply.MaxHistory)
@@ -122,12 +122,12 @@ func fallbackText(text string) error {
 func zeros(b *onereply.Bot) {
 	for _, d := range []*time.Duration{&b.Debounce, &b.MaxWait, &b.MediaWait, &b.RetryFor, &b.GroupWait, &b.SplitWait} {
 		if *d == 0 {
-			*d = onereply.None
+			*d = onereply.Zero
 		}
 	}
 	for _, n := range []*int{&b.MaxDiscards, &b.History} {
 		if *n == 0 {
-			*n = onereply.None
+			*n = onereply.Zero
 		}
 	}
 }

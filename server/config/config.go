@@ -39,7 +39,7 @@ type Config struct {
 // Bot is one bot, and what to build its responder and sender from.
 type Bot struct {
 	// Settings has all but Responder and Sender. Explicit zeros are
-	// [onereply.None].
+	// [onereply.Zero].
 	Settings  onereply.Bot
 	Responder Responder
 	Delivery  Delivery

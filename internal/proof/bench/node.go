@@ -70,7 +70,7 @@ func (b *bench) newNode(ctx context.Context, bot onereply.Bot, wrap func(store.S
 func listening() onereply.Bot {
 	return onereply.Bot{
 		Responder: onereply.ResponderFunc(func(context.Context, *onereply.Turn) (onereply.Reply, error) {
-			return onereply.Reply{None: true}, nil
+			return onereply.Reply{Silent: true}, nil
 		}),
 		Debounce: time.Hour, MaxWait: time.Hour,
 	}

@@ -81,7 +81,7 @@ func (b *bench) killVictim(ctx context.Context, folder string) (killed time.Time
 
 func victimBot(run func(context.Context)) onereply.Bot {
 	return onereply.Bot{
-		Debounce: onereply.None, Lease: victimLease,
+		Debounce: onereply.Zero, Lease: victimLease,
 		Responder: onereply.ResponderFunc(func(ctx context.Context, _ *onereply.Turn) (onereply.Reply, error) {
 			run(ctx)
 			return onereply.Reply{Text: "Here I am again."}, nil
