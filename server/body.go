@@ -42,7 +42,13 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if r.ContentLength > maxBodyBytes {
 		return nil, errTooLarge()
 	}
-	body, err := readAll(w, r)
+	if r.Body == nil { // net/http gives every request one; a caller within this program may not
+		return nil, nil
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBodyBytes))
+	if err == nil && int64(len(body)) < r.ContentLength {
+		err = io.ErrUnexpectedEOF
+	}
 	if err != nil {
 		return nil, errReading(err)
 	}
@@ -53,32 +59,6 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 		return nil, newProblem(kindMediaType, "Send the body with Content-Type: application/json.")
 	}
 	return body, nil
-}
-
-// smallBody is what memory is made ready for before a body has arrived: 16 KiB, so
-// that nobody makes the server set aside more than they send.
-const smallBody = 16 << 10
-
-// readAll reads a small body of known length into one piece of memory. It has room for
-// one byte more: who calls the handler in its own program need not say the right length,
-// and one that is not told is 0 there.
-func readAll(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	switch {
-	case r.Body == nil:
-		return nil, nil
-	case r.ContentLength < 0 || r.ContentLength > smallBody:
-		return io.ReadAll(http.MaxBytesReader(w, r.Body, maxBodyBytes))
-	}
-	body := make([]byte, r.ContentLength+1)
-	n, err := io.ReadFull(r.Body, body)
-	if err != nil {
-		if n == int(r.ContentLength) && (err == io.EOF || err == io.ErrUnexpectedEOF) {
-			err = nil
-		}
-		return body[:n], err
-	}
-	rest, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBodyBytes-int64(n)))
-	return append(body, rest...), err
 }
 
 func errTooLarge() error {
@@ -120,9 +100,6 @@ func parse(body []byte, value any) error {
 	}
 	if trimmed := bytes.TrimLeft(body, " \t\r\n"); len(trimmed) == 0 || trimmed[0] != '{' {
 		return newProblem(kindMalformedBody, "The body must be one JSON object.")
-	}
-	if m, ok := value.(*messageBody); ok && quickMessage(body, m) {
-		return nil
 	}
 	err := json.Unmarshal(body, value)
 	var wrong *json.UnmarshalTypeError

@@ -80,14 +80,14 @@ func (s *Server) postMessage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	got, err := s.app.Receive(s.patience.now(), r.PathValue("bot"), r.PathValue("conversation"), message)
+	got, err := s.app.Receive(r.Context(), r.PathValue("bot"), r.PathValue("conversation"), message)
 	return accepted(w, got, err)
 }
 
 // ignore answers what is no message with success, so that no provider sends
 // it again, and stores nothing.
 func (s *Server) ignore(w http.ResponseWriter, r *http.Request, body *messageBody) error {
-	known, err := s.app.State(s.patience.now(), r.PathValue("bot"), r.PathValue("conversation"))
+	known, err := s.app.State(r.Context(), r.PathValue("bot"), r.PathValue("conversation"))
 	var refused *onereply.Error
 	if err != nil && !(errors.As(err, &refused) && refused.Code == onereply.CodeNotFound) {
 		return err
@@ -126,6 +126,5 @@ func accepted(w http.ResponseWriter, got onereply.Receipt, err error) error {
 	if err != nil {
 		return err
 	}
-	// 256 bytes are room for most, and for the line end.
-	return writeJSON(w, http.StatusAccepted, jsonType, receiptOf(got).append(make([]byte, 0, 256)))
+	return respond(w, http.StatusAccepted, receiptOf(got))
 }

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"runtime"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -20,19 +19,6 @@ type metrics struct {
 	requests *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec
 	ignored  atomic.Uint64 // inputs of kinds that the App never sees
-	known    sync.Map      // answered → counted: labels need not be looked up each time
-}
-
-// answered is a kind of request and what became of it. There are as many as routes,
-// methods and statuses.
-type answered struct {
-	method, pattern string
-	status          int
-}
-
-type counted struct {
-	requests prometheus.Counter
-	seconds  prometheus.Observer // nil of a stream
 }
 
 func newMetrics(app App, open *streams, version string) *metrics {
@@ -74,23 +60,11 @@ func openStreams(open *streams) prometheus.Collector {
 
 // count records one answered request.
 func (m *metrics) count(method string, found *route, status int, took time.Duration) {
-	c := m.counted(answered{methodLabel(method), patternOf(found), status}, found != nil && found.stream)
-	c.requests.Inc()
-	if c.seconds != nil {
-		c.seconds.Observe(took.Seconds())
+	method, pattern := methodLabel(method), patternOf(found)
+	m.requests.WithLabelValues(method, pattern, strconv.Itoa(status)).Inc()
+	if found == nil || !found.stream {
+		m.seconds.WithLabelValues(method, pattern).Observe(took.Seconds())
 	}
-}
-
-func (m *metrics) counted(a answered, stream bool) counted {
-	if c, ok := m.known.Load(a); ok {
-		return c.(counted)
-	}
-	c := counted{requests: m.requests.WithLabelValues(a.method, a.pattern, strconv.Itoa(a.status))}
-	if !stream {
-		c.seconds = m.seconds.WithLabelValues(a.method, a.pattern)
-	}
-	m.known.Store(a, c)
-	return c
 }
 
 // methodLabel keeps made-up methods from making labels.

@@ -216,7 +216,7 @@ func (s *Server) fail(w *recorder, r *http.Request, found *route, err error) {
 	default:
 		p.setHeader(w.Header())
 		body := document{"urn:onereply:problem:" + string(p.kind), title, status, p.detail, p.field}
-		_ = writeBody(w, status, problemType, body) // the client is gone: nobody is left to tell
+		_ = writeBody(w, status, "application/problem+json", body) // the client is gone: nobody is left to tell
 	}
 }
 

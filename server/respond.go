@@ -10,28 +10,18 @@ import (
 
 // respond answers with JSON.
 func respond(w http.ResponseWriter, status int, body any) error {
-	return writeBody(w, status, jsonType, body)
+	return writeBody(w, status, "application/json", body)
 }
 
-func writeBody(w http.ResponseWriter, status int, contentType []string, body any) error {
+func writeBody(w http.ResponseWriter, status int, contentType string, body any) error {
 	encoded, err := json.Marshal(body)
 	if err != nil {
-		return fmt.Errorf("encoding the answer: %w", err)
+		return fmt.Errorf("encode the answer: %w", err)
 	}
-	return writeJSON(w, status, contentType, encoded)
-}
-
-// Values of headers that all answers share, so that none makes them anew.
-var (
-	jsonType    = []string{"application/json"}
-	problemType = []string{"application/problem+json"}
-	noStore     = []string{"no-store"}
-	noSniff     = []string{"nosniff"}
-)
-
-func writeJSON(w http.ResponseWriter, status int, contentType []string, encoded []byte) error {
 	h := w.Header()
-	h["Content-Type"], h["Cache-Control"], h["X-Content-Type-Options"] = contentType, noStore, noSniff
+	h.Set("Content-Type", contentType)
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
 	// An error here means that the client is gone: nobody is left to tell.
 	_, _ = w.Write(append(encoded, '\n'))

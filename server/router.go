@@ -39,7 +39,6 @@ type route struct {
 	handle  handler
 	access  access
 	stream  bool // goes on until the client leaves
-	quick   bool // bounds its own time, see patience
 	audited bool // what it does is noted, with who did it
 
 	segments []string

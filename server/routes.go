@@ -8,7 +8,7 @@ func (s *Server) routes() []*route {
 		one  = list + "/{conversation}"
 	)
 	return []*route{
-		{method: "POST", pattern: one + "/messages", handle: s.postMessage, quick: true},
+		{method: "POST", pattern: one + "/messages", handle: s.postMessage},
 		{method: "PATCH", pattern: one + "/messages/{id}", handle: s.patchMessage},
 		{method: "DELETE", pattern: one + "/messages/{id}", handle: s.deleteMessage},
 

@@ -18,9 +18,6 @@ import (
 // of them may be called from many goroutines at once; errors that are not an
 // [*onereply.Error] are answered with status 500.
 type App interface {
-	// Receive, and State where what was posted is no message, get a context that requests
-	// of about the same time share: it ends after the CallTimeout, not when a client
-	// leaves, and has no values of the request's.
 	Receive(ctx context.Context, bot, conversation string, m onereply.Message) (onereply.Receipt, error)
 	Edit(ctx context.Context, bot, conversation, id string, c onereply.Change) (onereply.Receipt, error)
 	Retract(ctx context.Context, bot, conversation, id string) (onereply.Receipt, error)
@@ -94,7 +91,6 @@ type Server struct {
 	attempts  attempts
 	streams   *streams
 	frames    *frames
-	patience  *patience
 	refused   sparing.Lines
 	metrics   *metrics
 	subscribe subscribe
@@ -107,13 +103,12 @@ type subscribe func(onereply.Watch) (events <-chan onereply.Event, stop func())
 func New(app App, options Options) *Server {
 	options = options.withDefaults()
 	s := &Server{
-		app:      app,
-		options:  options,
-		bots:     map[string]bool{},
-		guard:    newGuard(options.APIKeys, options.LoopbackOnly),
-		streams:  newStreams(options.MaxStreams),
-		frames:   newFrames(),
-		patience: &patience{timeout: options.CallTimeout},
+		app:     app,
+		options: options,
+		bots:    map[string]bool{},
+		guard:   newGuard(options.APIKeys, options.LoopbackOnly),
+		streams: newStreams(options.MaxStreams),
+		frames:  newFrames(),
 		subscribe: func(watch onereply.Watch) (<-chan onereply.Event, func()) {
 			subscription := app.Subscribe(watch)
 			return subscription.Events, subscription.Close
@@ -164,7 +159,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, found match) erro
 	if bot := r.PathValue("bot"); bot != "" && !s.bots[bot] {
 		return errUnknownBot(bot)
 	}
-	if found.route.stream || found.route.quick {
+	if found.route.stream {
 		return found.route.handle(w, r)
 	}
 	ctx := r.Context()
