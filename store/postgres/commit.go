@@ -11,10 +11,10 @@ import (
 // In and out: see commit_v1. It is one transaction and one round trip; the
 // answer comes once it is durable.
 const commitWrite = `SELECT outcome, claimed_before FROM onereply.commit_v1($1::text, $2::text, $3::bytea, $4::bytea,
-	$5::text, $6::bigint, $7::bigint, $8::int, $9::text, $10::bigint,
-	$11::bigint[], $12::text[], $13::text[], $14::text[], $15::text[], $16::bigint[],
-	$17::bigint[], $18::bigint[], $19::text[], $20::text[], $21::bigint[], $22::boolean,
-	$23::json, $24::text[], $25::json, $26::json)`
+	$5::text, $6::bigint, $7::bigint, $8::int, $9::boolean, $10::text, $11::bigint,
+	$12::bigint[], $13::text[], $14::text[], $15::text[], $16::text[], $17::bigint[],
+	$18::bigint[], $19::bigint[], $20::text[], $21::text[], $22::bigint[], $23::boolean,
+	$24::json, $25::text[], $26::json, $27::json)`
 
 // Commit implements [store.Store]. A write that breaks the rules of
 // [store.Write] is refused with [store.ErrNotApplied], and so is one with a name
@@ -70,7 +70,7 @@ func encode(w store.Write) ([]any, error) {
 	}
 	arguments := []any{
 		w.Key.Bot, w.Key.Conversation, expect, w.Op[:], string(w.Record.Shown()), int64(w.At), columns.lastSeq(),
-		w.Record.Schema, record, int64(w.Timer),
+		w.Record.Schema, w.Record.NeedsAttention(), record, int64(w.Timer),
 	}
 	return slices.Concat(arguments, columns.arguments(), rest), nil
 }

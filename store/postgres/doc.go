@@ -5,12 +5,12 @@
 // statement in a transaction of its own, so a commit is one round trip, no lock is
 // held between two calls, and no session has a state: it works through a
 // transaction-pooling proxy too. What takes several steps is a function in the
-// database, which the migration made.
+// database.
 //
 // Read the files in this order:
 //
-//	schema_v1.sql  the tables, and the functions with the races that they close
-//	schema.go      migrations: once, whoever comes first; and rolling upgrades
+//	schema.sql     the tables, and the functions with the races that they close
+//	schema.go      creates the schema once, and refuses a newer one
 //	options.go     settings, and what the URL may say
 //	store.go       opening, what the server guarantees, closing
 //	call.go        a call: a connection, a statement, an error that says enough

@@ -28,8 +28,7 @@ const listConversations = listFrom + listOrder
 // listAttention is listConversations of what needs attention, which is few: it
 // walks the index that has this very condition, and holds nothing else.
 const listAttention = listFrom + `
-	AND (position('"phase":"failed"' IN record) > 0 OR position('"troubles":[' IN record) > 0
-		OR position('"crashes":' IN record) > 0 OR position('"aside":' IN record) > 0)` + listOrder
+	AND attention` + listOrder
 
 const (
 	listFrom = `SELECT schema, op, record, bot, conversation, active_ms FROM onereply.conversations

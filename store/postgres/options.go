@@ -22,7 +22,7 @@ type Options struct {
 	// transaction-pooling proxy can't carry LISTEN.
 	NoHints bool
 
-	// ReadOnly is for programs that only look: nothing is created or migrated, and the
+	// ReadOnly is for programs that only look: nothing is created, and the
 	// user needs no right to write.
 	ReadOnly bool
 }

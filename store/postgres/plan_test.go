@@ -17,8 +17,8 @@ func plantIdle(t testing.TB, s *Store, count int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sql(t, s, `INSERT INTO onereply.conversations (bot, conversation, phase, active_ms, last_seq, schema, op, record)
-		SELECT 'support', 'idle-' || n, 'idle', $2::bigint, 2, $3::int, $4::bytea, $5::text
+	sql(t, s, `INSERT INTO onereply.conversations (bot, conversation, phase, active_ms, last_seq, schema, attention, op, record)
+		SELECT 'support', 'idle-' || n, 'idle', $2::bigint, 2, $3::int, false, $4::bytea, $5::text
 		FROM generate_series(1, $1::int) AS n`, count, int64(start), turn.Schema, make([]byte, 16), record)
 	sql(t, s, `ANALYZE`)
 }

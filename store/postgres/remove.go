@@ -10,25 +10,9 @@ import (
 // In and out: see delete_v1.
 const deleteConversation = `SELECT onereply.delete_v1($1::text, $2::text)`
 
-// In: a time, how many at most. Out: how many were removed. It is expire_entries_v1,
-// see there, but for messages that were set aside, which stay. The first condition on
-// the status is the index's.
-const expireEntries = `WITH old AS (
-		SELECT e.conversation_id, e.seq FROM onereply.entries AS e
-		WHERE e.status NOT IN ('pending', 'committed') AND e.status <> 'failed' AND e.at_ms < $1::bigint
-		ORDER BY e.at_ms LIMIT $2::int FOR UPDATE SKIP LOCKED
-	), gone AS (
-		DELETE FROM onereply.entries AS e USING old
-		WHERE e.conversation_id = old.conversation_id AND e.seq = old.seq
-		RETURNING e.conversation_id, e.kind, e.id
-	), freed AS (
-		UPDATE onereply.message_ids AS m SET entry_gone = true FROM gone
-		WHERE gone.kind = 'message' AND m.conversation_id = gone.conversation_id AND m.message_id = gone.id
-	)
-	SELECT count(*)::int FROM gone`
-
 // In and out: see the functions.
 const (
+	expireEntries       = `SELECT onereply.expire_entries_v1($1::bigint, $2::int)`
 	expireIDs           = `SELECT onereply.expire_ids_v1($1::bigint, $2::int)`
 	expireConversations = `SELECT onereply.expire_conversations_v1($1::bigint, $3::int, $2::int)`
 )

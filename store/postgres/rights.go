@@ -11,12 +11,12 @@ import (
 // What the calls of this program use, of the schema onereply.
 var (
 	usedTables    = []string{"conversations", "timers", "entries", "message_ids"}
-	usedFunctions = []string{"commit_v1", "delete_v1", "expire_ids_v1", "expire_conversations_v1"}
+	usedFunctions = []string{"commit_v1", "delete_v1", "expire_entries_v1", "expire_ids_v1", "expire_conversations_v1"}
 )
 
 // In: the tables and the functions that are used, and whether only to read. Out: the
-// user, and what it may not do: a right, and on what. What is not there yet is missing
-// to nobody: a migration will make it. It reads catalogs only, which everybody may.
+// user, and what it may not do: a right, and on what. A database without
+// the schema lacks none: Open creates it first. It reads catalogs only, which everybody may.
 const readMissingRights = `WITH there AS (
 		SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = 'onereply'
 	), relations AS (

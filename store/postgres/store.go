@@ -36,28 +36,27 @@ var (
 //
 //	postgres://user:password@host:5432/database?sslmode=verify-full
 //
-// and creates or migrates the schema "onereply" in it. Nodes that start together
-// wait for the one that migrates. With [Options.ReadOnly] it is left as it is, and one
-// that this program can't read is refused. Parameters are those of libpq, besides
+// and creates the schema "onereply" in it, unless it exists. Nodes that start together
+// wait for the one that creates it. With [Options.ReadOnly] nothing is created. Parameters are those of libpq, besides
 // pool_max_conns, default_query_exec_mode and hints (see [Options]).
 //
 // A user that may not do what a node needs, or with [Options.ReadOnly] what looking
 // needs, is refused, with the statements that grant it.
 //
-// Where a newer program has changed the schema beyond what this one can work
-// with, the error is [store.ErrNewerSchema], and nothing is changed.
+// If a newer program has changed the schema so that this one can't work with it, the
+// error is [store.ErrNewerSchema], and nothing is changed.
 func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	s, err := open(ctx, url, o, migrations())
+	s, err := open(ctx, url, o, schemaStatements)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: %w", explain(err))
 	}
 	return s, nil
 }
 
-func open(ctx context.Context, url string, o Options, steps []migration) (*Store, error) {
+func open(ctx context.Context, url string, o Options, schema string) (*Store, error) {
 	config, o, err := configure(url, o)
 	if err != nil {
 		return nil, err
@@ -67,7 +66,7 @@ func open(ctx context.Context, url string, o Options, steps []migration) (*Store
 		return nil, err
 	}
 	s := &Store{pool: pool}
-	if err := s.prepare(ctx, steps, o.ReadOnly); err != nil {
+	if err := s.prepare(ctx, schema, o.ReadOnly); err != nil {
 		pool.Close()
 		return nil, err
 	}
@@ -75,8 +74,8 @@ func open(ctx context.Context, url string, o Options, steps []migration) (*Store
 	return s, nil
 }
 
-// prepare looks at the server and brings the schema up to date, unless it is only to be read.
-func (s *Store) prepare(ctx context.Context, steps []migration, readOnly bool) error {
+// prepare checks the server and the user's rights, and creates the schema where it may.
+func (s *Store) prepare(ctx context.Context, schema string, readOnly bool) error {
 	return s.call(ctx, func(db *pgx.Conn) error {
 		found, err := inspect(ctx, db)
 		if err != nil {
@@ -87,9 +86,9 @@ func (s *Store) prepare(ctx context.Context, steps []migration, readOnly bool) e
 			return err
 		}
 		if readOnly {
-			return readable(ctx, db, len(steps))
+			return checkSchema(ctx, db)
 		}
-		return migrate(ctx, db, steps)
+		return createSchema(ctx, db, schema)
 	})
 }
 

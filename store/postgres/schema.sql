@@ -15,6 +15,7 @@ CREATE TABLE onereply.conversations (
   active_ms    bigint NOT NULL, -- the last write
   last_seq     bigint NOT NULL, -- the greatest entries.seq ever given out
   schema       int    NOT NULL, -- of the record
+  attention    boolean NOT NULL, -- a person should look at it
   op           bytea  NOT NULL, -- the write that made this record; the next one must name it
   record       text   NOT NULL, -- JSON: counters, window, lease, reply on its way
   UNIQUE (bot, conversation)
@@ -26,6 +27,10 @@ CREATE INDEX conversations_by_activity ON onereply.conversations (active_ms);
 -- For lists of what is going on, or wrong: the idle ones are not in here.
 CREATE INDEX conversations_by_phase ON onereply.conversations (phase, active_ms)
   WHERE phase <> 'idle';
+
+-- What a person should look at, which is little: found without reading the rest.
+CREATE INDEX conversations_by_attention ON onereply.conversations (active_ms)
+  WHERE attention;
 
 -- A conversation that waits for nothing has no row.
 CREATE TABLE onereply.timers (
@@ -49,9 +54,10 @@ CREATE TABLE onereply.entries (
   PRIMARY KEY (conversation_id, seq)
 );
 
--- For retention. What still needs work is never removed, so it is not in here.
+-- For retention. What still needs work, or may come back, is never removed, so it is
+-- not in here.
 CREATE INDEX entries_by_age ON onereply.entries (at_ms)
-  WHERE status NOT IN ('pending', 'committed');
+  WHERE status NOT IN ('pending', 'failed', 'committed');
 
 -- Every message id ever accepted. It outlives its entry, so that a webhook
 -- that is delivered again, late, is still recognised.
@@ -85,7 +91,8 @@ CREATE INDEX message_ids_by_age ON onereply.message_ids (claimed_ms)
 -- Open insists on), so nobody can claim an id between the look and the claim.
 CREATE FUNCTION onereply.commit_v1(
   for_bot text, for_conversation text, expected_op bytea, new_op bytea,
-  new_phase text, new_active_ms bigint, new_last_seq bigint, new_schema int, new_record text, new_due_ms bigint,
+  new_phase text, new_active_ms bigint, new_last_seq bigint, new_schema int,
+  new_attention boolean, new_record text, new_due_ms bigint,
   seqs bigint[], kinds text[], ids text[], entry_statuses text[], reasons text[], ats_ms bigint[],
   versions bigint[], reply_seqs bigint[], bodies text[],
   new_ids text[], new_id_seqs bigint[], id_twice boolean,
@@ -98,8 +105,8 @@ DECLARE
   step record;
 BEGIN
   IF expected_op IS NULL THEN
-    INSERT INTO onereply.conversations AS c (bot, conversation, phase, active_ms, last_seq, schema, op, record)
-      VALUES (for_bot, for_conversation, new_phase, new_active_ms, new_last_seq, new_schema, new_op, new_record)
+    INSERT INTO onereply.conversations AS c (bot, conversation, phase, active_ms, last_seq, schema, attention, op, record)
+      VALUES (for_bot, for_conversation, new_phase, new_active_ms, new_last_seq, new_schema, new_attention, new_op, new_record)
       ON CONFLICT DO NOTHING RETURNING c.id INTO number;
     last := 0;
   ELSE
@@ -131,7 +138,7 @@ BEGIN
   IF expected_op IS NOT NULL THEN
     UPDATE onereply.conversations AS c
       SET phase = new_phase, active_ms = new_active_ms, last_seq = greatest(last, new_last_seq),
-          schema = new_schema, op = new_op, record = new_record
+          schema = new_schema, attention = new_attention, op = new_op, record = new_record
       WHERE c.id = number;
   END IF;
 
@@ -204,7 +211,8 @@ BEGIN
   END IF;
 END $$;
 
--- Expire, first step: entries that are settled and old.
+-- Expire, first step: entries that are settled and old. Failed messages were set
+-- aside and may come back, so they stay.
 --
 -- In: a time, how many at most. Out: how many were removed.
 -- Races: the status is compared under the lock of the row, so an entry that is
@@ -215,7 +223,7 @@ CREATE FUNCTION onereply.expire_entries_v1(before_ms bigint, most int, OUT remov
 BEGIN
   WITH old AS (
     SELECT e.conversation_id, e.seq FROM onereply.entries AS e
-    WHERE e.status NOT IN ('pending', 'committed') AND e.at_ms < before_ms
+    WHERE e.status NOT IN ('pending', 'failed', 'committed') AND e.at_ms < before_ms
     ORDER BY e.at_ms LIMIT most FOR UPDATE SKIP LOCKED
   ), gone AS (
     DELETE FROM onereply.entries AS e USING old
