@@ -39,7 +39,7 @@ func (c call) of(err error) error {
 		return err
 	case errors.Is(err, engine.ErrNotFound):
 		return c.fail(CodeNotFound, "", err)
-	case errors.Is(err, engine.ErrMaybe):
+	case errors.Is(err, engine.ErrOutcomeUnknown):
 		return c.fail(CodeUnknown, "", err)
 	case errors.Is(err, store.ErrNewerSchema):
 		return c.fail(CodeNewer, "", err)
@@ -238,7 +238,7 @@ func (a *App) Answer(ctx context.Context, bot, conversation, text string) (Recei
 	}
 	result, err := a.act(ctx, "reply", &engine.Request{Key: c.key, Op: engine.HumanReply, Body: store.Body{Text: text}})
 	if err != nil && ctx.Err() != nil {
-		err = fmt.Errorf("%w: %w", engine.ErrMaybe, err)
+		err = fmt.Errorf("%w: %w", engine.ErrOutcomeUnknown, err)
 	}
 	receipt := receiptOf(result)
 	receipt.Outcome, receipt.DueAt = OutcomeQueued, time.Time{}

@@ -124,11 +124,11 @@ func (n *Node) discardTokens(tokens int64) {
 }
 
 // countInput counts what became of an input.
-func (n *Node) countInput(r *Request) {
-	if r.Op != Receive && r.Op != Edit && r.Op != Retract || r.result.Err != nil {
+func (n *Node) countInput(t *task) {
+	if t.Op != Receive && t.Op != Edit && t.Op != Retract || t.result.Err != nil {
 		return
 	}
-	switch r.result.Outcome {
+	switch t.result.Outcome {
 	case Duplicate:
 		n.Counters.Duplicates++
 		n.Counters.add(n.now, Tally{Duplicates: 1})

@@ -30,17 +30,17 @@ func NewEvent(key store.Key, notice turn.Notice) Event {
 
 // event adds to a notice the texts that this node knows: of the request that the
 // notice is about, or of the reply that is being sent.
-func (n *Node) event(c *conversation, b *batch, r *Request, notice turn.Notice) Event {
+func (n *Node) event(c *conversation, t *task, notice turn.Notice) Event {
 	e := NewEvent(c.key, notice)
 	if notice.Kind == turn.MessageAccepted {
-		e.MessageID = r.ID
-		e.Text = r.Body.Text
-		if r.Text != nil {
-			e.Text = *r.Text
+		e.MessageID = t.ID
+		e.Text = t.Body.Text
+		if t.Text != nil {
+			e.Text = *t.Text
 		}
 	}
-	if spoken := c.speaks(notice.Seq, r); e.ReplyID != "" && spoken != nil && showsText(notice.Kind) {
-		e.Covers, e.Text, e.Author = spoken.Covers, spoken.Text, spoken.Author
+	if reply := c.replyAt(notice.Seq, t); e.ReplyID != "" && reply != nil && showsText(notice.Kind) {
+		e.Covers, e.Text, e.Author = reply.Covers, reply.Text, reply.Author
 	}
 	return e
 }
@@ -55,13 +55,13 @@ func showsText(kind turn.Kind) bool {
 	return false
 }
 
-// speaks is the reply with the sequence, where this node knows it.
-func (c *conversation) speaks(seq int64, r *Request) *store.Entry {
+// replyAt is the reply with the sequence, where this node knows its text.
+func (c *conversation) replyAt(seq int64, t *task) *store.Entry {
 	switch {
-	case r.entry != nil && r.entry.Seq == seq:
-		return r.entry
-	case c.spoken != nil && c.spoken.Seq == seq:
-		return c.spoken
+	case t.sending != nil && t.sending.Seq == seq:
+		return t.sending
+	case c.reply != nil && c.reply.Seq == seq:
+		return c.reply
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package engine
 import (
 	"container/list"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/onereply/onereply/store"
@@ -15,8 +14,9 @@ var (
 	ErrUnavailable = errors.New("the store is out of reach; try again later")
 	ErrNotFound    = errors.New("no such message")
 	ErrTooMany     = errors.New("too many inputs wait in this conversation; try again later")
-	// ErrMaybe is for what has no id by which a repeat could be told.
-	ErrMaybe = errors.New("nobody knows whether the reply was stored; look at the transcript before you send it again")
+	// ErrOutcomeUnknown is for a reply that a person wrote: it has no id by which a
+	// repeat could be told.
+	ErrOutcomeUnknown = errors.New("nobody knows whether the reply was stored; look at the transcript before you send it again")
 
 	errNotWritten = errors.New("it does not take writes")
 )
@@ -32,8 +32,6 @@ const (
 	claimHold  = 5 * time.Second
 	pollEvery  = 400 * time.Millisecond
 	recoverMax = 10_000
-	maxRepeats = 8   // repeats of one conversation's messages that wait to be told with its next write
-	maxRepeat  = 128 // bytes of an id that is told
 )
 
 // Bot is what the engine knows of a bot.
@@ -111,87 +109,31 @@ func (n *Node) Take() []Output {
 
 func (n *Node) emit(o Output) { n.out = append(n.out, o) }
 
-// Op is what a request asks for.
-type Op int
-
-// The requests.
-const (
-	Receive Op = iota
-	Edit
-	Retract
-	Typing
-	Flush
-	Pause
-	Resume
-	HumanReply
-	Requeue
-	Resend
-	MarkSent
-	Seal
-	Forget
-	internal // an event of this node's own
-)
-
-// Request asks for something. Only the fields that its Op needs are set.
-type Request struct {
-	Key    store.Key
-	Ticket any // comes back with the Answer
-	Op     Op
-
-	ID          string              // Receive, Edit, Retract: of the message
-	Body        store.Body          // Receive, HumanReply
-	Group       bool                // Receive: the message belongs to a group
-	Text        *string             // Edit
-	Attachments *[]store.Attachment // Edit
-	For         time.Duration       // Typing
-	Reason      string              // Pause
-	Answer      bool                // Resume
-	Token       int64               // Seal
-	Turn        int64               // Resend, MarkSent
-	Audit       *turn.AuditEntry    // noted where the request changes something; nil: not
-
-	event    turn.Event   // internal
-	reply    store.Body   // internal: the responder's reply
-	entry    *store.Entry // internal: the reply that was being sent
-	ends     bool         // internal: the work under way here ends with it
-	maybe    bool         // an earlier write of it may have been applied
-	again    bool         // its id was claimed before
-	doubted  bool         // a write of it was not there when this node looked, and may land yet,
-	expected store.Op     // for as long as the record is still the one with this Op
-	trial    try          // what the write under way makes of it
-	tried    []try        // the same of writes that may have been applied
-	looked   bool         // found is up to date
-	fresh    bool         // the record was read, or is being read, since it was asked for
-	found    *store.Entry
-	pending  []store.Entry
-	result   Result
-}
-
 // Submit takes a request in. It is answered once what it asks for is durable.
 func (n *Node) Submit(now turn.Time, r *Request) {
-	n.at(now)
+	n.setTime(now)
 	c := n.get(r.Key)
 	if len(c.queue) >= maxQueue {
 		n.emit(Answer{Ticket: r.Ticket, Result: Result{Err: ErrTooMany}})
 		return
 	}
-	c.queue = append(c.queue, r)
+	c.queue = append(c.queue, &task{Request: *r})
 	n.pump(c)
 }
 
-// own queues an event of this node's own. What has ended needs no alarm for its
+// submitOwn queues an event of this node's own. What has ended needs no alarm for its
 // lease any more, and one that is over must not stay in the heap while the
 // write is under way: it would hide the alarms of all others.
-func (n *Node) own(c *conversation, r *Request) {
-	r.Key, r.Op = c.key, internal
-	c.queue = append(c.queue, r)
+func (n *Node) submitOwn(c *conversation, t *task) {
+	t.Key, t.Op = c.key, ownEvent
+	c.queue = append(c.queue, t)
 	n.arm(c)
 	n.pump(c)
 }
 
 // Start begins to look at timers.
 func (n *Node) Start(now turn.Time) {
-	n.at(now)
+	n.setTime(now)
 	n.pollAt = now
 	if n.options.Alone {
 		n.emit(Recover{Until: now.Add(n.longestLease()), Limit: recoverMax})
@@ -208,7 +150,7 @@ func (n *Node) longestLease() time.Duration {
 
 // Drain stops taking turns. What runs here goes on; inputs are still accepted.
 func (n *Node) Drain(now turn.Time) {
-	n.at(now)
+	n.setTime(now)
 	n.draining, n.more, n.pollAt = true, false, 0
 }
 
@@ -249,22 +191,11 @@ func (n *Node) Quiet() bool {
 func (n *Node) Writing() int {
 	count := 0
 	for _, c := range n.all {
-		if c.busy || len(c.queue) > 0 {
+		if c.call != noCall || len(c.queue) > 0 {
 			count++
 		}
 	}
 	return count
-}
-
-// word reports whether text is one of the words: the whole of it, in any case.
-func word(text string, words []string) bool {
-	text = strings.TrimSpace(text)
-	for _, w := range words {
-		if strings.EqualFold(text, w) {
-			return true
-		}
-	}
-	return false
 }
 
 // ChangePolicy puts another policy in the place of a bot's. It holds for each

@@ -165,7 +165,7 @@ func TestAHumansReplyIsNeverStoredTwice(t *testing.T) {
 			h.submit("human", engine.Request{Op: engine.HumanReply, Body: store.Body{Text: "hello"}})
 			h.settle()
 			got := h.answers["human"].Err
-			if !errors.Is(got, engine.ErrMaybe) {
+			if !errors.Is(got, engine.ErrOutcomeUnknown) {
 				t.Errorf("answered %v, want that nobody knows", got)
 			}
 			if got := h.replied(turn.ReplyCommitted); got != "" {

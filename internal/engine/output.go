@@ -114,5 +114,5 @@ type Result struct {
 	Version   int64        // after the request
 	Due       turn.Time    // when the next turn starts, as far as that is known: 0 while paused, or while one runs
 	Record    *turn.Record // as it is now, of a control; nil of an input, and where Err is set
-	Err       error        // wraps ErrUnavailable, ErrMaybe, ErrNotFound or ErrTooMany; ErrUnavailable leaves open whether it was stored
+	Err       error        // wraps ErrUnavailable, ErrOutcomeUnknown, ErrNotFound or ErrTooMany; ErrUnavailable leaves open whether it was stored
 }

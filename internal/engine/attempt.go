@@ -1,0 +1,177 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+// run is an attempt under way on this node.
+type run struct {
+	lease   turn.Lease
+	renewAt turn.Time
+	through int64
+	turn    int64
+	attempt int
+	prompt  Prompt
+	started bool   // the responder runs
+	stopped string // why it was told to end, "" if it was not
+	ended   bool   // it has returned; its result waits to be written
+	tokens  int64  // that the model used for it
+
+	firstByte turn.Time // when the responder gave the first piece of its text
+}
+
+func (n *Node) startRun(c *conversation, a turn.Run) {
+	if c.run != nil || !n.isLive(c, a.Lease) {
+		return
+	}
+	n.working++
+	c.run = &run{
+		lease: a.Lease, renewAt: n.renewal(c, a.Lease),
+		through: a.Through, turn: a.Turn, attempt: a.Attempt,
+	}
+	if n.leaving {
+		n.stopRun(c, turn.HandedBack)
+		n.runEnded(c, &task{})
+		return
+	}
+	n.emit(ReadPrompt{Key: c.key, Nonce: a.Lease.Nonce, AfterSeq: a.AfterSeq, History: n.bot(c).History})
+}
+
+// PromptRead takes the answer to a ReadPrompt. It may come after the attempt
+// was stopped.
+func (n *Node) PromptRead(now turn.Time, key store.Key, nonce string, entries, tail []store.Entry, err error) {
+	n.setTime(now)
+	c := n.get(key)
+	r := c.run
+	if r == nil || r.lease.Nonce != nonce || r.started || r.ended {
+		n.release(c)
+		return
+	}
+	r.prompt = newPrompt(entries, tail, r.through, n.bot(c).History)
+	switch {
+	case r.stopped != "":
+		n.runEnded(c, &task{})
+	case err != nil:
+		n.runEnded(c, &task{event: n.unread(r, turn.Outage, fmt.Sprintf("what waits could not be read: %v", err))})
+	case len(r.prompt.Messages) == 0:
+		n.runEnded(c, &task{event: n.unread(r, turn.Mistake, "nothing that waits is in the transcript")})
+	default:
+		r.started = true
+		n.emit(Start{Key: key, Lease: r.lease, Turn: r.turn, Attempt: r.attempt, Through: r.through, Prompt: r.prompt})
+	}
+}
+
+// unread is an attempt whose prompt could not be made. It backs off: tried again
+// at once, a transcript that can't be read would keep the store busy for ever.
+func (n *Node) unread(r *run, fault turn.Fault, text string) turn.Event {
+	return turn.GenerateFailed{Nonce: r.lease.Nonce, Fault: fault, Text: text, Jitter: n.jitter()}
+}
+
+// stopRun tells an attempt to end. Its result decides nothing any more; the
+// lease is kept until it has returned, so that no other one runs beside it.
+// That the lease is gone outweighs any reason before.
+func (n *Node) stopRun(c *conversation, reason string) {
+	r := c.run
+	if r.ended || r.stopped != "" && (leaseIsGone(r.stopped) || !leaseIsGone(reason)) {
+		return
+	}
+	told := r.stopped != ""
+	r.stopped = reason
+	if r.started && !told {
+		n.emit(Stop{Key: c.key, Nonce: r.lease.Nonce, Reason: reason})
+	}
+}
+
+// Response is what a responder returned.
+type Response struct {
+	Key    store.Key
+	Nonce  string
+	Text   string
+	Parts  []string
+	None   bool
+	Fault  turn.Fault // "" where it answered
+	Reason string     // of the fault, for people
+	After  time.Duration
+	Tokens int64 // that the model used
+
+	FirstByte turn.Time // when it gave the first piece of its text, 0 if it gave none
+}
+
+// Responded takes what the responder of a Start returned.
+func (n *Node) Responded(now turn.Time, response Response) {
+	n.setTime(now)
+	c := n.get(response.Key)
+	r := c.run
+	if r == nil || r.lease.Nonce != response.Nonce || r.ended {
+		n.release(c)
+		return
+	}
+	r.tokens, r.firstByte = response.Tokens, response.FirstByte
+	t := &task{}
+	switch {
+	case response.Fault != "":
+		t.event = turn.GenerateFailed{
+			Nonce: r.lease.Nonce, Fault: response.Fault, Text: response.Reason, After: response.After, Jitter: n.jitter(),
+			FirstByte: r.firstByte,
+		}
+	case response.None:
+		t.event = turn.Generated{Nonce: r.lease.Nonce, FirstByte: r.firstByte}
+		t.reply = store.Body{Covers: r.prompt.IDs()}
+	default:
+		n.cut(c, &response)
+		t.event = turn.Generated{Nonce: r.lease.Nonce, Parts: n.bot(c).sends(response.Parts), FirstByte: r.firstByte}
+		t.reply = store.Body{Text: response.Text, Parts: response.Parts, Covers: r.prompt.IDs()}
+	}
+	n.runEnded(c, t)
+}
+
+// cut makes parts that the channel takes of what the responder gave.
+func (n *Node) cut(c *conversation, response *Response) {
+	bot := n.bot(c)
+	given := response.Parts
+	if len(given) == 0 {
+		given = []string{response.Text}
+	}
+	response.Parts = nil
+	for _, part := range given {
+		response.Parts = append(response.Parts, bot.cut(part)...)
+	}
+}
+
+func (n *Node) jitter() int { return int(n.options.Random() % 1000) }
+
+// runEnded writes what came of an attempt. One that was stopped ends without a
+// result, except that a finished text is still offered: the final check
+// decides. A lease that this node gave up for lost may still be its own, if the
+// store was out of reach: it is given back, which changes nothing elsewhere.
+func (n *Node) runEnded(c *conversation, t *task) {
+	r := c.run
+	r.ended = true
+	_, finished := t.event.(turn.Generated)
+	switch {
+	case leaseIsGone(r.stopped) && r.stopped != stopLost:
+		n.discardTokens(r.tokens)
+		n.dropRun(c)
+		n.freePlace(c)
+		n.arm(c)
+		n.pump(c)
+		return
+	case r.stopped == "" || finished:
+	case r.stopped == turn.HandedBack || r.stopped == stopLost:
+		t.event = turn.HandBack{Nonce: r.lease.Nonce, FirstByte: r.firstByte}
+	default:
+		t.event = turn.Interrupted{Nonce: r.lease.Nonce, FirstByte: r.firstByte}
+	}
+	t.endsWork = true
+	n.submitOwn(c, t)
+	n.freePlace(c)
+}
+
+func (n *Node) dropRun(c *conversation) {
+	c.run = nil
+	n.working--
+}

@@ -1,0 +1,150 @@
+package engine
+
+import (
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+// humanReply commits what a person wrote.
+func (n *Node) humanReply(c *conversation, b *batch, t *task) {
+	if t.history.mayBeApplied {
+		t.result.Err = ErrOutcomeUnknown
+		return
+	}
+	before := *b // the messages as they wait before this reply settles them
+	t.reply = t.Body
+	t.reply.Author = turn.ReplyHuman
+	t.reply.Parts = n.bot(c).cut(t.Body.Text)
+	effects := n.step(c, b, t, turn.HumanReply{Parts: n.bot(c).sends(t.reply.Parts)})
+	if effects.Outcome == turn.Ignored {
+		t.result.Err = ErrTooMany
+		return
+	}
+	t.reply.Covers = before.waiting(t.stored.waiting, b.findReply(effects.AppendReply).From)
+	n.writeReplies(c, b, t, effects)
+	t.result.MessageID = ReplyID(c.key, b.write.Record.Turn)
+}
+
+// waiting is the ids of the messages that wait and were touched after from.
+func (b *batch) waiting(stored []store.Entry, from int64) []string {
+	var ids []string
+	add := func(e store.Entry) {
+		if e.Status == turn.InputPending && e.Version > from {
+			ids = append(ids, e.ID)
+		}
+	}
+	for _, e := range stored {
+		if !b.changes(e.Seq) {
+			add(e)
+		}
+	}
+	for _, e := range b.write.Change {
+		add(e)
+	}
+	for _, e := range b.write.Append {
+		if e.Kind == store.Message {
+			add(e)
+		}
+	}
+	return ids
+}
+
+func (b *batch) changes(seq int64) bool {
+	for _, e := range b.write.Change {
+		if e.Seq == seq {
+			return true
+		}
+	}
+	return false
+}
+
+// cut splits a text into parts that the channel takes. It never loses the text:
+// a reply without parts would count as none.
+func (bot Bot) cut(text string) []string {
+	if bot.Split != nil {
+		if parts := bot.Split(text); len(parts) > 0 {
+			return parts
+		}
+	}
+	return []string{text}
+}
+
+// sends is how many sends it takes to deliver the parts.
+func (bot Bot) sends(parts []string) int {
+	if bot.Whole {
+		return 1
+	}
+	return len(parts)
+}
+
+// writeReplies adds the reply that a step committed to the transcript, and records
+// how much of a reply that was given up had been delivered.
+func (n *Node) writeReplies(c *conversation, b *batch, t *task, effects turn.Effects) {
+	if seq := effects.AppendReply; seq != 0 {
+		b.commit(n.replyEntry(c, b, t, seq))
+	}
+	for _, mark := range effects.Marks {
+		if entry := c.replyAt(mark.Seq, t); entry != nil && mark.Status == turn.ReplyPartial {
+			partial := *entry
+			partial.Delivered = c.snap.Record.Reply.Done
+			if _, ok := t.event.(turn.Sent); ok {
+				partial.Delivered++
+			}
+			b.write.Change = append(b.write.Change, partial)
+		}
+	}
+}
+
+func (n *Node) replyEntry(c *conversation, b *batch, t *task, seq int64) store.Entry {
+	entry := store.Entry{
+		Seq: seq, Kind: store.Reply, Status: turn.ReplyCommitted, At: n.now,
+		Version: b.write.Record.Through, Body: t.reply,
+	}
+	if reply := b.findReply(seq); reply != nil {
+		entry.Turn, entry.Version, entry.Late = reply.Turn, reply.Through, reply.Late
+		if reply.Kind == turn.ReplyFallback {
+			entry.Body = store.Body{Text: n.bot(c).Fallback, Parts: []string{n.bot(c).Fallback}, Author: turn.ReplyFallback, Turn: reply.Turn}
+		}
+	} else { // settled at once: the responder had nothing to say
+		entry.Turn = b.emptyReplyTurn()
+	}
+	entry.ID = ReplyID(c.key, entry.Turn)
+	return entry
+}
+
+func (b *batch) findReply(seq int64) *turn.Reply {
+	if reply := b.write.Record.Reply; reply != nil && reply.Seq == seq {
+		return reply
+	}
+	for i := range b.write.Record.Queue {
+		if b.write.Record.Queue[i].Seq == seq {
+			return &b.write.Record.Queue[i]
+		}
+	}
+	return nil
+}
+
+// emptyReplyTurn is the number of the turn whose attempt had nothing to say: the one
+// that the notice of its commit names.
+func (b *batch) emptyReplyTurn() int64 {
+	for i := len(b.events) - 1; i >= 0; i-- {
+		if b.events[i].Kind == turn.ReplyCommittedKind {
+			return b.events[i].Turn
+		}
+	}
+	return b.write.Record.Turn
+}
+
+// commit appends the reply's entry. What happened up to now goes with it, so
+// that the record stays small.
+func (b *batch) commit(entry store.Entry) {
+	entry.Trace, b.write.Record.Trace = b.write.Record.Trace, ""
+	b.write.Append = append(b.write.Append, entry)
+	b.reply = &entry
+	for i := range b.events {
+		if e := &b.events[i]; e.Seq == entry.Seq {
+			e.ReplyID, e.Covers, e.Text = entry.ID, entry.Covers, entry.Text
+			e.Author = entry.Author
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+// Op is what a request asks for.
+type Op int
+
+// The requests.
+const (
+	Receive Op = iota
+	Edit
+	Retract
+	Typing
+	Flush
+	Pause
+	Resume
+	HumanReply
+	Requeue
+	Resend
+	MarkSent
+	Seal
+	Forget
+	ownEvent // not a caller's: an event of this node's own
+)
+
+// Request is what a caller asks for. Only the fields that its Op needs are set.
+type Request struct {
+	Key    store.Key
+	Ticket any // comes back with the Answer
+	Op     Op
+
+	ID          string              // Receive, Edit, Retract: of the message
+	Body        store.Body          // Receive, HumanReply
+	Group       bool                // Receive: the message belongs to a group
+	Text        *string             // Edit
+	Attachments *[]store.Attachment // Edit
+	For         time.Duration       // Typing
+	Reason      string              // Pause
+	Answer      bool                // Resume
+	Token       int64               // Seal
+	Turn        int64               // Resend, MarkSent
+	Audit       *turn.AuditEntry    // noted where the request changes something; nil: not
+}
+
+// task is a caller's request, or an event of this node's own, on its way into the
+// record. It waits in its conversation's queue, is applied to the record together
+// with the tasks around it, and ends once that write is durable. Where the write
+// was not applied, or nobody knows, the task goes back to the queue and is applied
+// again to a newer record; history is what it remembers of that.
+type task struct {
+	Request
+
+	// Of an event of this node's own.
+	event    turn.Event
+	reply    store.Body   // the responder's reply, of a result
+	sending  *store.Entry // the reply that a send delivers
+	endsWork bool         // the attempt or the send under way here ends with it
+
+	stored  lookup
+	history history
+	result  Result // of the write under way
+}
+
+// lookup is what a task needs to know of the transcript. It is read just before
+// the task is applied, and is out of date as soon as a write has come between.
+type lookup struct {
+	done    bool          // the fields below are up to date
+	message *store.Entry  // the message with the request's id, nil: there is none
+	waiting []store.Entry // HumanReply: the messages that wait
+}
+
+// isOwn reports whether the task is an event of this node's own: nobody waits for
+// its answer, and it is kept while the store is out of reach.
+func (t *task) isOwn() bool { return t.Op == ownEvent }
+
+// wakes reports whether the task is this node looking at the conversation.
+func (t *task) wakes() bool {
+	_, ok := t.event.(turn.Wake)
+	return ok
+}
+
+// showsRecord reports whether the caller is shown the record afterwards. A message,
+// which must be answered quickly, carries none.
+func (t *task) showsRecord() bool {
+	switch t.Op {
+	case Flush, Pause, Resume, Requeue, Resend, MarkSent:
+		return true
+	}
+	return false
+}
+
+// needsLookup reports whether the task can be applied only once what is stored was
+// looked up. A message is looked up where its id was claimed before, and it may be
+// this very request that claimed it.
+func (t *task) needsLookup() bool {
+	return t.Op == Edit || t.Op == Retract || t.Op == HumanReply || t.mayBeItsOwnRepeat()
+}
+
+// mayBeItsOwnRepeat reports whether the message's id was claimed before, and an
+// earlier write of this very request may have done it.
+func (t *task) mayBeItsOwnRepeat() bool {
+	return t.Op == Receive && t.history.idClaimed && len(t.history.placements) > 0
+}
+
+// look takes what the task needs out of the answer to a Load that asked for it.
+func (t *task) look(asked Load, l LoadResult) {
+	switch {
+	case !t.needsLookup():
+	case t.Op == HumanReply:
+		if asked.Pending {
+			t.stored = lookup{done: true, waiting: l.Pending}
+		}
+	default:
+		t.lookForMessage(asked, l)
+	}
+}
+
+func (t *task) lookForMessage(asked Load, l LoadResult) {
+	for _, id := range asked.IDs {
+		if id == t.ID {
+			t.stored = lookup{done: true}
+		}
+	}
+	for i := range l.Messages {
+		if t.stored.done && l.Messages[i].ID == t.ID {
+			t.stored.message = &l.Messages[i]
+		}
+	}
+}
+
+// coreEvent is the event of a request that needs nothing but its own fields.
+func (t *task) coreEvent() turn.Event {
+	switch t.Op {
+	case Typing:
+		return turn.Typing{For: t.For}
+	case Flush:
+		return turn.Flush{}
+	case Pause:
+		return turn.Pause{Reason: t.Reason}
+	case Resume:
+		return turn.Resume{Answer: t.Answer}
+	case Requeue:
+		return turn.Requeue{}
+	case Resend:
+		return turn.Resend{Turn: t.Turn}
+	case MarkSent:
+		return turn.MarkSent{Turn: t.Turn}
+	case Seal:
+		return turn.Seal{Token: t.Token}
+	}
+	return t.event
+}

@@ -1,0 +1,128 @@
+package engine
+
+import (
+	"container/heap"
+	"time"
+
+	"github.com/onereply/onereply/turn"
+)
+
+// timers is a heap of conversations by when they must be looked at next. Only
+// those in which this node has something to do soon are in it.
+type timers []*conversation
+
+func (t timers) Len() int           { return len(t) }
+func (t timers) Less(i, j int) bool { return t[i].alarm() < t[j].alarm() }
+func (t timers) Swap(i, j int) {
+	t[i], t[j] = t[j], t[i]
+	t[i].timerIndex, t[j].timerIndex = i, j
+}
+func (t *timers) Push(x any) {
+	c := x.(*conversation)
+	c.timerIndex = len(*t)
+	*t = append(*t, c)
+}
+func (t *timers) Pop() any {
+	old := *t
+	c := old[len(old)-1]
+	old[len(old)-1] = nil
+	*t = old[:len(old)-1]
+	c.timerIndex = -1
+	return c
+}
+
+// alarm is when this node must look at the conversation, 0: never.
+func (c *conversation) alarm() turn.Time {
+	at := c.wakeAt
+	for _, other := range []turn.Time{c.retryAt, c.leaseAlarm()} {
+		if other != 0 && (at == 0 || other < at) {
+			at = other
+		}
+	}
+	return at
+}
+
+// arm notes when the record wants to be looked at, and keeps the heap in
+// order.
+func (n *Node) arm(c *conversation) {
+	if c.known && !c.waking && c.place != waitsForOne {
+		c.wakeAt = 0
+		if at, ok := c.snap.Record.Wake(); ok && !n.holds(c) && at < n.now.Add(horizon) && !n.draining {
+			c.wakeAt = max(at, 1)
+		}
+	}
+	switch at := c.alarm(); {
+	case at == 0 && c.timerIndex >= 0:
+		heap.Remove(&n.timers, c.timerIndex)
+	case at != 0 && c.timerIndex < 0:
+		heap.Push(&n.timers, c)
+	case at != 0:
+		heap.Fix(&n.timers, c.timerIndex)
+	}
+}
+
+// setTime notes the time. Where the store's clock was set back by more than a look at the
+// timers takes, what this node does by itself is set back too: it would come so much
+// too late. When a record is due is the store's time, and stays.
+func (n *Node) setTime(now turn.Time) {
+	if back := n.now.Sub(now); back > pollEvery {
+		n.setBack(-back)
+	}
+	n.now = now
+}
+
+func (n *Node) setBack(by time.Duration) {
+	move := func(at *turn.Time) {
+		if *at != 0 {
+			*at = at.Add(by)
+		}
+	}
+	move(&n.pollAt)
+	for _, c := range n.timers {
+		move(&c.retryAt)
+		if c.run != nil {
+			move(&c.run.renewAt)
+		}
+		if c.send != nil {
+			move(&c.send.renewAt)
+		}
+	}
+	heap.Init(&n.timers)
+}
+
+// NextTick is when Tick must be called at the latest.
+func (n *Node) NextTick() turn.Time {
+	next := n.pollAt
+	if len(n.timers) > 0 {
+		if at := n.timers[0].alarm(); next == 0 || at < next {
+			next = at
+		}
+	}
+	return next
+}
+
+// Tick says that time passed.
+func (n *Node) Tick(now turn.Time) {
+	n.setTime(now)
+	for len(n.timers) > 0 && n.timers[0].alarm() <= now {
+		c := n.timers[0]
+		n.tick(c)
+		n.arm(c)
+		n.pump(c)
+	}
+	n.serve()
+	n.poll()
+	n.evict()
+}
+
+func (n *Node) tick(c *conversation) {
+	if c.retryAt != 0 && c.retryAt <= n.now {
+		c.retryAt = 0
+	}
+	n.tickLease(c)
+	if c.wakeAt != 0 && c.wakeAt <= n.now {
+		at := c.wakeAt
+		c.wakeAt = 0
+		n.due(c, at)
+	}
+}

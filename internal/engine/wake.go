@@ -1,0 +1,52 @@
+package engine
+
+import "github.com/onereply/onereply/turn"
+
+// due is a conversation whose time has come. Generating needs a place; all
+// else goes on at once.
+func (n *Node) due(c *conversation, at turn.Time) {
+	switch {
+	case n.draining || c.waking || c.place == waitsForOne || n.holds(c):
+	case c.known && c.snap.Record.Phase == turn.Sending:
+		n.wake(c)
+	default:
+		c.place = waitsForOne
+		n.ready.push(c, at)
+	}
+}
+
+// serve lets as many generate as may.
+func (n *Node) serve() {
+	for !n.draining {
+		c := n.ready.pop()
+		if c == nil {
+			return
+		}
+		c.place = hasOne
+		n.wake(c)
+	}
+}
+
+// wake looks at a conversation. The nonce is made once, so that the event can
+// be applied again where the outcome of its write is unknown.
+func (n *Node) wake(c *conversation) {
+	c.waking = true
+	n.submitOwn(c, &task{event: turn.Wake{
+		Holder: n.options.Name, Nonce: n.options.NewOp().String(), Alone: n.options.Alone,
+		First: int64(n.now), Moved: c.claimed,
+	}})
+	c.claimed = false
+}
+
+// freePlace gives a conversation's generation to the next.
+func (n *Node) freePlace(c *conversation) {
+	if c.place != hasOne {
+		return
+	}
+	c.place = noPlace
+	n.ready.release(c.key.Bot)
+	n.serve()
+	if n.more && n.ready.free() > 0 {
+		n.more, n.pollAt = false, n.now
+	}
+}

@@ -1,0 +1,225 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+// batch is a set of tasks that one write applies.
+type batch struct {
+	tasks   []*task
+	write   store.Write // its Record from the start, as it becomes
+	changed bool        // there is something to write
+	actions []turn.Action
+	events  []Event
+	reply   *store.Entry // the reply that it commits
+	lease   string       // nonce of the lease that the record had before
+	repeats int          // how many of the conversation's it notes
+}
+
+// write puts the tasks that wait through the core, one on top of the other, and
+// writes what comes of it. Where nothing is to be written they end at once.
+func (n *Node) write(c *conversation) {
+	tasks := slices.Clone(c.applicable())
+	c.queue = c.queue[len(tasks):]
+	b := &batch{tasks: tasks, write: store.Write{Record: c.snap.Record}, lease: c.snap.Record.Lease.Nonce}
+	n.noteRepeats(c, b)
+	for i, t := range tasks {
+		t.history.recordIs(c.snap.Op)
+		n.apply(c, b, t)
+		if rest := tasks[i+1:]; len(b.write.Settle) > 0 && slices.ContainsFunc(rest, (*task).needsLookup) {
+			b.tasks = tasks[:i+1]
+			c.putBack(rest) // this write settles some of the entries, or brings some back
+			break
+		}
+	}
+	switch {
+	case !b.changed && b.mayBeStale():
+		n.putBack(c, b, (*task).notApplied)
+		n.read(c)
+		return
+	case !b.changed:
+		n.finish(c, b)
+		return
+	}
+	b.write.Key, b.write.Expect, b.write.Op = c.key, c.snap.Op, n.options.NewOp()
+	b.write.At = n.now
+	b.write.Timer, _ = b.write.Record.Wake()
+	c.call, c.batch = writing, b
+	n.emit(Commit{Write: &b.write})
+}
+
+// mayBeStale reports whether the batch says of something that an operator asked for
+// that there is nothing to do, by a record that was read before he asked. Another
+// node may have written since: the operator would be told that it is done, and it
+// would never be. What is written needs no such care, since the store compares.
+func (b *batch) mayBeStale() bool {
+	return slices.ContainsFunc(b.tasks, func(t *task) bool { return t.showsRecord() && !t.history.readSince })
+}
+
+// putBack puts the tasks of a write that did not end them back in front of the
+// others. note tells each what became of the write.
+func (n *Node) putBack(c *conversation, b *batch, note func(*task)) {
+	for _, t := range b.tasks {
+		note(t)
+	}
+	c.putBack(b.tasks)
+}
+
+// putBack has tasks wait for the next write, in front of the others. What they had
+// looked up is out of date.
+func (c *conversation) putBack(tasks []*task) {
+	for _, t := range tasks {
+		t.stored = lookup{}
+	}
+	c.queue = append(slices.Clone(tasks), c.queue...)
+}
+
+// Committed takes the answer to a Commit.
+func (n *Node) Committed(now turn.Time, key store.Key, result store.Result, err error) {
+	n.setTime(now)
+	c := n.get(key)
+	b := c.batch
+	switch {
+	case errors.Is(err, store.ErrNotApplied):
+		c.call, c.batch = noCall, nil
+		n.putBack(c, b, (*task).notApplied)
+		n.storeFailed(c, err)
+		return
+	case err != nil: // nobody knows: see history
+		c.call, c.known = settling, false
+		n.emit(Load{Key: c.key})
+		return
+	}
+	c.call, c.batch = noCall, nil
+	switch result.Status {
+	case store.Conflict:
+		c.known = false
+		n.putBack(c, b, (*task).notApplied)
+	case store.Duplicate:
+		for _, t := range b.tasks {
+			t.history.idClaimed = t.history.idClaimed || t.Op == Receive && slices.Contains(result.Duplicates, t.ID)
+		}
+		n.putBack(c, b, (*task).notApplied)
+	default:
+		n.applied(c, b)
+	}
+	n.pump(c)
+}
+
+// settle finds out what became of a write, by the record as it is now. A store that
+// answers, but has not written, twice in a row counts as out of reach.
+func (n *Node) settle(c *conversation) {
+	b := c.batch
+	c.batch = nil
+	switch c.snap.Op {
+	case b.write.Op:
+		n.applied(c, b)
+	case b.write.Expect:
+		n.putBack(c, b, func(t *task) { t.maybeLater(b.write.Expect) })
+		if c.fails++; c.fails > 1 {
+			n.storeFailed(c, errNotWritten)
+			return
+		}
+	default:
+		n.putBack(c, b, (*task).maybeApplied)
+	}
+	n.pump(c)
+}
+
+// applied follows a write that is durable.
+func (n *Node) applied(c *conversation, b *batch) {
+	c.known, c.snap = true, store.Snapshot{Record: b.write.Record, Op: b.write.Op}
+	if b.reply != nil {
+		c.reply = b.reply
+	}
+	c.repeats = c.repeats[min(b.repeats, len(c.repeats)):]
+	for _, t := range c.queue {
+		t.history.replaced(b.write.Expect)
+	}
+	for i := range b.events {
+		n.count(&b.events[i])
+		n.emit(Tell{Event: &b.events[i]})
+	}
+	if b.lease != "" && !n.holds(c) {
+		n.emit(Hint{Key: c.key})
+	}
+	n.finish(c, b)
+}
+
+// finish answers the tasks of a batch and carries out its actions.
+func (n *Node) finish(c *conversation, b *batch) {
+	c.fails, c.retryAt = 0, 0
+	for _, t := range b.tasks {
+		n.answer(c, t)
+	}
+	if c.snap.Record.Reply == nil {
+		c.reply = nil
+	}
+	n.carryOut(c, b)
+	n.arm(c)
+}
+
+func (n *Node) answer(c *conversation, t *task) {
+	if t.isOwn() {
+		return
+	}
+	if t.showsRecord() {
+		record := c.snap.Record
+		t.result.Record = &record
+	}
+	n.countInput(t)
+	n.keepRepeat(c, t)
+	n.emit(Answer{Ticket: t.Ticket, Result: t.result})
+}
+
+// wakeTries is how often a wake-up meets a store that is out of reach before it
+// gives its place to other conversations: it may be this record alone that
+// can't be read. The store's timer brings it back.
+const wakeTries = 5
+
+// storeFailed handles a store that is out of reach: callers are told at once, this
+// node's own events are tried again. A write whose outcome is unknown, and can't be
+// settled now, may have been applied.
+func (n *Node) storeFailed(c *conversation, err error) {
+	c.known = false
+	c.fails++
+	c.retryAt = n.now.Add(min(50*time.Millisecond<<min(c.fails, 5), time.Second))
+	if b := c.batch; b != nil {
+		c.batch = nil
+		n.putBack(c, b, (*task).maybeApplied)
+	}
+	kept := c.queue[:0:0]
+	for _, t := range c.queue {
+		switch {
+		case !t.isOwn():
+			n.emit(Answer{Ticket: t.Ticket, Result: Result{Err: t.refusal(err)}})
+		case t.wakes() && !t.history.mayBeApplied && c.fails >= wakeTries:
+			c.waking = false
+		default:
+			kept = append(kept, t)
+		}
+	}
+	c.queue = kept
+	if !c.waking && c.run == nil {
+		n.freePlace(c)
+	}
+	n.arm(c)
+	n.release(c)
+}
+
+// refusal is what a caller is told while the store is out of reach. A message has an
+// id, and can be sent again in any case; a reply that a person wrote has none.
+func (t *task) refusal(err error) error {
+	if t.history.uncertain() && t.Op == HumanReply {
+		return ErrOutcomeUnknown
+	}
+	return unavailable(err)
+}
+
+func unavailable(err error) error { return fmt.Errorf("%w: %w", ErrUnavailable, err) }
