@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/onereply/onereply/internal/sparing"
+	"github.com/onereply/onereply/internal/loglimit"
 )
 
 // health is what a node knows of its store from the writes and the claims that it
@@ -19,7 +19,7 @@ type health struct {
 	claimFailed  time.Time // when it failed
 	claimsFailed time.Time // since when all do
 
-	lines sparing.Lines // of the log, about failures
+	lines loglimit.Limit // of the log, about failures: one a second
 }
 
 const (
@@ -32,8 +32,6 @@ const (
 	// blindFor is how long a failed claim counts: the next one may hang until its
 	// time-out before it fails too.
 	blindFor = unreadyFor + storeTimeout
-	// maxLines is how often a second a store that is out of reach is logged.
-	maxLines = 1
 )
 
 // wrote notes the outcome of a write.
@@ -81,7 +79,7 @@ func (h *health) blind() error {
 // log tells of a failure of the store, but not of each: while it is out of
 // reach every conversation tries again and again.
 func (h *health) log(log *slog.Logger, text string, args ...any) {
-	if ok, others := h.lines.Next(time.Now(), maxLines); ok {
-		log.Error(text, append(args, "others_since_the_last_line", others)...)
+	if total := h.lines.Add(time.Now(), 1); total > 0 {
+		log.Error(text, append(args, "others_since_the_last_line", total-1)...)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/onereply/onereply/internal/loglimit"
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
 )
@@ -29,13 +30,13 @@ type peers struct {
 	life    string            // of this node since it was opened
 	started turn.Time
 	gathering
-	wake     chan struct{} // events were gathered
-	call     chan struct{} // what this node watches changed, or another node asks
-	watching bool          // what the others were told; of speak only
-	echo     echo          // of speak only
-	crowded  muffler       // of speak only
-	missed   muffler       // of speak only
-	reported uint64        // how often this node told of itself; of the loop only
+	wake     chan struct{}  // events were gathered
+	call     chan struct{}  // what this node watches changed, or another node asks
+	watching bool           // what the others were told; of speak only
+	echo     echo           // of speak only
+	crowded  loglimit.Limit // lines about broadcasts that the store refused
+	missed   loglimit.Limit // lines about events that other nodes miss
+	reported uint64         // how often this node told of itself; of the loop only
 
 	mu      sync.Mutex
 	reports map[string]report // of other nodes, by life
@@ -66,6 +67,7 @@ func newPeers(a *App) *peers {
 		wake: make(chan struct{}, 1), call: make(chan struct{}, 1), reports: map[string]report{}, namesakes: namesakes{},
 	}
 	p.others, p.deltas = map[string]interest{}, map[store.Key]int{}
+	p.crowded.Every, p.missed.Every = 10*time.Second, 10*time.Second
 	p.out, _ = a.store.(store.Broadcaster)
 	return p
 }
@@ -145,7 +147,7 @@ func (p *peers) sayEvents(ctx context.Context) {
 	for _, group := range groups {
 		p.say(ctx, bulletin{Events: group})
 	}
-	if lost := p.missed.add(time.Now(), dropped+uint64(tooLarge)); lost > 0 {
+	if lost := p.missed.Add(time.Now(), dropped+uint64(tooLarge)); lost > 0 {
 		p.app.log.Warn("too many events at once, or too large ones: watchers on other nodes miss some", "missed", lost)
 	}
 }
@@ -166,32 +168,12 @@ func (p *peers) say(ctx context.Context, b bulletin) {
 		p.echo.spoke(time.Now())
 	case p.app.ctx.Err() != nil:
 	case errors.Is(err, store.ErrCrowded):
-		if lost := p.crowded.add(time.Now(), uint64(max(1, len(b.Events)))); lost > 0 {
+		if lost := p.crowded.Add(time.Now(), uint64(max(1, len(b.Events)))); lost > 0 {
 			p.app.log.Warn("the store carries less than this node has to tell: watchers on other nodes miss some", "missed", lost, "err", err)
 		}
 	default:
 		p.app.log.Debug("other nodes were not told", "err", err)
 	}
-}
-
-// muffler counts what is worth a line in the log, but not one for each.
-type muffler struct {
-	count uint64
-	said  time.Time
-}
-
-// muffledFor is the least time between two lines.
-const muffledFor = 10 * time.Second
-
-// add returns what was counted since the last line, 0 where it is too early for one.
-func (m *muffler) add(now time.Time, count uint64) uint64 {
-	m.count += count
-	if m.count == 0 || !m.said.IsZero() && now.Sub(m.said) < muffledFor {
-		return 0
-	}
-	count = m.count
-	m.count, m.said = 0, now
-	return count
 }
 
 // hear takes in what other nodes tell, until the App closes.

@@ -52,12 +52,12 @@ func (s *Server) logFailure(r *http.Request, found *route, status int, err error
 	switch {
 	case status == http.StatusServiceUnavailable:
 		level, text = slog.LevelWarn, "request not served: the client is asked to try again"
-		ok, before := s.refused.Next(time.Now(), maxLines)
-		if !ok {
+		total := s.unserved.Add(time.Now(), 1)
+		if total == 0 {
 			return
 		}
-		if before > 0 {
-			attributes = append(attributes, slog.Int("not_logged_before", before))
+		if total > 1 {
+			attributes = append(attributes, slog.Uint64("not_logged_before", total-1))
 		}
 	case status >= http.StatusInternalServerError:
 		level, text = slog.LevelError, "request failed"
@@ -65,9 +65,10 @@ func (s *Server) logFailure(r *http.Request, found *route, status int, err error
 	s.options.Logger.LogAttrs(r.Context(), level, text, attributes...)
 }
 
-// maxLines is how many requests that were not served are logged in a second. While the
-// store is out of reach there are thousands, and the log may be on the disk that is full.
-const maxLines = 10
+// unservedLines is how many requests that were answered with 503 are logged in a second.
+// While the store is out of reach there are thousands, and the log may be on the disk
+// that is full.
+const unservedLines = 10
 
 func about(r *http.Request, found *route) []slog.Attr {
 	return []slog.Attr{

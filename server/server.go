@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/onereply/onereply"
-	"github.com/onereply/onereply/internal/sparing"
+	"github.com/onereply/onereply/internal/loglimit"
 )
 
 // App is what the API calls: the methods of [onereply.App] that it needs. All
@@ -91,7 +91,7 @@ type Server struct {
 	attempts  attempts
 	streams   *streams
 	frames    *frames
-	refused   sparing.Lines
+	unserved  loglimit.Limit // lines about requests that were answered with 503
 	metrics   *metrics
 	subscribe subscribe
 }
