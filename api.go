@@ -61,8 +61,8 @@ type Receipt struct {
 	Reason    string    `json:"reason,omitempty"`
 }
 
-// Change is an edit of a message.
-type Change struct {
+// Edit is an edit of a message.
+type Edit struct {
 	Text        *string       // nil: as it was
 	Attachments *[]Attachment // nil: as they were, but none of them pending any more where Text is given
 }
@@ -144,8 +144,8 @@ type Event struct {
 	Reason       string    `json:"reason,omitempty"`
 }
 
-// ListQuery selects conversations.
-type ListQuery struct {
+// ConversationQuery selects conversations.
+type ConversationQuery struct {
 	Bot    string     // "" means all
 	Phase  turn.Phase // "" means all
 	Cursor string
@@ -162,12 +162,12 @@ type ListQuery struct {
 	Preview bool // with each conversation's last input
 }
 
-func (q ListQuery) query() store.ListQuery {
+func (q ConversationQuery) query() store.ListQuery {
 	return store.ListQuery{Bot: q.Bot, Phase: q.Phase, Cursor: q.Cursor, Attention: q.Attention}
 }
 
-// List is a page of conversations, newest activity first.
-type List struct {
+// ConversationPage is a page of conversations, newest activity first.
+type ConversationPage struct {
 	Conversations []State `json:"conversations"`
 	Next          string  `json:"next"` // "" at the end
 }

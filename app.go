@@ -140,8 +140,8 @@ func configure(bots []Bot) (map[string]Bot, []string, error) {
 func engineBots(bots map[string]Bot) map[string]engine.Bot {
 	out := make(map[string]engine.Bot, len(bots))
 	for name, b := range bots {
-		traits := traitsOf(b.Sender)
-		resend := b.UnknownSend == UnknownResend || b.UnknownSend == UnknownAuto && (traits.RecognisesRepeats || b.Sender == nil)
+		can := capabilitiesOf(b.Sender)
+		resend := b.UnknownSend == UnknownResend || b.UnknownSend == UnknownAuto && (can.RecognisesRepeats || b.Sender == nil)
 		out[name] = engine.Bot{
 			Policy: turn.Policy{
 				Debounce: b.Debounce, MaxWait: b.MaxWait, OnNewInput: b.OnNewInput, MaxDiscards: b.MaxDiscards,
@@ -149,7 +149,7 @@ func engineBots(bots map[string]Bot) map[string]engine.Bot {
 				RetryFor: b.RetryFor, Fallback: b.Fallback != "", TurnsPerMinute: b.TurnsPerMinute, TraceSteps: MaxTimelineSteps,
 			},
 			Fallback: b.Fallback, History: b.History, GroupWait: b.GroupWait, SplitAt: b.SplitAt, SplitWait: b.SplitWait,
-			StopWords: b.StopWords, OptOutWords: b.OptOutWords, Split: traits.Split, Whole: traits.Whole,
+			StopWords: b.StopWords, OptOutWords: b.OptOutWords, Split: can.Split, Whole: can.AllParts,
 		}
 	}
 	return out

@@ -21,13 +21,13 @@ type AttentionKind string
 
 // The kinds.
 const (
-	AttentionFailed      AttentionKind = "failed_turn"  // the turn was given up; requeue tries it again
-	AttentionUnknown     AttentionKind = "unknown_send" // nobody knows whether the reply arrived
+	AttentionFailedTurn  AttentionKind = "failed_turn"  // the turn was given up; requeue tries it again
+	AttentionUnknownSend AttentionKind = "unknown_send" // nobody knows whether the reply arrived
 	AttentionUndelivered AttentionKind = "undelivered"  // the reply certainly did not arrive
 	AttentionPartial     AttentionKind = "partial"      // a part of the reply arrived
-	AttentionAside       AttentionKind = "set_aside"    // messages brought down each worker that took them; requeue tries them again
+	AttentionSetAside    AttentionKind = "set_aside"    // messages brought down each worker that took them; requeue tries them again
 	AttentionOverdue     AttentionKind = "overdue"      // it waits for a node, longer than it should
-	AttentionLost        AttentionKind = "lease_lost"   // the turn under way lost a worker, and goes on without it
+	AttentionLeaseLost   AttentionKind = "lease_lost"   // the turn under way lost a worker, and goes on without it
 )
 
 // AttentionItem is one thing that a person should look at.
@@ -50,9 +50,9 @@ type AttentionQuery struct {
 	Limit  int // conversations; 1 to 1000; 0 means 100
 }
 
-// Attention is a page of what needs attention: first what is overdue, then the
+// AttentionPage is a page of what needs attention: first what is overdue, then the
 // rest, newest activity first. A conversation may be in it with several items.
-type Attention struct {
+type AttentionPage struct {
 	Items []AttentionItem `json:"items"`
 	Next  string          `json:"next"` // "" at the end
 }
@@ -71,32 +71,32 @@ const (
 // aside, replies of which it is not certain that they arrived, turns under way that
 // have lost a worker, and conversations whose wake-up has passed by more than two
 // leases of their bot although some node should have acted on it.
-func (a *App) Attention(ctx context.Context, q AttentionQuery) (Attention, error) {
+func (a *App) Attention(ctx context.Context, q AttentionQuery) (AttentionPage, error) {
 	c := call{op: "attention", key: store.Key{Bot: q.Bot}}
 	if _, ok := a.bots[q.Bot]; !ok && q.Bot != "" {
-		return Attention{}, c.fail(CodeNotFound, "bot", errors.New("no such bot is configured"))
+		return AttentionPage{}, c.fail(CodeNotFound, "bot", errors.New("no such bot is configured"))
 	}
 	if q.Limit < 0 || q.Limit > 1000 {
-		return Attention{}, c.fail(CodeInvalid, "limit", errors.New("it must be 1 to 1000"))
+		return AttentionPage{}, c.fail(CodeInvalid, "limit", errors.New("it must be 1 to 1000"))
 	}
 	place, listed := strings.CutPrefix(q.Cursor, listMark)
 	if q.Cursor != "" && !listed {
-		return Attention{}, c.fail(CodeInvalid, "cursor", store.ErrCursor)
+		return AttentionPage{}, c.fail(CodeInvalid, "cursor", store.ErrCursor)
 	}
 	out, err := a.attention(ctx, q, place, !listed)
 	if errors.Is(err, store.ErrCursor) {
-		return Attention{}, c.fail(CodeInvalid, "cursor", err)
+		return AttentionPage{}, c.fail(CodeInvalid, "cursor", err)
 	}
 	return out, c.of(err)
 }
 
-func (a *App) attention(ctx context.Context, q AttentionQuery, place string, first bool) (Attention, error) {
+func (a *App) attention(ctx context.Context, q AttentionQuery, place string, first bool) (AttentionPage, error) {
 	limit := cmp.Or(q.Limit, 100)
-	out := Attention{Items: []AttentionItem{}}
+	out := AttentionPage{Items: []AttentionItem{}}
 	if first {
 		overdue, err := a.overdue(ctx, q.Bot, limit)
 		if err != nil {
-			return Attention{}, err
+			return AttentionPage{}, err
 		}
 		out.Items = append(out.Items, overdue...)
 		if limit -= len(overdue); limit == 0 {
@@ -106,7 +106,7 @@ func (a *App) attention(ctx context.Context, q AttentionQuery, place string, fir
 	}
 	page, err := a.store.List(ctx, store.ListQuery{Bot: q.Bot, Attention: true, Cursor: place, Limit: limit})
 	if err != nil {
-		return Attention{}, err
+		return AttentionPage{}, err
 	}
 	for _, item := range page.Items {
 		out.Items = append(out.Items, attentionOf(item)...)
@@ -127,7 +127,7 @@ func attentionOf(item store.Item) []AttentionItem {
 			since = r.Aside.Since
 		}
 		items = append(items, AttentionItem{
-			Kind: AttentionFailed, Bot: item.Key.Bot, Conversation: item.Key.Conversation, Turn: r.Turn,
+			Kind: AttentionFailedTurn, Bot: item.Key.Bot, Conversation: item.Key.Conversation, Turn: r.Turn,
 			At: item.Active.Go(), Since: cmp.Or(since, item.Active).Go(), Reason: r.LastError, Actions: []string{"requeue"},
 		})
 	}
@@ -154,7 +154,7 @@ func asideOf(item store.Item) AttentionItem {
 	r := item.Snapshot.Record
 	a := r.Aside
 	out := AttentionItem{
-		Kind: AttentionAside, Bot: item.Key.Bot, Conversation: item.Key.Conversation, Turn: cmp.Or(a.Turn, r.Turn),
+		Kind: AttentionSetAside, Bot: item.Key.Bot, Conversation: item.Key.Conversation, Turn: cmp.Or(a.Turn, r.Turn),
 		At: cmp.Or(a.At, item.Active).Go(), Since: cmp.Or(a.Since, a.At, item.Active).Go(), Actions: []string{"requeue"},
 		Reason: "1 message was set aside: each worker that took it was lost",
 	}
@@ -172,7 +172,7 @@ func asideOf(item store.Item) AttentionItem {
 func lostOf(item store.Item, lost int, doing string) AttentionItem {
 	r := item.Snapshot.Record
 	out := AttentionItem{
-		Kind: AttentionLost, Bot: item.Key.Bot, Conversation: item.Key.Conversation, Turn: r.Turn,
+		Kind: AttentionLeaseLost, Bot: item.Key.Bot, Conversation: item.Key.Conversation, Turn: r.Turn,
 		At: item.Active.Go(), Since: cmp.Or(firstPending(r), item.Active).Go(), Actions: []string{},
 	}
 	who, at := lastLost(r.Trace)
@@ -217,7 +217,7 @@ func troubleOf(key store.Key, t turn.Trouble) AttentionItem {
 	}
 	switch t.Status {
 	case turn.ReplyUnknown:
-		out.Kind = AttentionUnknown
+		out.Kind = AttentionUnknownSend
 	case turn.ReplyFailed:
 		out.Kind = AttentionUndelivered
 	}

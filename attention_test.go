@@ -45,7 +45,7 @@ func wantNeeds(t *testing.T, app *onereply.App, want ...string) {
 func TestAttention(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := onereply.ResponderFunc(func(context.Context, *onereply.Turn) (onereply.Reply, error) {
-			return onereply.Reply{}, &onereply.Fault{Kind: onereply.BadRequest, Err: errors.New("no such model")}
+			return onereply.Reply{}, &onereply.ResponderError{Kind: onereply.ResponderBadRequest, Err: errors.New("no such model")}
 		})
 		w := newWorld(t, settings{bot: onereply.Bot{Debounce: onereply.Zero, Responder: broken}})
 		defer w.close()
@@ -60,7 +60,7 @@ func TestAttention(t *testing.T) {
 		want  string
 	}{
 		"unknown": {[]func(context.Context) error{unknown}, `unknown_send c/1 "0 of 2 parts arrived" [resend mark_sent]`},
-		"partial": {[]func(context.Context) error{delivered, giving(onereply.Refused(errors.New("too long")))}, `partial c/1 "1 of 2 parts arrived" [resend mark_sent]`},
+		"partial": {[]func(context.Context) error{delivered, giving(onereply.RefusedError(errors.New("too long")))}, `partial c/1 "1 of 2 parts arrived" [resend mark_sent]`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -79,7 +79,7 @@ func TestAttention(t *testing.T) {
 	}
 	t.Run("undelivered", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := &receiver{wrong: []func(context.Context) error{giving(onereply.Refused(errors.New("no such chat")))}}
+			r := &receiver{wrong: []func(context.Context) error{giving(onereply.RefusedError(errors.New("no such chat")))}}
 			w := newWorld(t, settings{bot: onereply.Bot{Sender: r}})
 			defer w.close()
 			if _, err := w.nodes[0].Answer(t.Context(), "bot", "c", "hello"); err != nil {
@@ -119,7 +119,7 @@ func TestAttentionToWhatIsOverdue(t *testing.T) {
 // A reply that is about to be sent again can still be marked, and that is all.
 func TestAttentionToWhatIsSentAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		slow := func(ctx context.Context) error { <-ctx.Done(); return onereply.NotDelivered(ctx.Err()) }
+		slow := func(ctx context.Context) error { <-ctx.Done(); return onereply.NotDeliveredError(ctx.Err()) }
 		r := &receiver{wrong: []func(context.Context) error{giving(errors.New("connection lost")), slow}}
 		w := newWorld(t, settings{bot: onereply.Bot{Debounce: onereply.Zero, Sender: r, UnknownSend: onereply.UnknownHold}})
 		defer w.close()
@@ -325,7 +325,7 @@ func TestAttentionReadsLittle(t *testing.T) {
 		if got := kept.records.Load(); got != 0 {
 			t.Errorf("%d records were listed", got)
 		}
-		if list, err := w.nodes[0].Conversations(t.Context(), onereply.ListQuery{Attention: true}); err != nil || len(list.Conversations) != 0 {
+		if list, err := w.nodes[0].Conversations(t.Context(), onereply.ConversationQuery{Attention: true}); err != nil || len(list.Conversations) != 0 {
 			t.Errorf("a list of them: %d, %v", len(list.Conversations), err)
 		}
 	})

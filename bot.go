@@ -27,7 +27,7 @@ type UnknownSend string
 
 // The rules.
 const (
-	// UnknownAuto resends where the receiver recognises a repeat (see [Traits]), and
+	// UnknownAuto resends where the receiver recognises a repeat (see [Capabilities]), and
 	// holds elsewhere.
 	UnknownAuto UnknownSend = "auto"
 	// UnknownResend sends again: the person may see the reply twice.

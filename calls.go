@@ -113,7 +113,7 @@ func receiptOf(r engine.Result) Receipt {
 
 // Edit changes a message that waits for its answer. An answered one is left as
 // it is: the outcome is ignored.
-func (a *App) Edit(ctx context.Context, bot, conversation, id string, change Change) (Receipt, error) {
+func (a *App) Edit(ctx context.Context, bot, conversation, id string, change Edit) (Receipt, error) {
 	c, err := a.begin("edit", bot, conversation)
 	if err != nil {
 		return Receipt{}, err
@@ -374,25 +374,25 @@ func entryOf(e store.Entry) Entry {
 }
 
 // Conversations lists conversations, newest activity first.
-func (a *App) Conversations(ctx context.Context, q ListQuery) (List, error) {
+func (a *App) Conversations(ctx context.Context, q ConversationQuery) (ConversationPage, error) {
 	c := call{op: "list", key: store.Key{Bot: q.Bot}}
 	if _, ok := a.bots[q.Bot]; !ok && q.Bot != "" {
-		return List{}, c.fail(CodeNotFound, "bot", errors.New("no such bot is configured"))
+		return ConversationPage{}, c.fail(CodeNotFound, "bot", errors.New("no such bot is configured"))
 	}
 	switch q.Phase {
 	case "", turn.Idle, turn.Collecting, turn.Generating, turn.Sending, turn.Paused, turn.Failed:
 	default:
-		return List{}, c.fail(CodeInvalid, "phase", errors.New("it must be idle, collecting, generating, sending, paused or failed"))
+		return ConversationPage{}, c.fail(CodeInvalid, "phase", errors.New("it must be idle, collecting, generating, sending, paused or failed"))
 	}
 	if q.Limit < 0 || q.Limit > 1000 {
-		return List{}, c.fail(CodeInvalid, "limit", errors.New("it must be 1 to 1000"))
+		return ConversationPage{}, c.fail(CodeInvalid, "limit", errors.New("it must be 1 to 1000"))
 	}
 	if err := checkSearch(q.Search); err != nil {
-		return List{}, c.fail(CodeInvalid, "q", err)
+		return ConversationPage{}, c.fail(CodeInvalid, "q", err)
 	}
 	found, next, err := a.list(ctx, q)
 	if errors.Is(err, store.ErrCursor) {
-		return List{}, c.fail(CodeInvalid, "cursor", err)
+		return ConversationPage{}, c.fail(CodeInvalid, "cursor", err)
 	}
-	return List{Conversations: append([]State{}, found...), Next: next}, c.of(err)
+	return ConversationPage{Conversations: append([]State{}, found...), Next: next}, c.of(err)
 }

@@ -84,7 +84,7 @@ func checkAttachments(attachments []Attachment) error {
 }
 
 // checkChange returns the field that is at fault.
-func checkChange(c Change) (string, error) {
+func checkChange(c Edit) (string, error) {
 	if c.Text == nil && c.Attachments == nil {
 		return "text", errors.New("text or attachments must be given")
 	}

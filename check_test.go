@@ -94,7 +94,7 @@ func TestCallsThatAreRefused(t *testing.T) {
 			return err
 		},
 		"edit": func(ctx context.Context, b, c string) error {
-			_, err := app.Edit(ctx, b, c, "m", onereply.Change{Text: new("x")})
+			_, err := app.Edit(ctx, b, c, "m", onereply.Edit{Text: new("x")})
 			return err
 		},
 		"retract":    func(ctx context.Context, b, c string) error { _, err := app.Retract(ctx, b, c, "m"); return err },
@@ -124,10 +124,10 @@ func TestCallsThatAreRefused(t *testing.T) {
 		code  onereply.Code
 		field string
 	}{
-		"an edit of nothing":      {one(app.Edit(ctx, "bot", "c", "m", onereply.Change{})), onereply.CodeInvalid, "text"},
-		"an edit to a blank":      {one(app.Edit(ctx, "bot", "c", "m", onereply.Change{Text: new(" ")})), onereply.CodeInvalid, "text"},
-		"an edit without an id":   {one(app.Edit(ctx, "bot", "c", "", onereply.Change{Text: new("x")})), onereply.CodeInvalid, "id"},
-		"an edit of the unknown":  {one(app.Edit(ctx, "bot", "c", "m", onereply.Change{Text: new("x")})), onereply.CodeNotFound, ""},
+		"an edit of nothing":      {one(app.Edit(ctx, "bot", "c", "m", onereply.Edit{})), onereply.CodeInvalid, "text"},
+		"an edit to a blank":      {one(app.Edit(ctx, "bot", "c", "m", onereply.Edit{Text: new(" ")})), onereply.CodeInvalid, "text"},
+		"an edit without an id":   {one(app.Edit(ctx, "bot", "c", "", onereply.Edit{Text: new("x")})), onereply.CodeInvalid, "id"},
+		"an edit of the unknown":  {one(app.Edit(ctx, "bot", "c", "m", onereply.Edit{Text: new("x")})), onereply.CodeNotFound, ""},
 		"a deletion without id":   {one(app.Retract(ctx, "bot", "c", long)), onereply.CodeInvalid, "id"},
 		"typing for too long":     {app.Typing(ctx, "bot", "c", time.Hour), onereply.CodeInvalid, "for"},
 		"typing backwards":        {app.Typing(ctx, "bot", "c", -1), onereply.CodeInvalid, "for"},
@@ -137,9 +137,9 @@ func TestCallsThatAreRefused(t *testing.T) {
 		"a state of nothing":      {one(app.State(ctx, "bot", "none")), onereply.CodeNotFound, "conversation"},
 		"the end too long":        {one(app.TranscriptBefore(ctx, "bot", "c", 0, -1)), onereply.CodeInvalid, "limit"},
 		"a transcript too long":   {one(app.Transcript(ctx, "bot", "c", 0, 1001)), onereply.CodeInvalid, "limit"},
-		"a list of no bot":        {one(app.Conversations(ctx, onereply.ListQuery{Bot: "else"})), onereply.CodeNotFound, "bot"},
-		"a list of no phase":      {one(app.Conversations(ctx, onereply.ListQuery{Phase: "asleep"})), onereply.CodeInvalid, "phase"},
-		"a list that is too long": {one(app.Conversations(ctx, onereply.ListQuery{Limit: 1001})), onereply.CodeInvalid, "limit"},
+		"a list of no bot":        {one(app.Conversations(ctx, onereply.ConversationQuery{Bot: "else"})), onereply.CodeNotFound, "bot"},
+		"a list of no phase":      {one(app.Conversations(ctx, onereply.ConversationQuery{Phase: "asleep"})), onereply.CodeInvalid, "phase"},
+		"a list that is too long": {one(app.Conversations(ctx, onereply.ConversationQuery{Limit: 1001})), onereply.CodeInvalid, "limit"},
 	} {
 		t.Run(name, func(t *testing.T) { wantRefused(t, test.err, test.code, test.field) })
 	}

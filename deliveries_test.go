@@ -17,13 +17,13 @@ import (
 // receiver is a sender whose first sends go wrong as told, one after the other;
 // it notes each part that it was given.
 type receiver struct {
-	traits onereply.Traits
-	wrong  []func(ctx context.Context) error
-	tries  []string // "part 0, try 1: text"; read it in a state of rest
-	took   []time.Time
+	can   onereply.Capabilities
+	wrong []func(ctx context.Context) error
+	tries []string // "part 0, try 1: text"; read it in a state of rest
+	took  []time.Time
 }
 
-func (r *receiver) Traits() onereply.Traits { return r.traits }
+func (r *receiver) Capabilities() onereply.Capabilities { return r.can }
 
 func (r *receiver) Send(ctx context.Context, d *onereply.Delivery) error {
 	r.tries = append(r.tries, fmt.Sprintf("part %d, try %d: %s", d.Part, d.Try, d.Text))
@@ -53,14 +53,14 @@ func parts(texts ...string) onereply.Responder {
 // How a send may go wrong, what is tried, and what the transcript says in the
 // end.
 func TestSenders(t *testing.T) {
-	later := giving(onereply.NotDelivered(errors.New("busy")))
-	refused := giving(onereply.Refused(errors.New("no such chat")))
+	later := giving(onereply.NotDeliveredError(errors.New("busy")))
+	refused := giving(onereply.RefusedError(errors.New("no such chat")))
 	unknown := giving(errors.New("connection lost"))
 	hangs := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 	tests := map[string]struct {
 		wrong  []func(context.Context) error
 		rule   onereply.UnknownSend
-		traits onereply.Traits
+		can    onereply.Capabilities
 		tries  []string
 		status turn.Status
 	}{
@@ -82,11 +82,11 @@ func TestSenders(t *testing.T) {
 			tries: []string{"part 0, try 1: one"},
 		},
 		"unknown, of one that can": {
-			wrong: []func(context.Context) error{unknown}, traits: onereply.Traits{RecognisesRepeats: true}, status: turn.ReplySent,
+			wrong: []func(context.Context) error{unknown}, can: onereply.Capabilities{RecognisesRepeats: true}, status: turn.ReplySent,
 			tries: []string{"part 0, try 1: one", "part 0, try 2: one", "part 1, try 1: two"},
 		},
 		"unknown, to be held all the same": {
-			wrong: []func(context.Context) error{unknown}, traits: onereply.Traits{RecognisesRepeats: true}, rule: onereply.UnknownHold,
+			wrong: []func(context.Context) error{unknown}, can: onereply.Capabilities{RecognisesRepeats: true}, rule: onereply.UnknownHold,
 			tries: []string{"part 0, try 1: one"}, status: turn.ReplyUnknown,
 		},
 		"unknown, to be sent again all the same": {
@@ -96,19 +96,19 @@ func TestSenders(t *testing.T) {
 		"a panic":               {wrong: []func(context.Context) error{func(context.Context) error { panic("oops") }}, tries: []string{"part 0, try 1: one"}, status: turn.ReplyUnknown},
 		"a time-out":            {wrong: []func(context.Context) error{hangs}, tries: []string{"part 0, try 1: one"}, status: turn.ReplyUnknown},
 		"an ignored ctx":        {wrong: []func(context.Context) error{func(context.Context) error { <-time.After(time.Hour); return nil }}, tries: []string{"part 0, try 1: one"}, status: turn.ReplyUnknown},
-		"an error without text": {wrong: []func(context.Context) error{giving(&onereply.SendError{Certain: true, ForGood: true})}, tries: []string{"part 0, try 1: one"}, status: turn.ReplyFailed},
+		"an error without text": {wrong: []func(context.Context) error{giving(&onereply.SendError{NotDelivered: true, Permanent: true})}, tries: []string{"part 0, try 1: one"}, status: turn.ReplyFailed},
 		"all parts in one": {
-			traits: onereply.Traits{Whole: true}, tries: []string{"part -1, try 1: one\ntwo"}, status: turn.ReplySent,
+			can: onereply.Capabilities{AllParts: true}, tries: []string{"part -1, try 1: one\ntwo"}, status: turn.ReplySent,
 		},
 		"parts that are cut": {
-			traits: onereply.Traits{Split: func(text string) []string { return strings.SplitAfter(text, "n") }},
-			tries:  []string{"part 0, try 1: on", "part 1, try 1: e", "part 2, try 1: two"}, status: turn.ReplySent,
+			can:   onereply.Capabilities{Split: func(text string) []string { return strings.SplitAfter(text, "n") }},
+			tries: []string{"part 0, try 1: on", "part 1, try 1: e", "part 2, try 1: two"}, status: turn.ReplySent,
 		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := &receiver{traits: test.traits, wrong: test.wrong}
+				r := &receiver{can: test.can, wrong: test.wrong}
 				w := newWorld(t, settings{bot: onereply.Bot{Responder: parts("one", "two"), Sender: r, UnknownSend: test.rule}})
 				defer w.close()
 				w.say(0, "m")
@@ -132,7 +132,7 @@ func TestSenders(t *testing.T) {
 // too long is given up.
 func TestRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &receiver{wrong: []func(context.Context) error{giving(&onereply.SendError{Certain: true, After: 5 * time.Minute, Err: errors.New("slow down")})}}
+		r := &receiver{wrong: []func(context.Context) error{giving(&onereply.SendError{NotDelivered: true, RetryAfter: 5 * time.Minute, Err: errors.New("slow down")})}}
 		w := newWorld(t, settings{bot: onereply.Bot{Responder: saying("hello"), Sender: r}})
 		defer w.close()
 		w.say(0, "m")
@@ -143,7 +143,7 @@ func TestRetries(t *testing.T) {
 		w.wantTranscript("text of m (answered)", "hello (sent)")
 	})
 	synctest.Test(t, func(t *testing.T) {
-		later := slices.Repeat([]func(context.Context) error{giving(onereply.NotDelivered(errors.New("busy")))}, 1000)
+		later := slices.Repeat([]func(context.Context) error{giving(onereply.NotDeliveredError(errors.New("busy")))}, 1000)
 		w := newWorld(t, settings{bot: onereply.Bot{Responder: saying("hello"), Sender: &receiver{wrong: later}, RetryFor: time.Hour}})
 		defer w.close()
 		w.say(0, "m")
@@ -157,7 +157,7 @@ func TestRetries(t *testing.T) {
 // messages are answered afresh.
 func TestAnOvertakenReplyIsWithdrawn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &receiver{wrong: []func(context.Context) error{giving(onereply.NotDelivered(errors.New("busy")))}}
+		r := &receiver{wrong: []func(context.Context) error{giving(onereply.NotDeliveredError(errors.New("busy")))}}
 		w := newWorld(t, settings{model: time.Second, bot: onereply.Bot{Sender: r}})
 		defer w.close()
 		w.say(0, "m")

@@ -99,7 +99,7 @@ func TestClose(t *testing.T) {
 				r := &receiver{wrong: []func(context.Context) error{func(ctx context.Context) error {
 					select {
 					case <-ctx.Done():
-						return onereply.NotDelivered(ctx.Err())
+						return onereply.NotDeliveredError(ctx.Err())
 					case <-time.After(2 * time.Second):
 						return nil
 					}

@@ -83,7 +83,7 @@ func ExampleTurn_Delta() {
 	})
 	defer app.Close()
 
-	events := app.Subscribe(onereply.Watch{Bot: "support", Conversation: "alice"})
+	events := app.Subscribe(onereply.EventQuery{Bot: "support", Conversation: "alice"})
 	defer events.Close()
 	app.Receive(ctx, "support", "alice", onereply.Message{Text: "where is it?"})
 
@@ -138,8 +138,8 @@ func ExampleTurn_Seal() {
 // shows a message that is sent twice once.
 type chat struct{ shown chan string }
 
-func (c *chat) Traits() onereply.Traits {
-	return onereply.Traits{RecognisesRepeats: true, Split: c.split}
+func (c *chat) Capabilities() onereply.Capabilities {
+	return onereply.Capabilities{RecognisesRepeats: true, Split: c.split}
 }
 
 func (c *chat) split(text string) []string {
@@ -155,7 +155,7 @@ func (c *chat) split(text string) []string {
 // the person has seen the message.
 func (c *chat) Send(ctx context.Context, d *onereply.Delivery) error {
 	if d.Part == 1 && d.Try == 1 {
-		return onereply.NotDelivered(errors.New("429 too many requests"))
+		return onereply.NotDeliveredError(errors.New("429 too many requests"))
 	}
 	c.shown <- fmt.Sprintf("%d of %d, try %d: %s", d.Part+1, len(d.Parts), d.Try, d.Text)
 	return nil
@@ -163,7 +163,7 @@ func (c *chat) Send(ctx context.Context, d *onereply.Delivery) error {
 
 // A sender says what its channel can do, and what became of a send. The parts
 // of a reply arrive in order, each once.
-func ExampleDescriber() {
+func ExampleCapableSender() {
 	ctx := context.Background()
 	channel := &chat{shown: make(chan string)}
 	app := open(onereply.Bot{Name: "support", Responder: saying("It left today. It arrives on Monday."), Sender: channel})

@@ -125,7 +125,7 @@ func TestACrowdedStoreIsToldNowAndThen(t *testing.T) {
 		defer app.Close()
 		other := b.node(t, shared, "other", onereply.Bot{})
 		defer other.Close()
-		defer other.Subscribe(onereply.Watch{}).Close()
+		defer other.Subscribe(onereply.EventQuery{}).Close()
 		rest(time.Second)
 		joined.crowded.Store(true)
 		for range 100 {

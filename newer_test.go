@@ -75,7 +75,7 @@ func TestARecordOfANewerSchema(t *testing.T) {
 		s.mu.Unlock()
 		ctx := t.Context()
 		_, receive := app.Receive(ctx, "bot", "c", onereply.Message{ID: "m2", Text: "hello"})
-		_, edit := app.Edit(ctx, "bot", "c", "m1", onereply.Change{Text: new("other")})
+		_, edit := app.Edit(ctx, "bot", "c", "m1", onereply.Edit{Text: new("other")})
 		_, state := app.State(ctx, "bot", "c")
 		_, flush := app.Flush(ctx, "bot", "c")
 		_, answer := app.Answer(ctx, "bot", "c", "hello")

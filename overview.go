@@ -16,11 +16,11 @@ type Tally = engine.Tally
 
 // Overview is what goes on, on all nodes of a store.
 type Overview struct {
-	Now         time.Time  `json:"now"`
-	Nodes       []NodeInfo `json:"nodes"`         // by name
-	Minutes     []Minute   `json:"minutes"`       // the last 60 with this one, oldest first, of all nodes
-	Totals      Tally      `json:"totals"`        // of the nodes listed, since each was opened
-	TimeToReply Times      `json:"time_to_reply"` // likewise
+	Now         time.Time     `json:"now"`
+	Nodes       []NodeInfo    `json:"nodes"`         // by name
+	Minutes     []MinuteTally `json:"minutes"`       // the last 60 with this one, oldest first, of all nodes
+	Totals      Tally         `json:"totals"`        // of the nodes listed, since each was opened
+	TimeToReply Times         `json:"time_to_reply"` // likewise
 }
 
 // NodeInfo is a node as it told of itself. One that closed is not listed; one that
@@ -36,8 +36,8 @@ type NodeInfo struct {
 	Store      string    `json:"store"`      // its engine, and what is wrong with it
 }
 
-// Minute is what all nodes counted in a minute.
-type Minute struct {
+// MinuteTally is what all nodes counted in a minute.
+type MinuteTally struct {
 	At time.Time `json:"at"` // its begin
 	Tally
 }
@@ -84,7 +84,7 @@ func overviewOf(now turn.Time, reports []report) Overview {
 	}
 	first := engine.MinuteOf(now) - keptMinutes + 1
 	for i := range int64(keptMinutes) {
-		o.Minutes = append(o.Minutes, Minute{At: turn.Time((first + i) * time.Minute.Milliseconds()).Go()})
+		o.Minutes = append(o.Minutes, MinuteTally{At: turn.Time((first + i) * time.Minute.Milliseconds()).Go()})
 	}
 	for i, r := range reports {
 		o.addMinutes(first, r.Minutes)

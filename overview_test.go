@@ -37,7 +37,7 @@ func wantStates(t *testing.T, app *onereply.App, want ...string) {
 }
 
 // sum adds the minutes up.
-func sum(minutes []onereply.Minute) (all onereply.Tally) {
+func sum(minutes []onereply.MinuteTally) (all onereply.Tally) {
 	for _, m := range minutes {
 		all.Add(m.Tally)
 	}

@@ -195,11 +195,11 @@ func TestEventsOfOtherNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, apps := onABus(t, 3, onereply.Bot{})
 		defer closeAll(apps)
-		elsewhere := apps[1].Subscribe(onereply.Watch{Bot: "bot", Conversation: "c"})
+		elsewhere := apps[1].Subscribe(onereply.EventQuery{Bot: "bot", Conversation: "c"})
 		defer elsewhere.Close()
-		other := apps[2].Subscribe(onereply.Watch{Bot: "bot", Conversation: "other"})
+		other := apps[2].Subscribe(onereply.EventQuery{Bot: "bot", Conversation: "other"})
 		defer other.Close()
-		at := apps[0].Subscribe(onereply.Watch{})
+		at := apps[0].Subscribe(onereply.EventQuery{})
 		defer at.Close()
 		rest(time.Second)
 		say(t, apps[0], "c", "m")
@@ -218,7 +218,7 @@ func TestEventsOfOtherNodes(t *testing.T) {
 				t.Errorf("%s is of node %q", e.Type, e.Node)
 			}
 		}
-		third := apps[2].Subscribe(onereply.Watch{After: "everything"})
+		third := apps[2].Subscribe(onereply.EventQuery{After: "everything"})
 		defer third.Close()
 		if unrelated := read(third); len(unrelated) != 0 {
 			t.Errorf("a node keeps what nobody there watches: %v", unrelated)
@@ -227,7 +227,7 @@ func TestEventsOfOtherNodes(t *testing.T) {
 			t.Errorf("%d events were sent for %d", told, len(events))
 		}
 		for i, e := range events {
-			again := apps[1].Subscribe(onereply.Watch{After: e.ID})
+			again := apps[1].Subscribe(onereply.EventQuery{After: e.ID})
 			if missed := read(again); len(missed) != len(events)-1-i {
 				t.Errorf("after event %d there are %d, want %d", i, len(missed), len(events)-1-i)
 			}
@@ -241,7 +241,7 @@ func TestAReaderOfAnotherNodesEventsComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, apps := onABus(t, 2, onereply.Bot{})
 		defer closeAll(apps)
-		first := apps[1].Subscribe(onereply.Watch{})
+		first := apps[1].Subscribe(onereply.EventQuery{})
 		rest(time.Second)
 		say(t, apps[0], "c", "m1")
 		rest(200 * time.Millisecond)
@@ -250,7 +250,7 @@ func TestAReaderOfAnotherNodesEventsComesBack(t *testing.T) {
 		rest(5 * time.Second)
 		say(t, apps[0], "c", "m2")
 		rest(200 * time.Millisecond)
-		again := apps[1].Subscribe(onereply.Watch{After: seen[len(seen)-1].ID})
+		again := apps[1].Subscribe(onereply.EventQuery{After: seen[len(seen)-1].ID})
 		defer again.Close()
 		if got := read(again); !slices.ContainsFunc(got, func(e onereply.Event) bool { return e.MessageID == "m2" }) {
 			t.Errorf("it missed a message: %v", got)
@@ -270,14 +270,14 @@ func TestNoEventsAreSentThatNobodyWatches(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b, apps := onABus(t, 2, onereply.Bot{})
 				defer closeAll(apps)
-				local := apps[0].Subscribe(onereply.Watch{})
+				local := apps[0].Subscribe(onereply.EventQuery{})
 				defer local.Close()
 				say(t, apps[0], "c", "m1")
 				rest(10 * time.Second)
 				if _, told := b.count(); told != 0 {
 					t.Errorf("%d events were sent, though only a reader of the same node watches", told)
 				}
-				s := apps[1].Subscribe(onereply.Watch{})
+				s := apps[1].Subscribe(onereply.EventQuery{})
 				rest(time.Second)
 				leave(s, b, apps[1])
 				rest(2 * time.Minute)
@@ -298,7 +298,7 @@ func TestAStuckBroadcastHoldsUpNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, apps := onABus(t, 2, onereply.Bot{Debounce: time.Hour, MaxWait: time.Hour})
 		defer closeAll(apps)
-		s := apps[1].Subscribe(onereply.Watch{})
+		s := apps[1].Subscribe(onereply.EventQuery{})
 		defer s.Close()
 		rest(time.Second)
 		release := make(chan struct{})
@@ -332,7 +332,7 @@ func TestALargeEventOfAnotherNode(t *testing.T) {
 			return onereply.Reply{Text: huge}, nil
 		})})
 		defer closeAll(apps)
-		s := apps[1].Subscribe(onereply.Watch{})
+		s := apps[1].Subscribe(onereply.EventQuery{})
 		defer s.Close()
 		rest(time.Second)
 		say(t, apps[0], "c", "m")
@@ -354,7 +354,7 @@ func TestStrangeBroadcasts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, apps := onABus(t, 1, onereply.Bot{})
 		defer closeAll(apps)
-		s := apps[0].Subscribe(onereply.Watch{})
+		s := apps[0].Subscribe(onereply.EventQuery{})
 		defer s.Close()
 		stranger := b.join(nil).(*onBus)
 		for _, text := range []string{
@@ -379,7 +379,7 @@ func TestOnlyWhatIsWatchedIsSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, apps := onABus(t, 2, onereply.Bot{})
 		defer closeAll(apps)
-		s := apps[1].Subscribe(onereply.Watch{Bot: "bot", Conversation: "watched"})
+		s := apps[1].Subscribe(onereply.EventQuery{Bot: "bot", Conversation: "watched"})
 		defer s.Close()
 		rest(time.Second)
 		say(t, apps[0], "other", "m")
@@ -401,7 +401,7 @@ func TestANodeSaysThatItWatchesNothingAnyMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, apps := onABus(t, 2, onereply.Bot{})
 		defer closeAll(apps)
-		apps[1].Subscribe(onereply.Watch{}).Close()
+		apps[1].Subscribe(onereply.EventQuery{}).Close()
 		rest(36 * time.Second)
 		say(t, apps[0], "c", "m")
 		rest(3 * time.Second)

@@ -39,8 +39,8 @@ type Turn struct {
 	Attempt      int   // from 1; grows with each run for this turn
 	Token        int64 // the fencing token of the lease; grows with each lease of the conversation
 
-	Messages []Message // what waits: in the order of SentAt, else as accepted; never empty
-	History  []Line    // what came before, oldest first; roles alternate, and the last one is the assistant's
+	Messages []Message      // what waits: in the order of SentAt, else as accepted; never empty
+	History  []HistoryEntry // what came before, oldest first; roles alternate, and the last one is the assistant's
 
 	delta func(string)
 	seal  func(context.Context) error
@@ -56,9 +56,9 @@ const (
 	RoleAssistant Role = "assistant"
 )
 
-// Line is one line of the history. Neighbouring messages of one role are one
+// HistoryEntry is one line of the history. Neighbouring messages of one role are one
 // line, joined with line breaks.
-type Line struct {
+type HistoryEntry struct {
 	Role Role
 	Text string
 }
@@ -112,7 +112,7 @@ type Reply struct {
 // Responder answers a turn. Respond is called for many conversations at once,
 // for one conversation never twice at the same time while its lease is held.
 // When ctx ends, the attempt was superseded or its lease was lost, and the
-// result is thrown away: return soon. Errors other than [*Fault] count as a
+// result is thrown away: return soon. Errors other than [*ResponderError] count as a
 // failed attempt. Respond must not retry by itself: freshness is checked
 // between attempts.
 type Responder interface {
@@ -125,40 +125,42 @@ type ResponderFunc func(ctx context.Context, t *Turn) (Reply, error)
 // Respond calls f.
 func (f ResponderFunc) Respond(ctx context.Context, t *Turn) (Reply, error) { return f(ctx, t) }
 
-// FaultKind tells faults of a model apart.
-type FaultKind string
+// ResponderErrorKind says what is wrong with a responder, and so what the turn
+// does next.
+type ResponderErrorKind string
 
-// The kinds of fault.
+// The kinds of [ResponderError].
 const (
-	Unavailable FaultKind = "unavailable"  // no connection, 5xx of a gateway: waited out
-	RateLimited FaultKind = "rate_limited" // waited out
-	Overloaded  FaultKind = "overloaded"   // waited out
-	QuotaSpent  FaultKind = "quota_spent"  // waited out with long pauses: somebody must pay
-	Broken      FaultKind = "failed"       // a failed attempt: a 500, a time-out, an empty or cut answer
-	BadRequest  FaultKind = "bad_request"  // trying again is pointless: the turn fails at once
+	ResponderUnavailable ResponderErrorKind = "unavailable"  // no connection, 5xx of a gateway: waited out
+	ResponderRateLimited ResponderErrorKind = "rate_limited" // waited out
+	ResponderOverloaded  ResponderErrorKind = "overloaded"   // waited out
+	ResponderQuotaSpent  ResponderErrorKind = "quota_spent"  // waited out with long pauses: somebody must pay
+	ResponderFailed      ResponderErrorKind = "failed"       // a failed attempt: a 500, a time-out, an empty or cut answer
+	ResponderBadRequest  ResponderErrorKind = "bad_request"  // trying again is pointless: the turn fails at once
 )
 
-// Fault is an error of a responder that says what to do about it.
-type Fault struct {
-	Kind  FaultKind
-	After time.Duration // the earliest retry that the model asked for; 0: none
-	Err   error
+// ResponderError is an error of a [Responder] that says what to do about it. A
+// Kind that is not one of the constants counts as [ResponderFailed].
+type ResponderError struct {
+	Kind       ResponderErrorKind
+	RetryAfter time.Duration // the earliest retry that the model asked for; 0: none
+	Err        error         // the cause; nil: only the kind is known
 }
 
-func (f *Fault) Error() string {
+func (f *ResponderError) Error() string {
 	if f.Err == nil {
 		return string(f.Kind)
 	}
 	return string(f.Kind) + ": " + f.Err.Error()
 }
-func (f *Fault) Unwrap() error { return f.Err }
+func (f *ResponderError) Unwrap() error { return f.Err }
 
-// class is what the turn core knows of the fault.
-func (f *Fault) class() turn.Fault {
+// class is what the turn core knows of the error.
+func (f *ResponderError) class() turn.Fault {
 	switch f.Kind {
-	case Unavailable, RateLimited, Overloaded, QuotaSpent:
+	case ResponderUnavailable, ResponderRateLimited, ResponderOverloaded, ResponderQuotaSpent:
 		return turn.Outage
-	case BadRequest:
+	case ResponderBadRequest:
 		return turn.Rejected
 	}
 	return turn.Mistake

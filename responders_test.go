@@ -26,9 +26,9 @@ func TestResponders(t *testing.T) {
 	tests := map[string]func(ctx context.Context) answer{
 		"panics":             func(context.Context) answer { panic("oops") },
 		"fails":              give(onereply.Reply{}, errors.New("no idea")),
-		"fails without why":  give(onereply.Reply{}, &onereply.Fault{Kind: onereply.Broken}),
-		"is unavailable":     give(onereply.Reply{}, &onereply.Fault{Kind: onereply.Unavailable, Err: errors.New("down")}),
-		"spent its quota":    give(onereply.Reply{}, &onereply.Fault{Kind: onereply.QuotaSpent, Err: errors.New("pay")}),
+		"fails without why":  give(onereply.Reply{}, &onereply.ResponderError{Kind: onereply.ResponderFailed}),
+		"is unavailable":     give(onereply.Reply{}, &onereply.ResponderError{Kind: onereply.ResponderUnavailable, Err: errors.New("down")}),
+		"spent its quota":    give(onereply.Reply{}, &onereply.ResponderError{Kind: onereply.ResponderQuotaSpent, Err: errors.New("pay")}),
 		"answers nothing":    give(onereply.Reply{}, nil),
 		"answers blanks":     give(onereply.Reply{Text: " \n", Parts: []string{"", "\t"}}, nil),
 		"answers too much":   give(onereply.Reply{Text: strings.Repeat("x", onereply.MaxReplyBytes+1)}, nil),
@@ -86,7 +86,7 @@ func fail(err error) onereply.Responder {
 func TestTurnsThatFail(t *testing.T) {
 	faults := map[string]error{
 		"each attempt":  errors.New("no idea"),
-		"a bad request": &onereply.Fault{Kind: onereply.BadRequest, Err: errors.New("no idea")},
+		"a bad request": &onereply.ResponderError{Kind: onereply.ResponderBadRequest, Err: errors.New("no idea")},
 	}
 	for name, fault := range faults {
 		t.Run(name, func(t *testing.T) {
@@ -141,7 +141,7 @@ func TestDeltasEndWithTheAttempt(t *testing.T) {
 				return onereply.Reply{Text: "m n"}, nil
 			})}})
 		defer w.close()
-		events := w.nodes[0].Subscribe(onereply.Watch{})
+		events := w.nodes[0].Subscribe(onereply.EventQuery{})
 		w.say(0, "m")
 		time.Sleep(2 * time.Second)
 		w.say(0, "n")

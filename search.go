@@ -31,7 +31,7 @@ type LastInput struct {
 }
 
 // list reads one page, and leaves out what a search does not match.
-func (a *App) list(ctx context.Context, q ListQuery) (found []State, next string, err error) {
+func (a *App) list(ctx context.Context, q ConversationQuery) (found []State, next string, err error) {
 	limit := q.Limit
 	if limit == 0 {
 		limit = 100

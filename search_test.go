@@ -72,7 +72,7 @@ func fill(t testing.TB, s store.Store, i int64) {
 }
 
 // names follows a list to its end, and says how many pages that took.
-func names(t *testing.T, app *onereply.App, q onereply.ListQuery) (found []string, pages int) {
+func names(t *testing.T, app *onereply.App, q onereply.ConversationQuery) (found []string, pages int) {
 	t.Helper()
 	for {
 		list, err := app.Conversations(t.Context(), q)
@@ -107,13 +107,13 @@ func TestSearch(t *testing.T) {
 			"nothing":           "",
 		} {
 			for _, limit := range []int{1, 3, 100, 1000} {
-				got, _ := names(t, w.nodes[0], onereply.ListQuery{Search: sought, Limit: limit})
+				got, _ := names(t, w.nodes[0], onereply.ConversationQuery{Search: sought, Limit: limit})
 				if strings.Join(got, " ") != want {
 					t.Errorf("%q by %d: %v, want %s", sought, limit, got, want)
 				}
 			}
 		}
-		if all, _ := names(t, w.nodes[0], onereply.ListQuery{Limit: 7}); len(all) != 250 {
+		if all, _ := names(t, w.nodes[0], onereply.ConversationQuery{Limit: 7}); len(all) != 250 {
 			t.Errorf("%d without a search", len(all))
 		}
 	})
@@ -128,16 +128,16 @@ func TestSearchIsBounded(t *testing.T) {
 		defer w.close()
 		for _, test := range []struct {
 			name                      string
-			q                         onereply.ListQuery
+			q                         onereply.ConversationQuery
 			found                     int
 			records, lookups, entries int64
 		}{
-			{"a list", onereply.ListQuery{Limit: 50}, 50, 50, 0, 0},
-			{"with a preview", onereply.ListQuery{Limit: 50, Preview: true}, 50, 50, 50, 100},
-			{"a search in vain", onereply.ListQuery{Search: "nothing", Limit: 50}, 0, 250, 250, 500},
-			{"a large one", onereply.ListQuery{Search: "nothing", Limit: 1000}, 0, 500, 500, 1000},
-			{"of a name", onereply.ListQuery{Search: "chat-4", Limit: 100}, 100, 500, 500, 1000},
-			{"of one far away", onereply.ListQuery{Search: "text of 17.", Limit: 100, Preview: true}, 0, 500, 500, 1000},
+			{"a list", onereply.ConversationQuery{Limit: 50}, 50, 50, 0, 0},
+			{"with a preview", onereply.ConversationQuery{Limit: 50, Preview: true}, 50, 50, 50, 100},
+			{"a search in vain", onereply.ConversationQuery{Search: "nothing", Limit: 50}, 0, 250, 250, 500},
+			{"a large one", onereply.ConversationQuery{Search: "nothing", Limit: 1000}, 0, 500, 500, 1000},
+			{"of a name", onereply.ConversationQuery{Search: "chat-4", Limit: 100}, 100, 500, 500, 1000},
+			{"of one far away", onereply.ConversationQuery{Search: "text of 17.", Limit: 100, Preview: true}, 0, 500, 500, 1000},
 		} {
 			kept.records.Store(0)
 			kept.lookups.Store(0)
@@ -151,7 +151,7 @@ func TestSearchIsBounded(t *testing.T) {
 					test.name, records, entries, lookups, test.records, test.entries, test.lookups)
 			}
 		}
-		if got, pages := names(t, w.nodes[0], onereply.ListQuery{Search: "text of 17.", Limit: 100}); strings.Join(got, " ") != "chat-17" || pages != 10 {
+		if got, pages := names(t, w.nodes[0], onereply.ConversationQuery{Search: "text of 17.", Limit: 100}); strings.Join(got, " ") != "chat-17" || pages != 10 {
 			t.Errorf("far away: %v on %d pages", got, pages)
 		}
 	})
@@ -165,7 +165,7 @@ func TestPreview(t *testing.T) {
 		last := func() *onereply.LastInput {
 			t.Helper()
 			rest(time.Minute)
-			list, err := app.Conversations(t.Context(), onereply.ListQuery{Preview: true})
+			list, err := app.Conversations(t.Context(), onereply.ConversationQuery{Preview: true})
 			if err != nil || len(list.Conversations) != 1 {
 				t.Fatalf("%+v, %v", list, err)
 			}
@@ -211,7 +211,7 @@ func TestSearchIsChecked(t *testing.T) {
 		defer w.close()
 		for _, sought := range []string{strings.Repeat("x", 513), "\xff", "a\x00"} {
 			var got *onereply.Error
-			if _, err := w.nodes[0].Conversations(t.Context(), onereply.ListQuery{Search: sought}); !errors.As(err, &got) || got.Field != "q" {
+			if _, err := w.nodes[0].Conversations(t.Context(), onereply.ConversationQuery{Search: sought}); !errors.As(err, &got) || got.Field != "q" {
 				t.Errorf("%.10q: %v", sought, err)
 			}
 		}
@@ -234,7 +234,7 @@ func BenchmarkConversations(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer app.Close()
-	for name, q := range map[string]onereply.ListQuery{
+	for name, q := range map[string]onereply.ConversationQuery{
 		"plain":     {},
 		"preview":   {Preview: true},
 		"in-vain":   {Search: "nothing", Preview: true},

@@ -12,7 +12,7 @@ type Delivery struct {
 	Bot          string
 	Conversation string
 	Turn         int64
-	Part         int      // which of Parts, from 0; -1: all of them at once (see Traits.Whole)
+	Part         int      // which of Parts, from 0; -1: all of them at once (see Capabilities.AllParts)
 	Parts        []string // all parts
 	Text         string   // of this part; of the whole reply where Part is -1
 	Covers       []string // ids of the messages that the reply answers
@@ -40,28 +40,28 @@ type SenderFunc func(ctx context.Context, d *Delivery) error
 // Send calls f.
 func (f SenderFunc) Send(ctx context.Context, d *Delivery) error { return f(ctx, d) }
 
-// Traits are what a [Sender] can do beyond sending. Senders that have any
-// implement [Describer].
-type Traits struct {
+// Capabilities are what a [Sender] can do beyond sending. Senders that have any
+// implement [CapableSender].
+type Capabilities struct {
 	// RecognisesRepeats: a part that is sent twice with one ID and Part is shown
 	// once.
 	RecognisesRepeats bool
-	// Whole: one send carries all parts of a reply.
-	Whole bool
+	// AllParts: one send carries all parts of a reply.
+	AllParts bool
 	// Split cuts a text that is too long for the channel, nil: never. It gives
 	// at least one part, none of them blank.
 	Split func(text string) []string
 }
 
-// Describer is a [Sender] with [Traits].
-type Describer interface{ Traits() Traits }
+// CapableSender is a [Sender] with [Capabilities].
+type CapableSender interface{ Capabilities() Capabilities }
 
 // SendError says what is known of a failed send.
 type SendError struct {
-	Certain bool          // it was certainly not delivered
-	ForGood bool          // trying again is pointless; only with Certain
-	After   time.Duration // the earliest retry that the receiver asked for; 0: none
-	Err     error
+	NotDelivered bool          // it was certainly not delivered
+	Permanent    bool          // trying again is pointless; only with Certain
+	RetryAfter   time.Duration // the earliest retry that the receiver asked for; 0: none
+	Err          error
 }
 
 func (e *SendError) Error() string {
@@ -73,16 +73,16 @@ func (e *SendError) Error() string {
 func (e *SendError) Unwrap() error { return e.Err }
 
 // NotDelivered says that a send certainly failed and is worth another try.
-func NotDelivered(err error) error { return &SendError{Certain: true, Err: err} }
+func NotDeliveredError(err error) error { return &SendError{NotDelivered: true, Err: err} }
 
 // Refused says that a send certainly failed, for good.
-func Refused(err error) error { return &SendError{Certain: true, ForGood: true, Err: err} }
+func RefusedError(err error) error { return &SendError{NotDelivered: true, Permanent: true, Err: err} }
 
-func traitsOf(s Sender) Traits {
-	if d, ok := s.(Describer); ok {
-		return d.Traits()
+func capabilitiesOf(s Sender) Capabilities {
+	if d, ok := s.(CapableSender); ok {
+		return d.Capabilities()
 	}
-	return Traits{}
+	return Capabilities{}
 }
 
 // outcomeOf reads what a sender returned.

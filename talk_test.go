@@ -21,7 +21,7 @@ var moments = map[turn.Phase]time.Duration{
 }
 
 func newMoments(t *testing.T) (*world, *receiver) {
-	r := &receiver{wrong: []func(context.Context) error{giving(onereply.NotDelivered(errAway))}}
+	r := &receiver{wrong: []func(context.Context) error{giving(onereply.NotDeliveredError(errAway))}}
 	return newWorld(t, settings{model: 5 * time.Second, bot: onereply.Bot{Debounce: 2 * time.Second, Sender: r}}), r
 }
 
@@ -162,7 +162,7 @@ func TestAttachmentsThatAreStillProcessed(t *testing.T) {
 				}
 				if test.ready > 0 {
 					w.until(test.ready)
-					if _, err := w.nodes[0].Edit(t.Context(), "bot", "c", "m", onereply.Change{Text: new("what was said")}); err != nil {
+					if _, err := w.nodes[0].Edit(t.Context(), "bot", "c", "m", onereply.Edit{Text: new("what was said")}); err != nil {
 						t.Fatal(err)
 					}
 				}

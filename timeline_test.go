@@ -77,7 +77,7 @@ func wantSteps(t *testing.T, got, want []onereply.TimelineStep) {
 // another node.
 func TestTimelineIsWhatWasTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &receiver{wrong: []func(context.Context) error{delivered, giving(onereply.NotDelivered(errAway))}}
+		r := &receiver{wrong: []func(context.Context) error{delivered, giving(onereply.NotDeliveredError(errAway))}}
 		w := newWorld(t, settings{bot: onereply.Bot{Sender: r, UnknownSend: onereply.UnknownHold, Responder: onereply.ResponderFunc(
 			func(ctx context.Context, t *onereply.Turn) (onereply.Reply, error) {
 				time.Sleep(time.Second)
@@ -93,14 +93,14 @@ func TestTimelineIsWhatWasTold(t *testing.T) {
 				return onereply.Reply{Parts: []string{"one", "two"}}, nil
 			})}})
 		defer w.close()
-		all := w.nodes[0].Subscribe(onereply.Watch{})
+		all := w.nodes[0].Subscribe(onereply.EventQuery{})
 		defer all.Close()
 		w.say(0, "m1")
 		w.until(500 * time.Millisecond)
 		w.say(0, "m2")
 		w.say(0, "m2") // a provider that got no answer in time
 		text := "better"
-		if _, err := w.nodes[0].Edit(t.Context(), "bot", "c", "m1", onereply.Change{Text: &text}); err != nil {
+		if _, err := w.nodes[0].Edit(t.Context(), "bot", "c", "m1", onereply.Edit{Text: &text}); err != nil {
 			t.Fatal(err)
 		}
 		w.until(4 * time.Second)

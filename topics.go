@@ -30,7 +30,7 @@ type watched struct {
 	until time.Time // where nobody is left
 }
 
-func (w Watch) topic() topic { return topic{Bot: w.Bot, Conversation: w.Conversation} }
+func (w EventQuery) topic() topic { return topic{Bot: w.Bot, Conversation: w.Conversation} }
 
 // join reports whether the topic is a new one.
 func (ts topics) join(t topic) bool {

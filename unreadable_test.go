@@ -33,7 +33,7 @@ func TestListsBesideARecordOfANewerSchema(t *testing.T) {
 		if result, err := s.Commit(t.Context(), newer); err != nil || result.Status != store.OK {
 			t.Fatal(result, err)
 		}
-		page, err := app.Conversations(t.Context(), onereply.ListQuery{Preview: true})
+		page, err := app.Conversations(t.Context(), onereply.ConversationQuery{Preview: true})
 		if err != nil || len(page.Conversations) != 1 || page.Conversations[0].Conversation != "c" {
 			t.Errorf("the list is %+v, %v", page, err)
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// Watch selects events.
-type Watch struct {
+// EventQuery selects events.
+type EventQuery struct {
 	Bot          string // "" means all
 	Conversation string // "" means all
 	// After resumes after the event with this id. Of what happened since, the last
@@ -29,7 +29,7 @@ type Subscription struct {
 
 	broker *broker
 	events chan Event
-	watch  Watch
+	watch  EventQuery
 }
 
 const (
@@ -141,7 +141,7 @@ func (b *broker) since(id string) uint64 {
 // through it, events of all of them come, those of others a moment later and from
 // the moment on at which they were told of the first who watches here; some may be
 // lost. The ids are this node's.
-func (a *App) Subscribe(w Watch) *Subscription {
+func (a *App) Subscribe(w EventQuery) *Subscription {
 	b := a.watch
 	b.mu.Lock()
 	defer b.mu.Unlock()

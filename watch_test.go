@@ -30,8 +30,8 @@ func TestEventsOfATurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, settings{model: 3 * time.Second})
 		defer w.close()
-		all := w.nodes[0].Subscribe(onereply.Watch{})
-		other := w.nodes[0].Subscribe(onereply.Watch{Bot: "bot", Conversation: "else"})
+		all := w.nodes[0].Subscribe(onereply.EventQuery{})
+		other := w.nodes[0].Subscribe(onereply.EventQuery{Bot: "bot", Conversation: "else"})
 		defer other.Close()
 		w.say(0, "m")
 		time.Sleep(2 * time.Second)
@@ -60,7 +60,7 @@ func TestEventsSayWhatWasLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, settings{model: 3 * time.Second, bot: onereply.Bot{OnNewInput: onereply.ModeFinish}})
 		defer w.close()
-		all := w.nodes[0].Subscribe(onereply.Watch{})
+		all := w.nodes[0].Subscribe(onereply.EventQuery{})
 		defer all.Close()
 		w.say(0, "m")
 		time.Sleep(2 * time.Second)
@@ -88,7 +88,7 @@ func TestResuming(t *testing.T) {
 		w := newWorld(t, settings{nodes: 2})
 		defer w.close()
 		w.nodes[1].Drain(t.Context())
-		first := w.nodes[0].Subscribe(onereply.Watch{})
+		first := w.nodes[0].Subscribe(onereply.EventQuery{})
 		defer first.Close()
 		w.say(0, "m")
 		rest(time.Minute)
@@ -97,21 +97,21 @@ func TestResuming(t *testing.T) {
 			ids = append(ids, (<-first.Events).ID)
 		}
 		for i, id := range ids {
-			again := w.nodes[0].Subscribe(onereply.Watch{After: id})
+			again := w.nodes[0].Subscribe(onereply.EventQuery{After: id})
 			if got, want := len(again.Events), len(ids)-1-i; got != want {
 				t.Errorf("after event %d there are %d, want %d", i, got, want)
 			}
 			again.Close()
 		}
 		for _, id := range []string{"unknown", "1-1", ids[0] + "0000", "-", "€"} {
-			again := w.nodes[0].Subscribe(onereply.Watch{After: id})
+			again := w.nodes[0].Subscribe(onereply.EventQuery{After: id})
 			if got := len(again.Events); got != len(ids) {
 				t.Errorf("after %q there are %d events, want all %d", id, got, len(ids))
 			}
 			again.Close()
 		}
 		w.say(1, "n")
-		elsewhere := w.nodes[1].Subscribe(onereply.Watch{After: ids[0]})
+		elsewhere := w.nodes[1].Subscribe(onereply.EventQuery{After: ids[0]})
 		defer elsewhere.Close()
 		if got := types(elsewhere); len(got) == 0 || got[0] != "message.accepted" {
 			t.Errorf("resumed on another node: %q, want all that it knows", got)
@@ -124,7 +124,7 @@ func TestASlowReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, settings{})
 		defer w.close()
-		slow := w.nodes[0].Subscribe(onereply.Watch{})
+		slow := w.nodes[0].Subscribe(onereply.EventQuery{})
 		for i := range 600 { // two events each
 			w.say(0, fmt.Sprint("m", i))
 		}
@@ -137,7 +137,7 @@ func TestASlowReader(t *testing.T) {
 		if got != 1024 {
 			t.Errorf("it got %d events before it was cut off", got)
 		}
-		again := w.nodes[0].Subscribe(onereply.Watch{After: last.ID})
+		again := w.nodes[0].Subscribe(onereply.EventQuery{After: last.ID})
 		defer again.Close()
 		if more := len(again.Events); more != 1200-got {
 			t.Errorf("it resumes with %d events, want the missing %d", more, 1200-got)
@@ -153,7 +153,7 @@ func TestOldEventsAreDropped(t *testing.T) {
 		for i := range 9000 {
 			w.say(0, fmt.Sprint("m", i))
 		}
-		all := w.nodes[0].Subscribe(onereply.Watch{After: "from the start"})
+		all := w.nodes[0].Subscribe(onereply.EventQuery{After: "from the start"})
 		defer all.Close()
 		if n := len(all.Events); n != 16384 {
 			t.Fatalf("%d events are kept", n)
@@ -167,9 +167,9 @@ func TestOldEventsAreDropped(t *testing.T) {
 func TestWatchersOfANodeThatCloses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, settings{})
-		open := w.nodes[0].Subscribe(onereply.Watch{})
+		open := w.nodes[0].Subscribe(onereply.EventQuery{})
 		w.close()
-		late := w.nodes[0].Subscribe(onereply.Watch{After: "x"})
+		late := w.nodes[0].Subscribe(onereply.EventQuery{After: "x"})
 		for name, s := range map[string]*onereply.Subscription{"open": open, "late": late} {
 			if _, ok := <-s.Events; ok {
 				t.Errorf("the stream that was %s goes on", name)

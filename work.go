@@ -65,7 +65,7 @@ func (r *running) start(a *App, o engine.Start) {
 // respond runs one attempt and reads what came of it.
 func (a *App) respond(ctx context.Context, o engine.Start) engine.Response {
 	bot := a.bots[o.Key.Bot]
-	tooLong := &Fault{Kind: Broken, Err: fmt.Errorf("no answer within %v", bot.Timeout)}
+	tooLong := &ResponderError{Kind: ResponderFailed, Err: fmt.Errorf("no answer within %v", bot.Timeout)}
 	ctx, cancel := context.WithTimeoutCause(ctx, bot.Timeout, tooLong)
 	defer cancel()
 	var tokens, firstByte atomic.Int64
@@ -90,7 +90,7 @@ var errCut = errors.New("the attempt was ended from outside")
 
 // cut is errCut where the attempt was told to end.
 func (a *App) cut(ctx context.Context) error {
-	var fault *Fault
+	var fault *ResponderError
 	if cause := context.Cause(ctx); cause != nil && !errors.As(cause, &fault) {
 		return errCut
 	}
@@ -136,12 +136,12 @@ const quotaPause = 5 * time.Minute
 // readReply turns what a responder returned into what the engine knows.
 func readReply(reply Reply, err error) engine.Response {
 	fail := func(err error) engine.Response {
-		var fault *Fault
+		var fault *ResponderError
 		if !errors.As(err, &fault) {
-			fault = &Fault{Kind: Broken, Err: err}
+			fault = &ResponderError{Kind: ResponderFailed, Err: err}
 		}
-		after := fault.After
-		if fault.Kind == QuotaSpent {
+		after := fault.RetryAfter
+		if fault.Kind == ResponderQuotaSpent {
 			after = max(after, quotaPause)
 		}
 		return engine.Response{Fault: fault.class(), Reason: fault.Error(), After: after}
@@ -223,8 +223,8 @@ func messageOf(e store.Entry) Message {
 }
 
 // newHistory joins neighbours of one role.
-func newHistory(entries []store.Entry) []Line {
-	var lines []Line
+func newHistory(entries []store.Entry) []HistoryEntry {
+	var lines []HistoryEntry
 	for i := 0; i < len(entries); {
 		role := roleOf(entries[i])
 		var replies []string
@@ -237,7 +237,7 @@ func newHistory(entries []store.Entry) []Line {
 		if role == RoleUser {
 			text = joinMessages(messages)
 		}
-		lines = append(lines, Line{Role: role, Text: text})
+		lines = append(lines, HistoryEntry{Role: role, Text: text})
 	}
 	return lines
 }
@@ -284,12 +284,12 @@ func (a *App) deliver(ctx context.Context, o engine.Send) engine.SendResult {
 	}
 	ctx, cancel := context.WithTimeout(ctx, min(bot.SendTimeout, left))
 	defer cancel()
-	delivery := newDelivery(o, *result.Entry, traitsOf(bot.Sender).Whole)
+	delivery := newDelivery(o, *result.Entry, capabilitiesOf(bot.Sender).AllParts)
 	_, err := outside(ctx, a, log, "sender", func() (struct{}, error) { return struct{}{}, bot.Sender.Send(ctx, delivery) })
 	if err != nil {
 		known := outcomeOf(err)
-		result.Err, result.Certain, result.ForGood, result.After = known.Error(), known.Certain, known.ForGood, known.After
-		log.Warn("a send failed", "certain", known.Certain, "for_good", known.ForGood, "err", err)
+		result.Err, result.Certain, result.ForGood, result.After = known.Error(), known.NotDelivered, known.Permanent, known.RetryAfter
+		log.Warn("a send failed", "certain", known.NotDelivered, "for_good", known.Permanent, "err", err)
 	}
 	return result
 }

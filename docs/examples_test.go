@@ -49,7 +49,7 @@ func testReceiver(t *testing.T, interpreter, file string) {
 	}
 	var refused *onereply.SendError
 	err := send("whsec_YW4gb2xkZXIgc2VjcmV0LCBvZiAyNSBieXRlcw==", "support", "chat-17/3")
-	if !errors.As(err, &refused) || !refused.ForGood {
+	if !errors.As(err, &refused) || !refused.Permanent {
 		t.Errorf("a forged request: %v", err)
 	}
 	got := stop()

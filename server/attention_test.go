@@ -10,7 +10,7 @@ import (
 func TestAttention(t *testing.T) {
 	app := newFakeApp()
 	when := at(t, "2026-01-02T03:04:05+01:00")
-	app.attention = onereply.Attention{Next: "-n2", Items: []onereply.AttentionItem{
+	app.attention = onereply.AttentionPage{Next: "-n2", Items: []onereply.AttentionItem{
 		{Kind: onereply.AttentionPartial, Bot: "support", Conversation: "c1", Turn: 3, Seq: 7, At: when, Since: when, Reason: "1 of 2 parts arrived", Actions: []string{"resend", "mark_sent"}},
 		{Kind: onereply.AttentionOverdue, Bot: "gone", Conversation: "c2", Turn: 1, At: when, Since: when, Actions: []string{}},
 	}}
@@ -21,7 +21,7 @@ func TestAttention(t *testing.T) {
 	if want := (call{"attention", "support", "", onereply.AttentionQuery{Bot: "support", Limit: 7, Cursor: "-n1"}}); !reflect.DeepEqual(app.lastCall(), want) {
 		t.Errorf("asked %+v, want %+v", app.lastCall(), want)
 	}
-	app.attention = onereply.Attention{}
+	app.attention = onereply.AttentionPage{}
 	wantJSON(t, ask(t, s, "GET", "/v1/attention", "").body, `{"items":[],"next_cursor":null}`)
 	ask(t, s, "GET", "/v1/attention?bot=nobody", "").wantProblem(t, kindUnknownBot, "bot")
 	ask(t, s, "GET", "/v1/attention?limit=0", "").wantProblem(t, kindInvalid, "limit")

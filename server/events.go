@@ -16,7 +16,7 @@ func (s *Server) getConversationEvents(w http.ResponseWriter, r *http.Request) e
 	if err != nil {
 		return err
 	}
-	return s.follow(w, r, onereply.Watch{
+	return s.follow(w, r, onereply.EventQuery{
 		Bot:          r.PathValue("bot"),
 		Conversation: r.PathValue("conversation"),
 		After:        after,
@@ -32,7 +32,7 @@ func (s *Server) getEvents(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	watch := onereply.Watch{Bot: query.Get("bot"), Conversation: query.Get("conversation"), After: after}
+	watch := onereply.EventQuery{Bot: query.Get("bot"), Conversation: query.Get("conversation"), After: after}
 	if watch.Bot != "" && !s.bots[watch.Bot] {
 		return errUnknownBot(watch.Bot)
 	}
@@ -73,7 +73,7 @@ func checkEventID(id string) error {
 }
 
 // follow sends events until the client leaves, is too slow, or streams end.
-func (s *Server) follow(w http.ResponseWriter, r *http.Request, watch onereply.Watch) error {
+func (s *Server) follow(w http.ResponseWriter, r *http.Request, watch onereply.EventQuery) error {
 	if !s.streams.enter() {
 		return newProblem(kindUnavailable, "The node is closing, or has as many event streams as it may (%d).", s.options.MaxStreams)
 	}

@@ -18,12 +18,12 @@ type fakeApp struct {
 	receipt   onereply.Receipt
 	state     onereply.State
 	entries   []onereply.Entry
-	list      onereply.List
+	list      onereply.ConversationPage
 	line      onereply.Timeline
 	stats     onereply.Stats
 	audit     []onereply.AuditEntry
 	overview  onereply.Overview
-	attention onereply.Attention
+	attention onereply.AttentionPage
 	actor     onereply.Actor // of the last action
 	events    chan onereply.Event
 	hook      func(context.Context) // runs within Receive
@@ -85,7 +85,7 @@ func (f *fakeApp) Receive(ctx context.Context, bot, conversation string, m onere
 	return f.receipt, f.err
 }
 
-func (f *fakeApp) Edit(_ context.Context, bot, conversation, id string, c onereply.Change) (onereply.Receipt, error) {
+func (f *fakeApp) Edit(_ context.Context, bot, conversation, id string, c onereply.Edit) (onereply.Receipt, error) {
 	text := "unchanged"
 	if c.Text != nil {
 		text = *c.Text
@@ -176,12 +176,12 @@ func (f *fakeApp) Overview(context.Context) (onereply.Overview, error) {
 	return f.overview, f.err
 }
 
-func (f *fakeApp) Attention(_ context.Context, q onereply.AttentionQuery) (onereply.Attention, error) {
+func (f *fakeApp) Attention(_ context.Context, q onereply.AttentionQuery) (onereply.AttentionPage, error) {
 	f.record("attention", q.Bot, "", q)
 	return f.attention, f.err
 }
 
-func (f *fakeApp) Conversations(_ context.Context, q onereply.ListQuery) (onereply.List, error) {
+func (f *fakeApp) Conversations(_ context.Context, q onereply.ConversationQuery) (onereply.ConversationPage, error) {
 	f.record("conversations", q.Bot, "", q)
 	return f.list, f.err
 }
@@ -198,13 +198,13 @@ func (f *fakeApp) Audit(_ context.Context, q onereply.AuditQuery) ([]onereply.Au
 }
 
 // Subscribe is not reached: see newWatched.
-func (f *fakeApp) Subscribe(onereply.Watch) *onereply.Subscription { return nil }
+func (f *fakeApp) Subscribe(onereply.EventQuery) *onereply.Subscription { return nil }
 
 // newWatched makes a server whose streams show what the test sends to
 // app.events: only an App itself can make a Subscription.
 func newWatched(app *fakeApp, options Options) *Server {
 	s := New(app, options)
-	s.subscribe = func(q onereply.Watch) (<-chan onereply.Event, func()) {
+	s.subscribe = func(q onereply.EventQuery) (<-chan onereply.Event, func()) {
 		app.record("subscribe", q.Bot, q.Conversation, q.After)
 		app.watching.Add(1)
 		return app.events, func() { app.watching.Add(-1) }

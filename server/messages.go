@@ -111,7 +111,7 @@ func (s *Server) patchMessage(w http.ResponseWriter, r *http.Request) error {
 	if body.Text == nil && body.Attachments == nil {
 		return errField("text", "Give text, attachments, or both: what the message is now.")
 	}
-	change := onereply.Change{Text: body.Text, Attachments: body.Attachments}
+	change := onereply.Edit{Text: body.Text, Attachments: body.Attachments}
 	got, err := s.app.Edit(r.Context(), r.PathValue("bot"), r.PathValue("conversation"), r.PathValue("id"), change)
 	return accepted(w, got, err)
 }

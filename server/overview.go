@@ -20,7 +20,7 @@ type nodeInfo struct {
 }
 
 type minute struct {
-	onereply.Minute
+	onereply.MinuteTally
 	At instant `json:"at"`
 }
 
@@ -30,7 +30,7 @@ func overviewOf(o onereply.Overview) overview {
 		out.Nodes = append(out.Nodes, nodeInfo{NodeInfo: n, StartedAt: instant(n.StartedAt), SeenAt: instant(n.SeenAt)})
 	}
 	for _, m := range o.Minutes {
-		out.Minutes = append(out.Minutes, minute{Minute: m, At: instant(m.At)})
+		out.Minutes = append(out.Minutes, minute{MinuteTally: m, At: instant(m.At)})
 	}
 	if o.TimeToReply.Bounds == nil {
 		out.TimeToReply.Bounds, out.TimeToReply.Counts = []float64{}, []uint64{}

@@ -15,7 +15,7 @@ func TestOverview(t *testing.T) {
 		Nodes: []onereply.NodeInfo{{
 			Node: "node1", Version: "1.2", StartedAt: when, SeenAt: when, State: "ready", Generating: 2, Waiting: 5, Store: "redis",
 		}},
-		Minutes:     []onereply.Minute{{At: when, Tally: tally}},
+		Minutes:     []onereply.MinuteTally{{At: when, Tally: tally}},
 		Totals:      tally,
 		TimeToReply: onereply.Times{Bounds: []float64{1, 2.5}, Counts: []uint64{1, 3}, Count: 4, Sum: 9.5},
 	}

@@ -59,23 +59,23 @@ func readTimeline(r *http.Request) (onereply.TimelineQuery, error) {
 	return onereply.TimelineQuery{Turns: int(turns), Turn: turn}, err
 }
 
-func readList(r *http.Request) (onereply.ListQuery, error) {
+func readList(r *http.Request) (onereply.ConversationQuery, error) {
 	query, err := readQuery(r)
 	if err != nil {
-		return onereply.ListQuery{}, err
+		return onereply.ConversationQuery{}, err
 	}
 	phase := turn.Phase(query.Get("phase"))
 	switch phase {
 	case "", turn.Idle, turn.Collecting, turn.Generating, turn.Sending, turn.Paused, turn.Failed:
 	default:
-		return onereply.ListQuery{}, errField("phase", "It must be idle, collecting, generating, sending, paused or failed.")
+		return onereply.ConversationQuery{}, errField("phase", "It must be idle, collecting, generating, sending, paused or failed.")
 	}
 	preview, err := flag(query, "preview")
 	if err != nil {
-		return onereply.ListQuery{}, err
+		return onereply.ConversationQuery{}, err
 	}
 	limit, err := number(query, "limit", defaultPage, 1, maxPage)
-	return onereply.ListQuery{
+	return onereply.ConversationQuery{
 		Bot:     r.PathValue("bot"),
 		Phase:   phase,
 		Cursor:  query.Get("cursor"),

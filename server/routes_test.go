@@ -166,10 +166,10 @@ func TestTimelineIsAsInTheContract(t *testing.T) {
 
 func TestListPages(t *testing.T) {
 	app := newFakeApp()
-	app.list = onereply.List{Conversations: []onereply.State{fullState(t)}, Next: "n2"}
+	app.list = onereply.ConversationPage{Conversations: []onereply.State{fullState(t)}, Next: "n2"}
 	s := New(app, Options{})
 	got := ask(t, s, "GET", "/v1/bots/support/conversations?phase=failed&limit=1&cursor=n1", "").json(t)
-	want := call{"conversations", "support", "", onereply.ListQuery{Bot: "support", Phase: turn.Failed, Cursor: "n1", Limit: 1}}
+	want := call{"conversations", "support", "", onereply.ConversationQuery{Bot: "support", Phase: turn.Failed, Cursor: "n1", Limit: 1}}
 	if asked := app.lastCall(); !reflect.DeepEqual(asked, want) {
 		t.Errorf("asked %+v, want %+v", asked, want)
 	}
@@ -178,9 +178,9 @@ func TestListPages(t *testing.T) {
 	}
 	one := fullState(t)
 	one.LastInput = &onereply.LastInput{Text: "hi", At: at(t, "2026-01-02T03:04:05Z"), Sender: &onereply.Person{ID: "u1", Name: "Ann"}}
-	app.list = onereply.List{Conversations: []onereply.State{one}}
+	app.list = onereply.ConversationPage{Conversations: []onereply.State{one}}
 	got = ask(t, s, "GET", "/v1/conversations?q=Gr%C3%B6%C3%9Fe&preview=true", "").json(t)
-	if asked := app.lastCall().argument; asked != (onereply.ListQuery{Search: "Größe", Preview: true, Limit: 100}) {
+	if asked := app.lastCall().argument; asked != (onereply.ConversationQuery{Search: "Größe", Preview: true, Limit: 100}) {
 		t.Errorf("asked %+v", asked)
 	}
 	row, err := json.Marshal(got["conversations"].([]any)[0].(map[string]any)["last_input"])
@@ -188,7 +188,7 @@ func TestListPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantJSON(t, string(row), `{"text":"hi","at":"2026-01-02T03:04:05.000Z","sender":{"id":"u1","name":"Ann"}}`)
-	app.list = onereply.List{}
+	app.list = onereply.ConversationPage{}
 	wantJSON(t, ask(t, s, "GET", "/v1/bots/support/conversations", "").body, `{"conversations":[],"next_cursor":null}`)
 }
 

@@ -19,7 +19,7 @@ import (
 // [*onereply.Error] are answered with status 500.
 type App interface {
 	Receive(ctx context.Context, bot, conversation string, m onereply.Message) (onereply.Receipt, error)
-	Edit(ctx context.Context, bot, conversation, id string, c onereply.Change) (onereply.Receipt, error)
+	Edit(ctx context.Context, bot, conversation, id string, c onereply.Edit) (onereply.Receipt, error)
 	Retract(ctx context.Context, bot, conversation, id string) (onereply.Receipt, error)
 	Typing(ctx context.Context, bot, conversation string, d time.Duration) error
 	Flush(ctx context.Context, bot, conversation string) (onereply.State, error)
@@ -36,10 +36,10 @@ type App interface {
 	Timeline(ctx context.Context, bot, conversation string, q onereply.TimelineQuery) (onereply.Timeline, error)
 	Audit(ctx context.Context, q onereply.AuditQuery) ([]onereply.AuditEntry, error)
 	Overview(ctx context.Context) (onereply.Overview, error)
-	Attention(ctx context.Context, q onereply.AttentionQuery) (onereply.Attention, error)
-	Conversations(ctx context.Context, q onereply.ListQuery) (onereply.List, error)
+	Attention(ctx context.Context, q onereply.AttentionQuery) (onereply.AttentionPage, error)
+	Conversations(ctx context.Context, q onereply.ConversationQuery) (onereply.ConversationPage, error)
 	Forget(ctx context.Context, bot, conversation string) error
-	Subscribe(q onereply.Watch) *onereply.Subscription
+	Subscribe(q onereply.EventQuery) *onereply.Subscription
 	Ready(ctx context.Context) error
 	Bots() []string
 	Stats() onereply.Stats
@@ -97,7 +97,7 @@ type Server struct {
 }
 
 // subscribe starts to watch; stop must be called in the end.
-type subscribe func(onereply.Watch) (events <-chan onereply.Event, stop func())
+type subscribe func(onereply.EventQuery) (events <-chan onereply.Event, stop func())
 
 // New makes a Server. The bots of app must not change afterwards.
 func New(app App, options Options) *Server {
@@ -109,7 +109,7 @@ func New(app App, options Options) *Server {
 		guard:   newGuard(options.APIKeys, options.LoopbackOnly),
 		streams: newStreams(options.MaxStreams),
 		frames:  newFrames(),
-		subscribe: func(watch onereply.Watch) (<-chan onereply.Event, func()) {
+		subscribe: func(watch onereply.EventQuery) (<-chan onereply.Event, func()) {
 			subscription := app.Subscribe(watch)
 			return subscription.Events, subscription.Close
 		},

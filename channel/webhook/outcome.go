@@ -13,7 +13,7 @@ import (
 // whether it arrived.
 func outcomeOfLoss(err error) error {
 	if lost, ok := errors.AsType[*upstream.Lost](err); ok && lost.Unsent {
-		return onereply.NotDelivered(err)
+		return onereply.NotDeliveredError(err)
 	}
 	return fmt.Errorf("nobody knows whether it arrived: %w", err)
 }
@@ -27,11 +27,11 @@ func outcomeOf(answer *upstream.Answer) error {
 	err := refusal(answer)
 	switch status := answer.Status; {
 	case status == http.StatusRequestTimeout, status == http.StatusTooManyRequests, status >= 500:
-		return &onereply.SendError{Certain: true, After: answer.RetryAfter(), Err: err}
+		return &onereply.SendError{NotDelivered: true, RetryAfter: answer.RetryAfter(), Err: err}
 	case status/100 == 3:
-		return onereply.Refused(fmt.Errorf("%w; redirects are not followed: configure the URL that it points to", err))
+		return onereply.RefusedError(fmt.Errorf("%w; redirects are not followed: configure the URL that it points to", err))
 	}
-	return onereply.Refused(err)
+	return onereply.RefusedError(err)
 }
 
 // refusal shows the status and a little of the body.

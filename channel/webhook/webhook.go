@@ -25,7 +25,7 @@ import (
 	"github.com/onereply/onereply/internal/upstream"
 )
 
-// Sender is a [onereply.Sender] and a [onereply.Describer]. It may be used by
+// Sender is a [onereply.Sender] and a [onereply.CapableSender]. It may be used by
 // many goroutines at once.
 type Sender struct {
 	config   Config
@@ -49,20 +49,20 @@ func New(c Config) (*Sender, error) {
 	return &Sender{config: c, secrets: secrets, endpoint: endpoint}, nil
 }
 
-// Traits says that receivers recognise repeats, and how replies are cut.
-func (s *Sender) Traits() onereply.Traits {
-	traits := onereply.Traits{RecognisesRepeats: true, Whole: !s.config.Separate}
+// Capabilities says that receivers recognise repeats, and how replies are cut.
+func (s *Sender) Capabilities() onereply.Capabilities {
+	can := onereply.Capabilities{RecognisesRepeats: true, AllParts: !s.config.Separate}
 	if s.config.Limit > 0 {
-		traits.Split = func(text string) []string { return split.Text(text, s.config.Limit) }
+		can.Split = func(text string) []string { return split.Text(text, s.config.Limit) }
 	}
-	return traits
+	return can
 }
 
 // Send posts one part, or a whole reply, once.
 func (s *Sender) Send(ctx context.Context, d *onereply.Delivery) error {
 	body, err := json.Marshal(payloadOf(d))
 	if err != nil {
-		return onereply.Refused(err)
+		return onereply.RefusedError(err)
 	}
 	header := http.Header{}
 	s.secrets.Sign(header, idOf(d), time.Now(), body)

@@ -129,7 +129,7 @@ type outcome struct {
 
 func outcomeOf(err error) outcome {
 	if known, ok := errors.AsType[*onereply.SendError](err); ok {
-		return outcome{known.Certain, known.ForGood, known.After}
+		return outcome{known.NotDelivered, known.Permanent, known.RetryAfter}
 	}
 	return outcome{}
 }
@@ -246,12 +246,12 @@ func TestAnAnswerWithoutEndIsADelivery(t *testing.T) {
 }
 
 func TestTraits(t *testing.T) {
-	whole := sender(t, webhook.Config{URL: "http://x"}).Traits()
-	if !whole.RecognisesRepeats || !whole.Whole || whole.Split != nil {
+	whole := sender(t, webhook.Config{URL: "http://x"}).Capabilities()
+	if !whole.RecognisesRepeats || !whole.AllParts || whole.Split != nil {
 		t.Errorf("got %+v", whole)
 	}
-	parts := sender(t, webhook.Config{URL: "http://x", Separate: true, Limit: 5}).Traits()
-	if !parts.RecognisesRepeats || parts.Whole {
+	parts := sender(t, webhook.Config{URL: "http://x", Separate: true, Limit: 5}).Capabilities()
+	if !parts.RecognisesRepeats || parts.AllParts {
 		t.Errorf("got %+v", parts)
 	}
 	if got := parts.Split("one two three"); !reflect.DeepEqual(got, []string{"one", "two", "three"}) {

@@ -43,7 +43,7 @@ func (c *listCommand) run(ctx context.Context, p *program) error {
 // collect asks for pages until there are enough.
 func (c *listCommand) collect(ctx context.Context, node *client.Client) ([]client.Document[onereply.State], error) {
 	found := []client.Document[onereply.State]{}
-	query := onereply.ListQuery{Bot: c.Bot, Phase: turn.Phase(c.Phase)}
+	query := onereply.ConversationQuery{Bot: c.Bot, Phase: turn.Phase(c.Phase)}
 	for {
 		query.Limit = listPage
 		if c.Limit > 0 {

@@ -109,11 +109,11 @@ func TestTranscript(t *testing.T) {
 
 func TestList(t *testing.T) {
 	tests := []struct {
-		query onereply.ListQuery
+		query onereply.ConversationQuery
 		uri   string
 	}{
-		{onereply.ListQuery{}, "/v1/conversations?"},
-		{onereply.ListQuery{Bot: "b", Phase: "failed", Cursor: "x&y", Limit: 5}, "/v1/bots/b/conversations?cursor=x%26y&limit=5&phase=failed"},
+		{onereply.ConversationQuery{}, "/v1/conversations?"},
+		{onereply.ConversationQuery{Bot: "b", Phase: "failed", Cursor: "x&y", Limit: 5}, "/v1/bots/b/conversations?cursor=x%26y&limit=5&phase=failed"},
 	}
 	for _, test := range tests {
 		n := &node{status: 200, contentType: "application/json", answer: `{"conversations":[{"bot":"b"}],"next_cursor":null}`}

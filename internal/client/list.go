@@ -18,7 +18,7 @@ type Page struct {
 
 // List gives a page of conversations, newest activity first, of one bot or of
 // all.
-func (c *Client) List(ctx context.Context, q onereply.ListQuery) (Page, error) {
+func (c *Client) List(ctx context.Context, q onereply.ConversationQuery) (Page, error) {
 	query := url.Values{}
 	set := func(name, value string) {
 		if value != "" {

@@ -67,7 +67,7 @@ func act(t *testing.T, app *onereply.App, random *rand.Rand, i int) {
 	recent := fmt.Sprint("m", max(0, i-random.IntN(8)))
 	switch random.IntN(12) {
 	case 0:
-		app.Edit(ctx, "support", c, recent, onereply.Change{Text: &edited})
+		app.Edit(ctx, "support", c, recent, onereply.Edit{Text: &edited})
 	case 1:
 		app.Retract(ctx, "support", c, recent)
 	case 2:

@@ -29,7 +29,7 @@ var (
 
 // Classify tells faults apart. A status of 0 stands for an error that came
 // without one, within a stream or an answer of success.
-func Classify(status int, detail Detail) onereply.FaultKind {
+func Classify(status int, detail Detail) onereply.ResponderErrorKind {
 	says := func(words []string) bool {
 		return slices.Contains(words, detail.Code) || slices.Contains(words, detail.Type)
 	}
@@ -38,39 +38,39 @@ func Classify(status int, detail Detail) onereply.FaultKind {
 	transient := status == 0 || status == http.StatusTooManyRequests || status >= 500
 	switch {
 	case says(quotaWords), !isServerFault(status) && slices.ContainsFunc(quotaPhrases, phrase):
-		return onereply.QuotaSpent
+		return onereply.ResponderQuotaSpent
 	case says(overloadWords), transient && phrase("overloaded"):
-		return onereply.Overloaded
+		return onereply.ResponderOverloaded
 	case status != 0:
 		return kindOf(status)
 	case says(rateWords):
-		return onereply.RateLimited
+		return onereply.ResponderRateLimited
 	case says(requestWords):
-		return onereply.BadRequest
+		return onereply.ResponderBadRequest
 	}
-	return onereply.Broken
+	return onereply.ResponderFailed
 }
 
 func isServerFault(status int) bool { return status >= 500 }
 
 // kindOf reads a status alone. Gateways answer for a model that is out of
 // reach; a 500 may come from the request itself, so it uses up an attempt.
-func kindOf(status int) onereply.FaultKind {
+func kindOf(status int) onereply.ResponderErrorKind {
 	switch status {
 	case http.StatusPaymentRequired:
-		return onereply.QuotaSpent
+		return onereply.ResponderQuotaSpent
 	case http.StatusTooManyRequests:
-		return onereply.RateLimited
+		return onereply.ResponderRateLimited
 	case 529:
-		return onereply.Overloaded
+		return onereply.ResponderOverloaded
 	case http.StatusRequestTimeout, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
 		520, 521, 522, 523, 524, 525, 526, 527, 530: // the last nine are a CDN's
-		return onereply.Unavailable
+		return onereply.ResponderUnavailable
 	case http.StatusConflict, http.StatusTooEarly:
-		return onereply.Broken // worth another try, but not forever
+		return onereply.ResponderFailed // worth another try, but not forever
 	}
 	if isServerFault(status) {
-		return onereply.Broken
+		return onereply.ResponderFailed
 	}
-	return onereply.BadRequest
+	return onereply.ResponderBadRequest
 }

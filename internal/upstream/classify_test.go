@@ -9,13 +9,13 @@ import (
 )
 
 func TestClassifyByStatus(t *testing.T) {
-	want := map[onereply.FaultKind][]int{
-		onereply.Unavailable: {408, 502, 503, 504, 520, 521, 522, 523, 524, 525, 526, 527, 530},
-		onereply.RateLimited: {429},
-		onereply.Overloaded:  {529},
-		onereply.QuotaSpent:  {402},
-		onereply.Broken:      {500, 501, 505, 507, 599, 409, 425},
-		onereply.BadRequest:  {400, 401, 403, 404, 405, 413, 415, 422, 451, 301, 302, 307},
+	want := map[onereply.ResponderErrorKind][]int{
+		onereply.ResponderUnavailable: {408, 502, 503, 504, 520, 521, 522, 523, 524, 525, 526, 527, 530},
+		onereply.ResponderRateLimited: {429},
+		onereply.ResponderOverloaded:  {529},
+		onereply.ResponderQuotaSpent:  {402},
+		onereply.ResponderFailed:      {500, 501, 505, 507, 599, 409, 425},
+		onereply.ResponderBadRequest:  {400, 401, 403, 404, 405, 413, 415, 422, 451, 301, 302, 307},
 	}
 	for kind, statuses := range want {
 		for _, status := range statuses {
@@ -31,24 +31,24 @@ func TestClassifyByWords(t *testing.T) {
 	tests := []struct {
 		status int
 		detail detail
-		want   onereply.FaultKind
+		want   onereply.ResponderErrorKind
 	}{
-		{429, detail{Code: "insufficient_quota"}, onereply.QuotaSpent},
-		{429, detail{Type: "insufficient_quota"}, onereply.QuotaSpent},
-		{400, detail{Message: "Your credit balance is too low to access the API"}, onereply.QuotaSpent},
-		{400, detail{Code: "billing_hard_limit_reached"}, onereply.QuotaSpent},
-		{500, detail{Message: "the words insufficient balance were in the prompt"}, onereply.Broken},
-		{429, detail{Code: "rate_limit_exceeded"}, onereply.RateLimited},
-		{503, detail{Message: "The engine is currently overloaded"}, onereply.Overloaded},
-		{500, detail{Type: "overloaded_error"}, onereply.Overloaded},
-		{400, detail{Message: "overloaded methods are not supported"}, onereply.BadRequest},
-		{500, detail{Type: "invalid_request_error"}, onereply.Broken},
-		{0, detail{Type: "overloaded_error"}, onereply.Overloaded},
-		{0, detail{Type: "rate_limit_error"}, onereply.RateLimited},
-		{0, detail{Type: "api_error"}, onereply.Broken},
-		{0, detail{Type: "invalid_request_error"}, onereply.BadRequest},
-		{0, detail{Code: "context_length_exceeded"}, onereply.BadRequest},
-		{0, detail{Message: "something went wrong"}, onereply.Broken},
+		{429, detail{Code: "insufficient_quota"}, onereply.ResponderQuotaSpent},
+		{429, detail{Type: "insufficient_quota"}, onereply.ResponderQuotaSpent},
+		{400, detail{Message: "Your credit balance is too low to access the API"}, onereply.ResponderQuotaSpent},
+		{400, detail{Code: "billing_hard_limit_reached"}, onereply.ResponderQuotaSpent},
+		{500, detail{Message: "the words insufficient balance were in the prompt"}, onereply.ResponderFailed},
+		{429, detail{Code: "rate_limit_exceeded"}, onereply.ResponderRateLimited},
+		{503, detail{Message: "The engine is currently overloaded"}, onereply.ResponderOverloaded},
+		{500, detail{Type: "overloaded_error"}, onereply.ResponderOverloaded},
+		{400, detail{Message: "overloaded methods are not supported"}, onereply.ResponderBadRequest},
+		{500, detail{Type: "invalid_request_error"}, onereply.ResponderFailed},
+		{0, detail{Type: "overloaded_error"}, onereply.ResponderOverloaded},
+		{0, detail{Type: "rate_limit_error"}, onereply.ResponderRateLimited},
+		{0, detail{Type: "api_error"}, onereply.ResponderFailed},
+		{0, detail{Type: "invalid_request_error"}, onereply.ResponderBadRequest},
+		{0, detail{Code: "context_length_exceeded"}, onereply.ResponderBadRequest},
+		{0, detail{Message: "something went wrong"}, onereply.ResponderFailed},
 	}
 	for _, test := range tests {
 		t.Run(fmt.Sprint(test.status, test.detail), func(t *testing.T) {

@@ -46,8 +46,8 @@ func refusing(t testing.TB) string {
 	return "http://" + listener.Addr().String()
 }
 
-func kindOf(err error) onereply.FaultKind {
-	if fault, ok := errors.AsType[*onereply.Fault](err); ok {
+func kindOf(err error) onereply.ResponderErrorKind {
+	if fault, ok := errors.AsType[*onereply.ResponderError](err); ok {
 		return fault.Kind
 	}
 	return ""
@@ -89,9 +89,9 @@ func TestUnsentIsKnown(t *testing.T) {
 			if !ok || lost.Unsent != test.unsent {
 				t.Fatalf("got %#v", err)
 			}
-			want := onereply.Broken
+			want := onereply.ResponderFailed
 			if test.unsent {
-				want = onereply.Unavailable
+				want = onereply.ResponderUnavailable
 			}
 			if _, err := endpoint(t, test.options).Ask(t.Context(), nil, nil); kindOf(err) != want {
 				t.Errorf("got %v, want %s", err, want)
@@ -123,7 +123,7 @@ func TestARequestIsNeverRepeated(t *testing.T) {
 		t.Fatal(err)
 	}
 	answer.Close()
-	if _, err := e.Ask(t.Context(), header(), []byte("{}")); kindOf(err) != onereply.Broken {
+	if _, err := e.Ask(t.Context(), header(), []byte("{}")); kindOf(err) != onereply.ResponderFailed {
 		t.Errorf("got %v", err)
 	}
 	if got := requests.Load(); got != 2 {
@@ -143,7 +143,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 		}
 		err = answer.Refusal()
 		answer.Close()
-		if kindOf(err) != onereply.BadRequest || !strings.Contains(err.Error(), "redirects are not followed") {
+		if kindOf(err) != onereply.ResponderBadRequest || !strings.Contains(err.Error(), "redirects are not followed") {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -211,7 +211,7 @@ func TestSilenceEndsAnAnswerThatHasBegun(t *testing.T) {
 		}
 		defer answer.Close()
 		body, err := answer.All()
-		if fault := answer.ReadFault(err); kindOf(fault) != onereply.Broken || !strings.Contains(fault.Error(), "idle_timeout") {
+		if fault := answer.ReadFault(err); kindOf(fault) != onereply.ResponderFailed || !strings.Contains(fault.Error(), "idle_timeout") {
 			t.Errorf("got %v", fault)
 		}
 		if string(body) != "xxx" || time.Since(start) != time.Hour+58*time.Second {
@@ -235,7 +235,7 @@ func TestARefusalWithoutEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer answer.Close()
-		if err := answer.Refusal(); kindOf(err) != onereply.RateLimited || !strings.Contains(err.Error(), "slow down") {
+		if err := answer.Refusal(); kindOf(err) != onereply.ResponderRateLimited || !strings.Contains(err.Error(), "slow down") {
 			t.Errorf("got %v", err)
 		}
 		if waited := time.Since(start); waited > 3*time.Second {

@@ -14,7 +14,7 @@ import (
 	"github.com/onereply/onereply"
 )
 
-// Ask is [Endpoint.Post] for responders: its error is a [*onereply.Fault], or
+// Ask is [Endpoint.Post] for responders: its error is a [*onereply.ResponderError], or
 // the cause of the context's end.
 func (e *Endpoint) Ask(ctx context.Context, header http.Header, body []byte) (*Answer, error) {
 	answer, err := e.Post(ctx, header, body)
@@ -24,21 +24,21 @@ func (e *Endpoint) Ask(ctx context.Context, header http.Header, body []byte) (*A
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	kind := onereply.Broken // the request may be what breaks the other side
+	kind := onereply.ResponderFailed // the request may be what breaks the other side
 	if lost, ok := errors.AsType[*Lost](err); ok && lost.Unsent {
-		kind = onereply.Unavailable
+		kind = onereply.ResponderUnavailable
 	}
-	return nil, &onereply.Fault{Kind: kind, Err: err}
+	return nil, &onereply.ResponderError{Kind: kind, Err: err}
 }
 
 // Broken says what is wrong with the answer, as a failed attempt.
 func (a *Answer) Broken(format string, args ...any) error {
-	return a.Fault(onereply.Broken, format, args...)
+	return a.Fault(onereply.ResponderFailed, format, args...)
 }
 
 // Fault says what is wrong with the answer.
-func (a *Answer) Fault(kind onereply.FaultKind, format string, args ...any) error {
-	return &onereply.Fault{Kind: kind, After: a.RetryAfter(), Err: a.endpoint.wrap("gave a bad answer", fmt.Errorf(format, args...))}
+func (a *Answer) Fault(kind onereply.ResponderErrorKind, format string, args ...any) error {
+	return &onereply.ResponderError{Kind: kind, RetryAfter: a.RetryAfter(), Err: a.endpoint.wrap("gave a bad answer", fmt.Errorf(format, args...))}
 }
 
 // ReadFault explains an error of a read of the answer: the cause of the
@@ -90,10 +90,10 @@ func (a *Answer) RefusedFor(detail Detail) error {
 		status = detail.Status
 	}
 	kind := Classify(status, detail)
-	return &onereply.Fault{Kind: kind, After: a.RetryAfter(), Err: a.endpoint.refused(status, kind, detail)}
+	return &onereply.ResponderError{Kind: kind, RetryAfter: a.RetryAfter(), Err: a.endpoint.refused(status, kind, detail)}
 }
 
-func (e *Endpoint) refused(status int, kind onereply.FaultKind, detail Detail) error {
+func (e *Endpoint) refused(status int, kind onereply.ResponderErrorKind, detail Detail) error {
 	what := "answered with an error"
 	if status != 0 {
 		what = fmt.Sprintf("answered %d", status)
@@ -115,9 +115,9 @@ func firstOf(texts ...string) string {
 }
 
 // advice tells people what to do about a refusal.
-func advice(status int, kind onereply.FaultKind) string {
+func advice(status int, kind onereply.ResponderErrorKind) string {
 	switch {
-	case kind == onereply.QuotaSpent:
+	case kind == onereply.ResponderQuotaSpent:
 		return "; add credit or raise the limit at the provider"
 	case status == http.StatusUnauthorized:
 		return "; check the key"

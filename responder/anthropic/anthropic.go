@@ -1,7 +1,7 @@
 // Package anthropic answers with a model behind Anthropic's Messages API.
 //
 // Its one job is to turn a [onereply.Turn] into one streamed request, and what
-// comes back into a reply or a [onereply.Fault]. It never retries: whether the
+// comes back into a reply or a [onereply.ResponderError]. It never retries: whether the
 // turn is still current is checked between attempts, which it can't do. It
 // must never import a store, a channel, the engine or another responder.
 package anthropic
@@ -55,7 +55,7 @@ func (r *Responder) Respond(ctx context.Context, t *onereply.Turn) (onereply.Rep
 func (r *Responder) respond(ctx context.Context, t *onereply.Turn, listener upstream.Listener) (onereply.Reply, error) {
 	body, err := r.body(t)
 	if err != nil {
-		return onereply.Reply{}, &onereply.Fault{Kind: onereply.BadRequest, Err: err}
+		return onereply.Reply{}, &onereply.ResponderError{Kind: onereply.ResponderBadRequest, Err: err}
 	}
 	header := upstream.Idempotent(t)
 	header.Set("Anthropic-Version", version)

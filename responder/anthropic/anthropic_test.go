@@ -36,7 +36,7 @@ func (r *recorder) Spend(u onereply.Usage) { r.usage = append(r.usage, u) }
 var turn = &onereply.Turn{
 	Bot: "support", Conversation: "c1", Number: 3, Attempt: 2,
 	Messages: []onereply.Message{{ID: "m1", Text: "hello"}, {ID: "m2", Text: "are you there?"}},
-	History: []onereply.Line{
+	History: []onereply.HistoryEntry{
 		{Role: onereply.RoleAssistant, Text: "Welcome!"}, {Role: onereply.RoleUser, Text: "hi"}, {Role: onereply.RoleUser, Text: " "}, {Role: onereply.RoleAssistant, Text: "Hello!"},
 	},
 }
@@ -80,9 +80,9 @@ func stalls(body string, closed chan<- struct{}) http.HandlerFunc {
 	}
 }
 
-func faultOf(t testing.TB, err error) *onereply.Fault {
+func faultOf(t testing.TB, err error) *onereply.ResponderError {
 	t.Helper()
-	fault, ok := errors.AsType[*onereply.Fault](err)
+	fault, ok := errors.AsType[*onereply.ResponderError](err)
 	if !ok {
 		t.Fatalf("got %v, want a fault", err)
 	}
@@ -176,21 +176,21 @@ func TestBadAnswers(t *testing.T) {
 	}
 	tests := map[string]struct {
 		body string
-		kind onereply.FaultKind
+		kind onereply.ResponderErrorKind
 		says string
 	}{
-		"nothing":             {"", onereply.Broken, "cut short"},
-		"cut short":           {events(start, hel), onereply.Broken, "message_stop"},
-		"empty":               {events(start, stopped, end), onereply.Broken, "empty answer"},
-		"refused":             {events(start, strings.ReplaceAll(stopped, "end_turn", "refusal"), end), onereply.BadRequest, "refuses"},
-		"not JSON":            {"data: hello\n\n", onereply.Broken, "can't be read"},
-		"too long":            {events(strings.ReplaceAll(hel, "Hel", strings.Repeat("x", 300<<10))), onereply.Broken, "262144"},
-		"event too large":     {"data: " + strings.Repeat("x", 2<<20), onereply.Broken, "too large"},
-		"overloaded":          {events(start, hel, failure("overloaded_error", "Overloaded")), onereply.Overloaded, "Overloaded"},
-		"rate limited":        {events(failure("rate_limit_error", "slow")), onereply.RateLimited, "slow"},
-		"their fault":         {events(start, failure("api_error", "oops")), onereply.Broken, "oops"},
-		"our fault":           {events(failure("invalid_request_error", "bad")), onereply.BadRequest, "bad"},
-		"error as a document": {failure("overloaded_error", "Overloaded"), onereply.Overloaded, "Overloaded"},
+		"nothing":             {"", onereply.ResponderFailed, "cut short"},
+		"cut short":           {events(start, hel), onereply.ResponderFailed, "message_stop"},
+		"empty":               {events(start, stopped, end), onereply.ResponderFailed, "empty answer"},
+		"refused":             {events(start, strings.ReplaceAll(stopped, "end_turn", "refusal"), end), onereply.ResponderBadRequest, "refuses"},
+		"not JSON":            {"data: hello\n\n", onereply.ResponderFailed, "can't be read"},
+		"too long":            {events(strings.ReplaceAll(hel, "Hel", strings.Repeat("x", 300<<10))), onereply.ResponderFailed, "262144"},
+		"event too large":     {"data: " + strings.Repeat("x", 2<<20), onereply.ResponderFailed, "too large"},
+		"overloaded":          {events(start, hel, failure("overloaded_error", "Overloaded")), onereply.ResponderOverloaded, "Overloaded"},
+		"rate limited":        {events(failure("rate_limit_error", "slow")), onereply.ResponderRateLimited, "slow"},
+		"their fault":         {events(start, failure("api_error", "oops")), onereply.ResponderFailed, "oops"},
+		"our fault":           {events(failure("invalid_request_error", "bad")), onereply.ResponderBadRequest, "bad"},
+		"error as a document": {failure("overloaded_error", "Overloaded"), onereply.ResponderOverloaded, "Overloaded"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -206,19 +206,19 @@ func TestRefusals(t *testing.T) {
 	tests := []struct {
 		status  int
 		message string
-		kind    onereply.FaultKind
+		kind    onereply.ResponderErrorKind
 	}{
-		{429, `{"type":"error","error":{"type":"rate_limit_error","message":"slow"}}`, onereply.RateLimited},
-		{529, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, onereply.Overloaded},
-		{400, `{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API."}}`, onereply.QuotaSpent},
-		{402, `{"type":"error","error":{"type":"billing_error","message":"pay"}}`, onereply.QuotaSpent},
-		{500, `{"type":"error","error":{"type":"api_error","message":"oops"}}`, onereply.Broken},
-		{503, `no`, onereply.Unavailable},
-		{504, `{"type":"error","error":{"type":"timeout_error","message":"late"}}`, onereply.Unavailable},
-		{400, `{"type":"error","error":{"type":"invalid_request_error","message":"bad"}}`, onereply.BadRequest},
-		{401, `{"type":"error","error":{"type":"authentication_error","message":"key"}}`, onereply.BadRequest},
-		{404, `{"type":"error","error":{"type":"not_found_error","message":"model"}}`, onereply.BadRequest},
-		{413, `{"type":"error","error":{"type":"request_too_large","message":"big"}}`, onereply.BadRequest},
+		{429, `{"type":"error","error":{"type":"rate_limit_error","message":"slow"}}`, onereply.ResponderRateLimited},
+		{529, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, onereply.ResponderOverloaded},
+		{400, `{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API."}}`, onereply.ResponderQuotaSpent},
+		{402, `{"type":"error","error":{"type":"billing_error","message":"pay"}}`, onereply.ResponderQuotaSpent},
+		{500, `{"type":"error","error":{"type":"api_error","message":"oops"}}`, onereply.ResponderFailed},
+		{503, `no`, onereply.ResponderUnavailable},
+		{504, `{"type":"error","error":{"type":"timeout_error","message":"late"}}`, onereply.ResponderUnavailable},
+		{400, `{"type":"error","error":{"type":"invalid_request_error","message":"bad"}}`, onereply.ResponderBadRequest},
+		{401, `{"type":"error","error":{"type":"authentication_error","message":"key"}}`, onereply.ResponderBadRequest},
+		{404, `{"type":"error","error":{"type":"not_found_error","message":"model"}}`, onereply.ResponderBadRequest},
+		{413, `{"type":"error","error":{"type":"request_too_large","message":"big"}}`, onereply.ResponderBadRequest},
 	}
 	for _, test := range tests {
 		t.Run(fmt.Sprint(test.status, test.message), func(t *testing.T) {
@@ -226,8 +226,8 @@ func TestRefusals(t *testing.T) {
 			handler := always(test.status, map[string]string{"Retry-After": "7"}, test.message)
 			r := responder(t, Config{BaseURL: serve(t, func(w http.ResponseWriter, r *http.Request) { requests++; handler(w, r) })})
 			_, err := r.Respond(t.Context(), turn)
-			if fault := faultOf(t, err); fault.Kind != test.kind || fault.After != 7*time.Second || requests != 1 {
-				t.Errorf("got %v after %v, by %d requests", err, fault.After, requests)
+			if fault := faultOf(t, err); fault.Kind != test.kind || fault.RetryAfter != 7*time.Second || requests != 1 {
+				t.Errorf("got %v after %v, by %d requests", err, fault.RetryAfter, requests)
 			}
 		})
 	}
@@ -255,7 +255,7 @@ func TestSilence(t *testing.T) {
 		client := memoryhttp.Serve(t, stalls(events(start, hel), closed))
 		began := time.Now()
 		_, err := responder(t, Config{BaseURL: memoryhttp.URL, HTTPClient: client, IdleTimeout: 5 * time.Second}).Respond(t.Context(), turn)
-		if fault := faultOf(t, err); fault.Kind != onereply.Broken || time.Since(began).Truncate(time.Second) != 5*time.Second {
+		if fault := faultOf(t, err); fault.Kind != onereply.ResponderFailed || time.Since(began).Truncate(time.Second) != 5*time.Second {
 			t.Errorf("got %v after %v", err, time.Since(began))
 		}
 		<-closed

@@ -166,7 +166,7 @@ func (r *reading) count(t *tokens) {
 
 func (r *reading) reply() (onereply.Reply, error) {
 	if r.text.Blank() && r.stop == "refusal" {
-		return onereply.Reply{}, r.answer.Fault(onereply.BadRequest, "the model refuses this prompt; change it")
+		return onereply.Reply{}, r.answer.Fault(onereply.ResponderBadRequest, "the model refuses this prompt; change it")
 	}
 	reply, err := r.text.Reply()
 	if err != nil {

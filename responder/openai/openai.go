@@ -2,7 +2,7 @@
 // completions endpoint.
 //
 // Its one job is to turn a [onereply.Turn] into one request, and what comes
-// back into a reply or a [onereply.Fault]. It never retries: whether the turn
+// back into a reply or a [onereply.ResponderError]. It never retries: whether the turn
 // is still current is checked between attempts, which it can't do. It must
 // never import a store, a channel, the engine or another responder.
 //
@@ -95,7 +95,7 @@ func (r *Responder) ask(ctx context.Context, header http.Header, messages []mess
 func (r *Responder) post(ctx context.Context, header http.Header, messages []message, l level) (*upstream.Answer, error) {
 	body, err := r.body(messages, l)
 	if err != nil {
-		return nil, &onereply.Fault{Kind: onereply.BadRequest, Err: err}
+		return nil, &onereply.ResponderError{Kind: onereply.ResponderBadRequest, Err: err}
 	}
 	return r.endpoint.Ask(ctx, header, body)
 }

@@ -30,7 +30,7 @@ func (r *recorder) Spend(u onereply.Usage) { r.usage = append(r.usage, u) }
 var turn = &onereply.Turn{
 	Bot: "support", Conversation: "c1", Number: 3, Attempt: 2,
 	Messages: []onereply.Message{{ID: "m1", Text: "hello"}, {ID: "m2", Text: "are <you> there?"}},
-	History:  []onereply.Line{{Role: onereply.RoleUser, Text: "hi"}, {Role: onereply.RoleAssistant, Text: "Hello!"}},
+	History:  []onereply.HistoryEntry{{Role: onereply.RoleUser, Text: "hi"}, {Role: onereply.RoleAssistant, Text: "Hello!"}},
 }
 
 func responder(t testing.TB, c Config) *Responder {
@@ -61,9 +61,9 @@ func always(status int, header map[string]string, body string) http.HandlerFunc 
 	}
 }
 
-func faultOf(t testing.TB, err error) *onereply.Fault {
+func faultOf(t testing.TB, err error) *onereply.ResponderError {
 	t.Helper()
-	fault, ok := errors.AsType[*onereply.Fault](err)
+	fault, ok := errors.AsType[*onereply.ResponderError](err)
 	if !ok {
 		t.Fatalf("got %v, want a fault", err)
 	}
@@ -148,11 +148,11 @@ func TestAnswers(t *testing.T) {
 
 func TestBadAnswers(t *testing.T) {
 	page := map[string]string{"Content-Type": "text/html; charset=utf-8"}
-	broken, rejected := onereply.Broken, onereply.BadRequest
+	broken, rejected := onereply.ResponderFailed, onereply.ResponderBadRequest
 	tests := map[string]struct {
 		header map[string]string
 		body   string
-		kind   onereply.FaultKind
+		kind   onereply.ResponderErrorKind
 		says   string
 	}{
 		"nothing":                {nil, "", broken, "cut short"},
@@ -170,10 +170,10 @@ func TestBadAnswers(t *testing.T) {
 		"too long":               {nil, strings.Repeat(strings.ReplaceAll(hello, "Hel", strings.Repeat("x", 16<<10)), 20) + done, broken, "262144"},
 		"too long, not streamed": {nil, strings.ReplaceAll(whole, "Hello", strings.Repeat("x", 300<<10)), broken, "262144"},
 		"error in the stream":    {nil, hello + `data: {"error":{"message":"try later","type":"server_error"}}` + "\n\n", broken, "try later"},
-		"overload in the stream": {nil, hello + `data: {"error":{"message":"overloaded","code":529}}` + "\n\n", onereply.Overloaded, "overloaded"},
-		"limit in the stream":    {nil, `data: {"error":{"message":"slow","code":"rate_limit_exceeded"}}` + "\n\n", onereply.RateLimited, "slow"},
-		"gateway in the stream":  {nil, `data: {"error":{"message":"no provider","code":502}}` + "\n\n", onereply.Unavailable, "no provider"},
-		"quota with a 200":       {nil, `{"error":{"message":"pay","code":"insufficient_quota"}}`, onereply.QuotaSpent, "add credit"},
+		"overload in the stream": {nil, hello + `data: {"error":{"message":"overloaded","code":529}}` + "\n\n", onereply.ResponderOverloaded, "overloaded"},
+		"limit in the stream":    {nil, `data: {"error":{"message":"slow","code":"rate_limit_exceeded"}}` + "\n\n", onereply.ResponderRateLimited, "slow"},
+		"gateway in the stream":  {nil, `data: {"error":{"message":"no provider","code":502}}` + "\n\n", onereply.ResponderUnavailable, "no provider"},
+		"quota with a 200":       {nil, `{"error":{"message":"pay","code":"insufficient_quota"}}`, onereply.ResponderQuotaSpent, "add credit"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -192,28 +192,28 @@ func TestRefusals(t *testing.T) {
 		status int
 		header map[string]string
 		body   string
-		kind   onereply.FaultKind
+		kind   onereply.ResponderErrorKind
 		after  time.Duration
 	}{
-		{429, map[string]string{"Retry-After": "7"}, `{"error":{"message":"slow down"}}`, onereply.RateLimited, 7 * time.Second},
-		{429, map[string]string{"Retry-After": "7", "Retry-After-Ms": "1500"}, ``, onereply.RateLimited, 1500 * time.Millisecond},
-		{429, nil, `{"error":{"message":"You exceeded your current quota","code":"insufficient_quota"}}`, onereply.QuotaSpent, 0},
-		{402, nil, ``, onereply.QuotaSpent, 0},
-		{503, map[string]string{"Retry-After": "1"}, `Service Unavailable`, onereply.Unavailable, time.Second},
-		{502, nil, `<html>Bad gateway</html>`, onereply.Unavailable, 0},
-		{504, nil, ``, onereply.Unavailable, 0},
-		{408, nil, ``, onereply.Unavailable, 0},
-		{524, nil, ``, onereply.Unavailable, 0},
-		{529, nil, ``, onereply.Overloaded, 0},
-		{503, nil, `{"error":{"message":"That model is currently overloaded"}}`, onereply.Overloaded, 0},
-		{500, nil, `{"error":{"message":"The server had an error"}}`, onereply.Broken, 0},
-		{400, nil, `{"error":{"message":"bad","code":"context_length_exceeded"}}`, onereply.BadRequest, 0},
-		{401, nil, `{"error":{"message":"Incorrect API key"}}`, onereply.BadRequest, 0},
-		{403, nil, ``, onereply.BadRequest, 0},
-		{404, nil, `{"error":{"message":"no such model"}}`, onereply.BadRequest, 0},
-		{413, nil, ``, onereply.BadRequest, 0},
-		{422, nil, `{"detail":[{"msg":"bad"}]}`, onereply.BadRequest, 0},
-		{301, nil, ``, onereply.BadRequest, 0},
+		{429, map[string]string{"Retry-After": "7"}, `{"error":{"message":"slow down"}}`, onereply.ResponderRateLimited, 7 * time.Second},
+		{429, map[string]string{"Retry-After": "7", "Retry-After-Ms": "1500"}, ``, onereply.ResponderRateLimited, 1500 * time.Millisecond},
+		{429, nil, `{"error":{"message":"You exceeded your current quota","code":"insufficient_quota"}}`, onereply.ResponderQuotaSpent, 0},
+		{402, nil, ``, onereply.ResponderQuotaSpent, 0},
+		{503, map[string]string{"Retry-After": "1"}, `Service Unavailable`, onereply.ResponderUnavailable, time.Second},
+		{502, nil, `<html>Bad gateway</html>`, onereply.ResponderUnavailable, 0},
+		{504, nil, ``, onereply.ResponderUnavailable, 0},
+		{408, nil, ``, onereply.ResponderUnavailable, 0},
+		{524, nil, ``, onereply.ResponderUnavailable, 0},
+		{529, nil, ``, onereply.ResponderOverloaded, 0},
+		{503, nil, `{"error":{"message":"That model is currently overloaded"}}`, onereply.ResponderOverloaded, 0},
+		{500, nil, `{"error":{"message":"The server had an error"}}`, onereply.ResponderFailed, 0},
+		{400, nil, `{"error":{"message":"bad","code":"context_length_exceeded"}}`, onereply.ResponderBadRequest, 0},
+		{401, nil, `{"error":{"message":"Incorrect API key"}}`, onereply.ResponderBadRequest, 0},
+		{403, nil, ``, onereply.ResponderBadRequest, 0},
+		{404, nil, `{"error":{"message":"no such model"}}`, onereply.ResponderBadRequest, 0},
+		{413, nil, ``, onereply.ResponderBadRequest, 0},
+		{422, nil, `{"detail":[{"msg":"bad"}]}`, onereply.ResponderBadRequest, 0},
+		{301, nil, ``, onereply.ResponderBadRequest, 0},
 	}
 	for _, test := range tests {
 		t.Run(fmt.Sprint(test.status, test.body), func(t *testing.T) {
@@ -222,8 +222,8 @@ func TestRefusals(t *testing.T) {
 			r := responder(t, Config{BaseURL: serve(t, func(w http.ResponseWriter, r *http.Request) { requests++; handler(w, r) })})
 			_, err := r.Respond(t.Context(), turn)
 			fault := faultOf(t, err)
-			if fault.Kind != test.kind || fault.After != test.after || !strings.Contains(err.Error(), fmt.Sprint(test.status)) {
-				t.Errorf("got %v after %v", err, fault.After)
+			if fault.Kind != test.kind || fault.RetryAfter != test.after || !strings.Contains(err.Error(), fmt.Sprint(test.status)) {
+				t.Errorf("got %v after %v", err, fault.RetryAfter)
 			}
 			if requests != 1 {
 				t.Errorf("%d requests", requests)
@@ -236,7 +236,7 @@ func TestNobodyThere(t *testing.T) {
 	server := httptest.NewServer(nil)
 	server.Close()
 	_, err := responder(t, Config{BaseURL: server.URL}).Respond(t.Context(), turn)
-	if fault := faultOf(t, err); fault.Kind != onereply.Unavailable {
+	if fault := faultOf(t, err); fault.Kind != onereply.ResponderUnavailable {
 		t.Errorf("got %v", err)
 	}
 }
@@ -357,9 +357,9 @@ func TestSilence(t *testing.T) {
 	tests := map[string]struct {
 		body string
 		ends time.Duration
-		kind onereply.FaultKind // "": a reply
+		kind onereply.ResponderErrorKind // "": a reply
 	}{
-		"within the text":       {hello, DefaultIdleTimeout, onereply.Broken},
+		"within the text":       {hello, DefaultIdleTimeout, onereply.ResponderFailed},
 		"after the end":         {hello + finish, DefaultIdleTimeout, ""},
 		"after [DONE]":          {hello + done, 0, ""},
 		"before the first byte": {"", time.Hour, "deadline"},

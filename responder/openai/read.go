@@ -153,7 +153,7 @@ func (r *reading) choose(c choice) error {
 
 func (r *reading) reply() (onereply.Reply, error) {
 	if r.text.Blank() && r.finish == "content_filter" {
-		return onereply.Reply{}, r.answer.Fault(onereply.BadRequest, "the content filter kept all of it back; change the prompt or the filter")
+		return onereply.Reply{}, r.answer.Fault(onereply.ResponderBadRequest, "the content filter kept all of it back; change the prompt or the filter")
 	}
 	reply, err := r.text.Reply()
 	if err != nil {

@@ -2,7 +2,7 @@
 // HTTP and answers with a document or a stream of events.
 //
 // Its one job is to turn a [onereply.Turn] into one signed request, and what
-// comes back into a reply or a [onereply.Fault]. It never retries: whether the
+// comes back into a reply or a [onereply.ResponderError]. It never retries: whether the
 // turn is still current is checked between attempts, which it can't do. The
 // request is closed as soon as the attempt is superseded. It must never import
 // a store, a channel, the engine or another responder.
@@ -56,7 +56,7 @@ func (r *Responder) Respond(ctx context.Context, t *onereply.Turn) (onereply.Rep
 func (r *Responder) respond(ctx context.Context, t *onereply.Turn, listener upstream.Listener) (onereply.Reply, error) {
 	body, err := json.Marshal(r.request(t))
 	if err != nil {
-		return onereply.Reply{}, &onereply.Fault{Kind: onereply.BadRequest, Err: err}
+		return onereply.Reply{}, &onereply.ResponderError{Kind: onereply.ResponderBadRequest, Err: err}
 	}
 	header := http.Header{"Accept": {"application/json, text/event-stream"}}
 	r.secrets.Sign(header, upstream.AttemptID(t), time.Now(), body)

@@ -41,7 +41,7 @@ var turn = &onereply.Turn{
 		{ID: "m1", Text: "hello", Sender: onereply.Person{ID: "u1", Name: "Ann"}, SentAt: time.Date(2026, 1, 2, 4, 4, 5, 6_700_000, time.FixedZone("", 3600))},
 		{ID: "m2", Attachments: []onereply.Attachment{{Kind: "image", URL: "https://x/y.png", MIMEType: "image/png"}}, Metadata: json.RawMessage(`{"a":1}`)},
 	},
-	History: []onereply.Line{{Role: onereply.RoleUser, Text: "hi"}, {Role: onereply.RoleAssistant, Text: "Hello!"}},
+	History: []onereply.HistoryEntry{{Role: onereply.RoleUser, Text: "hi"}, {Role: onereply.RoleAssistant, Text: "Hello!"}},
 }
 
 func responder(t testing.TB, c Config) *Responder {
@@ -69,9 +69,9 @@ func always(status int, media, body string) http.HandlerFunc {
 	}
 }
 
-func faultOf(t testing.TB, err error) *onereply.Fault {
+func faultOf(t testing.TB, err error) *onereply.ResponderError {
 	t.Helper()
-	fault, ok := errors.AsType[*onereply.Fault](err)
+	fault, ok := errors.AsType[*onereply.ResponderError](err)
 	if !ok {
 		t.Fatalf("got %v, want a fault", err)
 	}
@@ -163,32 +163,32 @@ func TestBadAnswers(t *testing.T) {
 	tests := map[string]struct {
 		status      int
 		media, body string
-		kind        onereply.FaultKind
+		kind        onereply.ResponderErrorKind
 		says        string
 	}{
-		"nothing":              {200, "", "", onereply.Broken, "must be JSON"},
-		"not JSON":             {200, "", "Hello", onereply.Broken, "must be JSON"},
-		"wrong type":           {200, "", `{"text":1}`, onereply.Broken, "must be JSON"},
-		"empty":                {200, "", `{}`, onereply.Broken, "204"},
-		"blank":                {200, "", `{"text":" \n"}`, onereply.Broken, "204"},
-		"blank parts":          {200, "", `{"parts":[" "]}`, onereply.Broken, "204"},
-		"many parts":           {200, "", many, onereply.Broken, "101 parts"},
-		"too long":             {200, "", long, onereply.Broken, "262145"},
-		"an error":             {200, "", `{"error":"no luck"}`, onereply.Broken, "no luck"},
-		"not an answer":        {202, "", `{"text":"Hello"}`, onereply.Broken, "202"},
-		"empty stream":         {200, eventStream, "", onereply.Broken, "204"},
-		"error in the stream":  {200, eventStream, "data: {\"delta\":\"Hel\"}\n\ndata: {\"error\":\"no luck\"}\n\n", onereply.Broken, "no luck"},
-		"limit in the stream":  {200, eventStream, "data: {\"error\":{\"message\":\"slow\",\"code\":429}}\n\n", onereply.RateLimited, "slow"},
-		"ends within an event": {200, eventStream, "data: {\"delta\":\"Hel\"}\n\ndata: {\"delta\":\"lo\"}\n", onereply.Broken, "cut short"},
-		"not JSON in a stream": {200, eventStream, "data: hello\n\n", onereply.Broken, "must be JSON"},
-		"stream too long":      {200, eventStream, "data: " + strings.ReplaceAll(long, "text", "delta") + "\n\n", onereply.Broken, "262144"},
-		"internal error":       {500, "", "oops", onereply.Broken, "oops"},
-		"gateway":              {502, "", "", onereply.Unavailable, "502"},
-		"unavailable":          {503, "", "", onereply.Unavailable, "503"},
-		"too many requests":    {429, "", "", onereply.RateLimited, "429"},
-		"unauthorized":         {401, "", `{"error":"bad signature"}`, onereply.BadRequest, "bad signature"},
-		"gone":                 {410, "", "", onereply.BadRequest, "410"},
-		"moved":                {308, "", "", onereply.BadRequest, "redirects are not followed"},
+		"nothing":              {200, "", "", onereply.ResponderFailed, "must be JSON"},
+		"not JSON":             {200, "", "Hello", onereply.ResponderFailed, "must be JSON"},
+		"wrong type":           {200, "", `{"text":1}`, onereply.ResponderFailed, "must be JSON"},
+		"empty":                {200, "", `{}`, onereply.ResponderFailed, "204"},
+		"blank":                {200, "", `{"text":" \n"}`, onereply.ResponderFailed, "204"},
+		"blank parts":          {200, "", `{"parts":[" "]}`, onereply.ResponderFailed, "204"},
+		"many parts":           {200, "", many, onereply.ResponderFailed, "101 parts"},
+		"too long":             {200, "", long, onereply.ResponderFailed, "262145"},
+		"an error":             {200, "", `{"error":"no luck"}`, onereply.ResponderFailed, "no luck"},
+		"not an answer":        {202, "", `{"text":"Hello"}`, onereply.ResponderFailed, "202"},
+		"empty stream":         {200, eventStream, "", onereply.ResponderFailed, "204"},
+		"error in the stream":  {200, eventStream, "data: {\"delta\":\"Hel\"}\n\ndata: {\"error\":\"no luck\"}\n\n", onereply.ResponderFailed, "no luck"},
+		"limit in the stream":  {200, eventStream, "data: {\"error\":{\"message\":\"slow\",\"code\":429}}\n\n", onereply.ResponderRateLimited, "slow"},
+		"ends within an event": {200, eventStream, "data: {\"delta\":\"Hel\"}\n\ndata: {\"delta\":\"lo\"}\n", onereply.ResponderFailed, "cut short"},
+		"not JSON in a stream": {200, eventStream, "data: hello\n\n", onereply.ResponderFailed, "must be JSON"},
+		"stream too long":      {200, eventStream, "data: " + strings.ReplaceAll(long, "text", "delta") + "\n\n", onereply.ResponderFailed, "262144"},
+		"internal error":       {500, "", "oops", onereply.ResponderFailed, "oops"},
+		"gateway":              {502, "", "", onereply.ResponderUnavailable, "502"},
+		"unavailable":          {503, "", "", onereply.ResponderUnavailable, "503"},
+		"too many requests":    {429, "", "", onereply.ResponderRateLimited, "429"},
+		"unauthorized":         {401, "", `{"error":"bad signature"}`, onereply.ResponderBadRequest, "bad signature"},
+		"gone":                 {410, "", "", onereply.ResponderBadRequest, "410"},
+		"moved":                {308, "", "", onereply.ResponderBadRequest, "redirects are not followed"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -239,7 +239,7 @@ func TestEndOfAStream(t *testing.T) {
 			if test.ok && (err != nil || reply.Text != "Hello") {
 				t.Errorf("got %+v, %v", reply, err)
 			}
-			if !test.ok && faultOf(t, err).Kind != onereply.Broken {
+			if !test.ok && faultOf(t, err).Kind != onereply.ResponderFailed {
 				t.Errorf("got %+v, %v", reply, err)
 			}
 		})
@@ -274,7 +274,7 @@ func TestSilence(t *testing.T) {
 		}))
 		start := time.Now()
 		_, err := responder(t, Config{URL: memoryhttp.URL, HTTPClient: client}).Respond(t.Context(), turn)
-		if fault := faultOf(t, err); fault.Kind != onereply.Broken || time.Since(start).Truncate(time.Second) != DefaultIdleTimeout {
+		if fault := faultOf(t, err); fault.Kind != onereply.ResponderFailed || time.Since(start).Truncate(time.Second) != DefaultIdleTimeout {
 			t.Errorf("got %v after %v", err, time.Since(start))
 		}
 	})

@@ -68,7 +68,7 @@ func (d *day) live(ctx context.Context) error {
 	defer cancel()
 	evening, end := context.WithTimeout(ctx, d.length)
 	defer end()
-	watch := d.node.Subscribe(onereply.Watch{Bot: botName})
+	watch := d.node.Subscribe(onereply.EventQuery{Bot: botName})
 	defer watch.Close()
 	var watchers, writers sync.WaitGroup
 	watchers.Go(func() { d.follow(watch) })
