@@ -428,7 +428,7 @@ var update = flag.Bool("update", false, "write the table of faults into docs/pro
 
 const (
 	proofPage  = "../../../docs/proof.md"
-	tableBegin = "<!-- begin: go test ./simulate/explore -run SeededFaults -update -->\n"
+	tableBegin = "<!-- begin: go test ./internal/proof/explore -run SeededFaults -update -->\n"
 	tableEnd   = "<!-- end -->\n"
 )
 
@@ -490,7 +490,7 @@ func comparePage(t *testing.T, table string) {
 		return
 	}
 	if want != string(page) {
-		t.Errorf("the table in docs/proof.md is out of date: run go test ./simulate/explore -run SeededFaults -update\n%s", table)
+		t.Errorf("the table in docs/proof.md is out of date: run go test ./internal/proof/explore -run SeededFaults -update\n%s", table)
 	}
 }
 

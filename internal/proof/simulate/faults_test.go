@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "write the table of faults into docs/proof.md")
 
-const proofPage = "../docs/proof.md"
+const proofPage = "../../../docs/proof.md"
 
 // Each fault that is put in on purpose is caught by the check that is meant
 // for it, each place at which a check can fail has failed over one of them,
@@ -53,7 +53,7 @@ func comparePage(t *testing.T, table []Seeded) {
 		return
 	}
 	if want != string(page) {
-		t.Errorf("the table in docs/proof.md is out of date: run go test ./simulate -run Faults -update\n%s", Table(table))
+		t.Errorf("the table in docs/proof.md is out of date: run go test ./internal/proof/simulate -run Faults -update\n%s", Table(table))
 	}
 }
 

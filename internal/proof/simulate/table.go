@@ -10,7 +10,7 @@ import (
 const MostRuns = 3000
 
 const (
-	tableBegin = "<!-- begin: go test ./simulate -run Faults -update -->\n"
+	tableBegin = "<!-- begin: go test ./internal/proof/simulate -run Faults -update -->\n"
 	tableEnd   = "<!-- end -->\n"
 )
 
