@@ -14,11 +14,6 @@ var maySleep = map[string]string{
 	"e2e/nodes_linearizable_test.go":   "spreads concurrent calls over time: they wait for nothing",
 	"e2e/nodes_wire_test.go":           "delays bytes on the wire: the delay is the fault",
 	"store/sqlite/helpers_test.go":     "polls what the writer has done, with a deadline: nothing tells of it",
-	"store/sqlite/redo_crash_test.go":  "waits in virtual time: it is called in synctest bubbles only",
-	"store/sqlite/redo_faults_test.go": "waits in virtual time: it is called in synctest bubbles only",
-	"store/sqlite/redo_frames_test.go": "waits in virtual time: it is called in synctest bubbles only",
-	"store/sqlite/redo_random_test.go": "waits in virtual time: it is called in synctest bubbles only",
-	"store/sqlite/redo_test.go":        "waits in virtual time: it is called in synctest bubbles only",
 	"world_test.go":                    "waits in virtual time: it is called in synctest bubbles only",
 }
 

@@ -26,7 +26,7 @@ func (s *Store) Commit(ctx context.Context, write store.Write) (store.Result, er
 	if err != nil {
 		return store.Result{}, s.failed(notApplied(err), "commit %v", write.Key)
 	}
-	if err := s.writer.queue.write(ctx, p, p.apply); err != nil {
+	if err := s.writer.queue.write(ctx, p.apply); err != nil {
 		return store.Result{}, s.failed(err, "commit %v", write.Key)
 	}
 	return p.result, p.refused
@@ -54,7 +54,7 @@ func (s *Store) later(write *store.Write, done func(store.Result, error)) (*task
 	if err != nil {
 		return nil, err
 	}
-	return &task{write: p, apply: p.apply, done: func(err error) {
+	return &task{apply: p.apply, done: func(err error) {
 		p.release()
 		if err != nil {
 			done(store.Result{}, s.failed(err, "commit %v", p.Key))
@@ -188,9 +188,6 @@ func (p *pending) apply(db *connection) error {
 	}
 	return p.writeRest(db, there)
 }
-
-// counts reports whether the write was applied, and not refused.
-func (p *pending) counts() bool { return p.refused == nil && p.result.Status == store.OK }
 
 // create is apply for a conversation that is not there yet.
 func (p *pending) create(db *connection) error {

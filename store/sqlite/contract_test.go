@@ -7,15 +7,9 @@ import (
 	"github.com/onereply/onereply/store/storetest"
 )
 
-func TestContract(t *testing.T) { contract(t, Options{}) }
-
-// TestContractOfTheLog has each write logged, however few come at once: what is
-// read next is ahead of the tables.
-func TestContractOfTheLog(t *testing.T) { contract(t, Options{logged: 1}) }
-
-func contract(t *testing.T, o Options) {
+func TestContract(t *testing.T) {
 	storetest.Run(t, storetest.Options{
-		Open: func(t *testing.T) store.Store { return openWith(t, newPath(t), o) },
+		Open: func(t *testing.T) store.Store { return openNew(t) },
 		Corrupt: func(t *testing.T, s store.Store, key store.Key) {
 			err := s.(*Store).write(t.Context(), func(db *connection) error {
 				_, err := db.run(`UPDATE conversations SET record = '{broken' WHERE conversation = ?1`, key.Conversation)
@@ -30,16 +24,12 @@ func contract(t *testing.T, o Options) {
 			if err := s.Close(); err != nil {
 				t.Fatalf("Close: %v", err)
 			}
-			return openWith(t, path, o)
+			return openAt(t, path)
 		},
 		Second: func(_ *testing.T, s store.Store) (store.Store, error) {
 			return Open(s.(*Store).path, Options{})
 		},
 	})
-}
-
-func TestDifferentialOfTheLog(t *testing.T) {
-	storetest.Differential(t, func(t *testing.T) store.Store { return openWith(t, newPath(t), Options{logged: 1}) }, storetest.Effort{})
 }
 
 func TestDifferential(t *testing.T) {

@@ -95,18 +95,6 @@ func TestAReadOnlyDisk(t *testing.T) {
 	openAt(t, path)
 }
 
-// A log that does not fit on the disk must not take the room that the tables need.
-func TestALogThatDoesNotFitLeavesRoom(t *testing.T) {
-	folder := smallDisk(t) // of 4 MiB, so it never fits
-	s := openAt(t, filepath.Join(folder, "test.db"))
-	mustTogether(t, s, burst(minLogged, 1)...)
-	mustTogether(t, s, burst(minLogged, 2)...)
-	if _, err := os.Stat(redoPath(s.path)); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("it is there (%v)", err)
-	}
-	checkBurst(t, s, minLogged, 2)
-}
-
 func TestAStartOnAFullDisk(t *testing.T) {
 	folder := smallDisk(t)
 	path := filepath.Join(folder, "test.db")

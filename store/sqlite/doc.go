@@ -4,22 +4,17 @@
 // Its one job is to carry out package store's contract on that file. One
 // goroutine writes. It takes all writes that wait, applies them in the order of
 // their arrival in one transaction, and answers each when that transaction is
-// on the disk, so that many callers share one fsync. Where many writes come at once
-// it answers when they are in a log beside the file, and commits the transaction for
-// many batches: the tables are up to a tenth of a second behind then. Reads go through
-// a few connections of their own and see the last finished transaction; whoever reads
-// what it does not hold yet has it finished first.
+// on the disk, so that many callers share one fsync. Reads go through a few connections of
+// their own and see the last finished transaction.
 //
 // Read the files in this order:
 //
-//	schema_v1.sql  the tables, which a person can read with sqlite3 too
-//	schema.go      migrations, and the refusal of newer files
+//	schema.sql     the tables, which a person can read with sqlite3 too
+//	schema.go      making the tables, and the refusal of newer files
 //	store.go       opening and closing
 //	lock*.go       one process at a time
 //	queue.go       writes that wait
 //	writer.go      the transaction that they share, and what happens if it fails
-//	redo*.go       the log of a transaction that stays open
-//	ahead.go       what is in that log and can't be read yet
 //	commit.go      Commit, the compare-and-swap
 //	recent.go      what need not be read for it
 //	transcript.go  what a commit does to ids and entries, and Entries

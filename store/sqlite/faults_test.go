@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/ncruces/go-sqlite3"
@@ -134,4 +135,87 @@ func TestABatchThatFailsLeavesNothing(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What could not be committed is not there, and a new connection takes the place of
+// one that is of no use any more as soon as there is one.
+func TestNoConnectionForAWhile(t *testing.T) {
+	d, l := newDisk(t), newLedger()
+	s := d.open(t)
+	l.mustBatch(t, s, "0", "1")
+	var down atomic.Bool
+	onWriter(t, s, func() {
+		open := s.writer.open
+		s.writer.open = func() (*connection, error) {
+			if down.Load() {
+				return nil, errFault
+			}
+			return open()
+		}
+	})
+	down.Store(true)
+	if err := failing(t, s, message(key("refused"), store.Op{}, opOf(1), 1), sqlite3.CORRUPT); !errors.Is(err, store.ErrNotApplied) {
+		t.Errorf("got %v, want not applied", err)
+	}
+	for _, a := range l.batch(t, s, "0", "2") {
+		if !errors.Is(a.err, store.ErrNotApplied) || !errors.Is(a.err, errFault) {
+			t.Errorf("got %v, %v; want not applied", a.result.Status, a.err)
+		}
+	}
+	l.check(t, s) // readers have connections of their own
+	l.clone().checkAfter(t, d.left())
+	down.Store(false)
+	l.mustBatch(t, s, "0", "2")
+	l.check(t, s)
+	l.checkAfter(t, d.left())
+	mustClose(t, s)
+}
+
+// onWriter runs f on the goroutine that writes.
+func onWriter(t *testing.T, s *Store, f func()) {
+	t.Helper()
+	err := s.write(t.Context(), func(*connection) error {
+		f()
+		return nil
+	}, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A commit whose sync failed may be found by the next connection. Then it counts: who
+// was told "unknown" finds it, and nothing is there twice.
+func TestACommitThatIsThereAfterAll(t *testing.T) {
+	d, l := newDisk(t), newLedger()
+	s := d.open(t)
+	l.mustBatch(t, s, "0", "1")
+	d.fail(walSync, sqlite3.IOERR_FSYNC)
+	l.remove(t, s, "0")
+	if err := failing(t, s, message(key("refused"), store.Op{}, opOf(1), 1), sqlite3.CORRUPT); !errors.Is(err, store.ErrNotApplied) {
+		t.Errorf("got %v, want not applied", err)
+	}
+	d.mend()
+	l.mustBatch(t, s, "last")
+	l.settle(t, s)
+	if l.is["0"].seq != 0 {
+		t.Error("the commit is not there, so nothing was tested")
+	}
+	l.check(t, s)
+	l.checkWhole(t, s)
+	l.checkAfter(t, d.left())
+	mustClose(t, s)
+}
+
+// Another program writes between a failure and the next transaction.
+func TestAnotherProgramWritesAfterAFailure(t *testing.T) {
+	s, l := openNew(t), newLedger()
+	l.mustBatch(t, s, "0", "1")
+	if err := failing(t, s, message(key("refused"), store.Op{}, opOf(1), 1), sqlite3.CONSTRAINT); err == nil {
+		t.Fatal("nothing failed")
+	}
+	sqlOn(t, s.path, "INSERT INTO timers VALUES (999, 1)")
+	l.mustBatch(t, s, "0", "1")
+	l.check(t, s)
+	sqlOn(t, s.path, "DELETE FROM timers WHERE conversation_id = 999")
+	l.checkWhole(t, s)
 }

@@ -106,7 +106,7 @@ func hold(t testing.TB, s *Store) (release func()) {
 	t.Helper()
 	standing, goOn, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
-		done <- s.writer.queue.write(context.Background(), nil, func(*connection) error {
+		done <- s.writer.queue.write(context.Background(), func(*connection) error {
 			close(standing)
 			<-goOn
 			return nil

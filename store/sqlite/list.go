@@ -46,9 +46,6 @@ const (
 
 // Load implements [store.Store].
 func (s *Store) Load(ctx context.Context, key store.Key) (store.Snapshot, error) {
-	if err := s.caughtUp(ctx, s.writer.ahead.record(key)); err != nil {
-		return store.Snapshot{}, err
-	}
 	var snapshot store.Snapshot
 	err := s.read(ctx, func(db *connection) error {
 		_, err := db.one(func(row *sqlite3.Stmt) (err error) {
@@ -89,7 +86,6 @@ func (s *Store) List(ctx context.Context, query store.ListQuery) (store.Page, er
 	if query.Attention {
 		statement = listAttention
 	}
-	s.caughtUpIfPossible(ctx)
 	var items []store.Item
 	err = s.read(ctx, func(db *connection) error {
 		return db.each(func(row *sqlite3.Stmt) error {
@@ -126,7 +122,6 @@ func (s *Store) Sweep(ctx context.Context, cursor string, limit int) ([]store.Fo
 		}
 	}
 	limit = bounded(limit, defaultPage, maxPage)
-	s.caughtUpIfPossible(ctx)
 	var found []store.Found
 	var numbers []int64
 	err := s.read(ctx, func(db *connection) error {

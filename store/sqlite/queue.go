@@ -6,16 +6,12 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/onereply/onereply/store"
 )
 
 // task is one write that waits for its turn.
 type task struct {
-	// write is what apply carries out, where that can be carried out again: nil is
-	// for all but commits.
-	write *pending
 	// apply runs within the transaction of a batch. An error means that the
 	// whole transaction fails; a write that is merely refused records that
 	// elsewhere, leaves nothing behind and returns nil.
@@ -38,12 +34,12 @@ func newQueue() *queue { return &queue{ready: make(chan struct{}, 1)} }
 // write queues a task and waits until it is durable, or has failed. Where ctx
 // ends first, a task that still waits is withdrawn; of one that is being
 // written nobody knows the outcome.
-func (q *queue) write(ctx context.Context, write *pending, apply func(*connection) error) error {
+func (q *queue) write(ctx context.Context, apply func(*connection) error) error {
 	if err := ctx.Err(); err != nil {
 		return notApplied(err)
 	}
 	outcome := make(chan error, 1)
-	t := &task{write: write, apply: apply, done: func(err error) { outcome <- err }}
+	t := &task{apply: apply, done: func(err error) { outcome <- err }}
 	if err := q.add(t); err != nil {
 		return notApplied(err)
 	}
@@ -81,15 +77,11 @@ func (q *queue) withdraw(t *task) bool {
 	return true
 }
 
-// take waits for tasks and moves at most limit of them into batch. It gives none
-// where none came until the alarm, and reports false once the queue is closed and empty.
-func (q *queue) take(batch []*task, limit int, alarm <-chan time.Time) ([]*task, bool) {
+// take waits for tasks and moves at most limit of them into batch. It reports
+// false once the queue is closed and empty.
+func (q *queue) take(batch []*task, limit int) ([]*task, bool) {
 	for {
-		select {
-		case <-q.ready:
-		case <-alarm:
-			return batch[:0], true
-		}
+		<-q.ready
 		q.gather(limit)
 		q.mu.Lock()
 		count := min(limit, len(q.waiting))

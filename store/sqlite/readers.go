@@ -117,32 +117,9 @@ func (s *Store) read(ctx context.Context, f func(*connection) error, doing strin
 	return nil
 }
 
-// caughtUp has the tables committed where something to be read is ahead of them. What
-// is read settles what became of writes, so it fails where that is not possible.
-func (s *Store) caughtUp(ctx context.Context, ahead bool) error {
-	if !ahead {
-		return nil
-	}
-	err := s.writer.queue.write(ctx, nil, func(*connection) error { return nil })
-	switch {
-	case err == nil:
-		return nil
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case errors.Is(err, store.ErrClosed):
-		return store.ErrClosed
-	}
-	// A read has no outcome to speak of.
-	return fmt.Errorf("sqlite: commit what was acknowledged before it is read: %v", explain(s.path, err))
-}
-
-// caughtUpIfPossible is caughtUp for what may be a little old: lists are still good for
-// something while the disk is full.
-func (s *Store) caughtUpIfPossible(ctx context.Context) { _ = s.caughtUp(ctx, s.writer.ahead.any()) }
-
 // write queues a change and waits for it.
 func (s *Store) write(ctx context.Context, apply func(*connection) error, doing string, arguments ...any) error {
-	if err := s.writer.queue.write(ctx, nil, apply); err != nil {
+	if err := s.writer.queue.write(ctx, apply); err != nil {
 		return s.failed(err, doing, arguments...)
 	}
 	return nil

@@ -19,18 +19,17 @@ const maxRecent = 8192
 // this closes the race with a person who writes to the file.
 const fileVersion = `PRAGMA data_version`
 
-// begin is called at the begin of each transaction, and reports whether somebody else
-// wrote since the last one.
-func (r *recent) begin(db *connection) (others bool, err error) {
+// begin is called at the begin of each transaction.
+func (r *recent) begin(db *connection) error {
 	version, err := number(db, fileVersion)
 	if err != nil {
-		return false, err
+		return err
 	}
-	if others = version != r.version; others {
+	if version != r.version {
 		r.forget()
 	}
 	r.version = version
-	return others, nil
+	return nil
 }
 
 // find is what is there, of a key.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -19,48 +20,39 @@ import (
 func TestAFileOfANewerSchemaIsLeftAlone(t *testing.T) {
 	path := newPath(t)
 	mustClose(t, openAt(t, path))
-	sqlOn(t, path, fmt.Sprintf("PRAGMA user_version = %d", len(migrations())+1))
+	sqlOn(t, path, fmt.Sprintf("PRAGMA user_version = %d", schemaVersion+1))
 	before := read(t, path)
-	_, err := Open(path, Options{})
-	if !errors.Is(err, store.ErrNewerSchema) {
-		t.Errorf("Open: got error %v, want ErrNewerSchema", err)
+	for _, o := range []Options{{}, {ReadOnly: true}} {
+		if _, err := Open(path, o); !errors.Is(err, store.ErrNewerSchema) {
+			t.Errorf("Open: got error %v, want ErrNewerSchema", err)
+		}
 	}
 	if read(t, path) != before {
 		t.Error("Open changed the file")
 	}
 }
 
-// Files of every version that was ever released must open with what they hold.
-func TestMigrationFromEachVersion(t *testing.T) {
-	steps := append(migrations(), "ALTER TABLE entries ADD COLUMN language TEXT")
-	for version := 1; version <= len(steps); version++ {
-		path := newPath(t)
-		old, err := open(path, Options{}, steps[:version])
-		if err != nil {
-			t.Fatalf("version %d: %v", version, err)
-		}
-		mustClose(t, old)
-		sqlOn(t, path, writtenByVersion1)
-		migrated, err := open(path, Options{}, steps)
-		if err != nil {
-			t.Fatalf("from version %d: %v", version, err)
-		}
-		if got := len(mustEntries(t, migrated, key("c"))); got != 1 {
-			t.Errorf("from version %d: %d entries, want 1", version, got)
-		}
-		if got := needingAttention(t, migrated); version == 1 && got != "failed held" {
-			t.Errorf("from version %d: %q need attention, want those that failed", version, got)
-		}
-		mustCommit(t, migrated, message(key("c"), opOf(1), opOf(2), 2))
-		mustClose(t, migrated)
-		if _, err := open(path, Options{}, steps[:len(steps)-1]); !errors.Is(err, store.ErrNewerSchema) {
-			t.Errorf("an older program: got error %v, want ErrNewerSchema", err)
-		}
+// A record of a newer program is refused, and stays as it is.
+func TestARecordOfANewerSchemaIsLeftAlone(t *testing.T) {
+	s := openNew(t)
+	mustCommit(t, s, message(key("c"), store.Op{}, opOf(1), 1))
+	pragma(t, s, fmt.Sprintf("UPDATE conversations SET schema = %d, record = '{\"new\":true}'", turn.Schema+1))
+	before := contents(t, s)
+	if _, err := s.Load(t.Context(), key("c")); !errors.Is(err, store.ErrNewerSchema) {
+		t.Errorf("Load: got error %v, want ErrNewerSchema", err)
+	}
+	if claimed, err := s.Claim(t.Context(), start+10_000, 10, time.Hour); err != nil || len(claimed) != 0 {
+		t.Errorf("Claim: got %v, %v; want nothing", claimed, err)
+	}
+	if removed, err := s.Expire(t.Context(), start+1, start+1, 100); err != nil || removed != 0 {
+		t.Errorf("Expire: got %d, %v; want nothing removed", removed, err)
+	}
+	if after := contents(t, s); !slices.Equal(after, before) {
+		t.Errorf("it was changed:\n got %q\nwant %q", after, before)
 	}
 }
 
-// Who only looks changes nothing, whatever is there.
-func TestWhoOnlyLooksMigratesNothing(t *testing.T) {
+func TestWhoOnlyLooksCreatesNothing(t *testing.T) {
 	look := Options{ReadOnly: true}
 	missing := newPath(t)
 	if _, err := Open(missing, look); !errors.Is(err, fs.ErrNotExist) {
@@ -77,76 +69,12 @@ func TestWhoOnlyLooksMigratesNothing(t *testing.T) {
 	if left := read(t, empty); left != "" {
 		t.Errorf("an empty file has %d bytes now", len(left))
 	}
-	steps := append(migrations(), "ALTER TABLE entries ADD COLUMN language TEXT")
-	for version := 1; version < len(steps); version++ {
-		path := newPath(t)
-		old, err := open(path, Options{}, steps[:version])
-		if err != nil {
-			t.Fatal(err)
-		}
-		mustClose(t, old)
-		sqlOn(t, path, writtenByVersion1)
-		s, err := open(path, look, steps)
-		switch {
-		case version == 1: // it does not know what needs attention
-			if err == nil || !strings.Contains(err.Error(), "run onereply migrate first") {
-				t.Errorf("schema 1: got error %v", err)
-			}
-		case err != nil:
-			t.Errorf("schema %d: %v", version, err)
-		default:
-			if got := len(mustEntries(t, s, key("c"))); got != 1 {
-				t.Errorf("schema %d: %d entries, want 1", version, got)
-			}
-			mustClose(t, s)
-		}
-		if again, err := open(path, Options{}, steps[:version]); err != nil {
-			t.Errorf("schema %d: it was migrated: %v", version, err)
-		} else {
-			mustClose(t, again)
-		}
-	}
-}
-
-// writtenByVersion1 is what the first release wrote: a conversation with a message,
-// one that failed, and one that failed and was paused. Whatever later versions
-// added has a default.
-const writtenByVersion1 = `
-	INSERT INTO conversations (bot, conversation, phase, active_ms, last_seq, schema, op, record) VALUES
-		('support', 'c', 'collecting', 1, 1, 1, x'00000000000000000000000000000001', '{"schema":1,"phase":"collecting","version":1,"answered":0,"seq":1}'),
-		('support', 'held', 'paused', 2, 0, 1, x'00000000000000000000000000000002', '{"schema":1,"phase":"failed","on_hold":true,"version":1,"answered":0}'),
-		('support', 'failed', 'failed', 3, 0, 1, x'00000000000000000000000000000003', '{"schema":1,"phase":"failed","version":1,"answered":0}');
-	INSERT INTO entries (conversation_id, seq, kind, id, status, at_ms, version, reply_seq, body) VALUES
-		((SELECT id FROM conversations WHERE conversation = 'c'), 1, 'message', 'm1', 'pending', 1, 1, 0, '{"text":"hello"}');
-	INSERT INTO message_ids (conversation_id, message_id, seq, claimed_ms) VALUES
-		((SELECT id FROM conversations WHERE conversation = 'c'), 'm1', 1, 1)`
-
-// needingAttention is the names of the conversations in that list.
-func needingAttention(t *testing.T, s *Store) string {
-	t.Helper()
-	page, err := s.List(t.Context(), store.ListQuery{Attention: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for _, item := range page.Items {
-		names = append(names, item.Key.Conversation)
-	}
-	return strings.Join(names, " ")
-}
-
-func TestAMigrationThatFailsChangesNothing(t *testing.T) {
-	path := newPath(t)
-	s := openAt(t, path)
+	used := newPath(t)
+	s := openAt(t, used)
 	mustCommit(t, s, message(key("c"), store.Op{}, opOf(1), 1))
 	mustClose(t, s)
-	steps := append(migrations(), "DELETE FROM entries; SELECT * FROM nowhere")
-	if _, err := open(path, Options{}, steps); err == nil || !strings.Contains(err.Error(), "migrate from schema") {
-		t.Fatalf("Open: got error %v, want one about the migration", err)
-	}
-	s = openAt(t, path)
-	if got := len(mustEntries(t, s, key("c"))); got != 1 {
-		t.Errorf("%d entries, want 1: half of a migration was kept", got)
+	if got := len(mustEntries(t, openWith(t, used, look), key("c"))); got != 1 {
+		t.Errorf("a used file: %d entries, want 1", got)
 	}
 }
 

@@ -23,16 +23,12 @@ type Options struct {
 	// 64 is refused. Each takes about 3 MB once it is used.
 	Readers int
 
-	// ReadOnly is for programs that only look: nothing is created or migrated. What a
-	// process that died left in the log is copied into the file all the same.
+	// ReadOnly is for programs that only look: nothing is created. What a process
+	// that died left in the write-ahead log is copied into the file all the same.
 	ReadOnly bool
 
-	// The file system, and the file of the redo log; nil is the operating system's.
-	// Tests inject faults.
+	// base is the file system; nil is the operating system's. Tests inject faults.
 	base vfs.VFS
-	redo func(path string) (redoFile, error)
-
-	logged int // how many writes must come at once to be logged, 0: minLogged
 }
 
 const (
@@ -74,25 +70,25 @@ type Store struct {
 var _ store.Store = (*Store)(nil)
 
 // Open opens the file at path, which is created where there is none (its folder
-// is not), readable for this user only. Beside it lie path-wal, path-shm and
-// path-redo, which belong to it while it is in use, and path.lock.
+// is not), readable for this user only. Beside it lie path-wal and path-shm,
+// which belong to it while it is in use, and path.lock.
 //
 // Where another process, or another Store of this one, has it open, the error
 // is [store.ErrInUse]; where a newer program wrote it, [store.ErrNewerSchema],
-// and the file is left as it is. With [Options.ReadOnly] one that this program can't
-// read as it is is refused.
+// and the file is left as it is. With [Options.ReadOnly] a file without
+// our tables is refused too.
 func Open(path string, o Options) (*Store, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	s, err := open(path, o, migrations())
+	s, err := open(path, o)
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: %w", err)
 	}
 	return s, nil
 }
 
-func open(path string, o Options, steps []string) (*Store, error) {
+func open(path string, o Options) (*Store, error) {
 	path, err := locate(path)
 	if err != nil {
 		return nil, err
@@ -108,16 +104,13 @@ func open(path string, o Options, steps []string) (*Store, error) {
 	}
 	name := o.register()
 	connectHere := func() (*connection, error) { return connect(path, name) }
-	db, err := prepare(path, connectHere, steps, o.ReadOnly)
+	db, err := prepare(path, connectHere, o.ReadOnly)
 	if err != nil {
 		return nil, errors.Join(explain(path, err), lock.Close())
 	}
 	w := &writer{
-		queue: newQueue(), db: db, ended: make(chan struct{}), alarm: time.NewTimer(retryAfter),
+		queue: newQueue(), db: db, ended: make(chan struct{}),
 		open: func() (*connection, error) { return openWriter(connectHere) },
-	}
-	if err := w.resume(path, o); err != nil {
-		return nil, errors.Join(explain(path, err), w.closeConnection(), lock.Close())
 	}
 	s := &Store{
 		path: path, lock: lock,
@@ -165,9 +158,9 @@ func resolve(path string) (string, error) {
 	return target, err
 }
 
-// prepare creates the file where there is none, brings its schema up to date,
-// unless it is only to be read, and returns the connection that writes.
-func prepare(path string, connect func() (*connection, error), steps []string, readOnly bool) (*connection, error) {
+// prepare creates the file and its tables where they are missing, unless it is
+// only to be read, and returns the connection that writes.
+func prepare(path string, connect func() (*connection, error), readOnly bool) (*connection, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
@@ -179,15 +172,17 @@ func prepare(path string, connect func() (*connection, error), steps []string, r
 	if err != nil {
 		return nil, err
 	}
-	version, err := checkFile(db, len(steps))
-	if err == nil && readOnly {
-		err = readable(db, version, len(steps))
-		steps = steps[:version]
+	version, err := checkFile(db)
+	if err == nil && version == 0 && readOnly {
+		err = errors.New("there is nothing of onereply in this file: check the path")
+	}
+	if err == nil {
+		err = setUpWriter(db)
+	}
+	if err == nil && version == 0 {
+		err = createSchema(db)
 	}
 	if err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	if err := errors.Join(setUpWriter(db), migrate(db, steps)); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
@@ -204,6 +199,11 @@ func openWriter(connect func() (*connection, error)) (*connection, error) {
 	}
 	return db, nil
 }
+
+// logPages is the length of the write-ahead log, in pages of 4 KiB, at which it
+// is copied back into the file. Fewer copies are faster, since pages that changed
+// several times are copied once; and 32 MiB are soon copied.
+const logPages = 8000
 
 // setUpWriter makes the file use a write-ahead log, which is what lets readers
 // go on while the writer writes.
@@ -233,7 +233,7 @@ func setUpWriter(db *connection) error {
 func (s *Store) Guarantees() store.Guarantees {
 	return store.Guarantees{
 		Name: "sqlite", Durable: true, Exclusive: true, Clock: true, Resolution: time.Millisecond,
-		Note: "one file, " + s.path + ", with what lies beside it, opened by one process at a time; a commit is on the disk (fsync) before it is answered",
+		Note: "one file, " + s.path + ", opened by one process at a time; a commit is on the disk (fsync) before it is answered",
 	}
 }
 

@@ -38,7 +38,6 @@ func setTimer(db *connection, conversation int64, at turn.Time) error {
 
 // Due implements [store.Store].
 func (s *Store) Due(ctx context.Context, until turn.Time, limit int, bots ...string) ([]store.Timer, error) {
-	s.caughtUpIfPossible(ctx)
 	var due []store.Timer
 	err := s.read(ctx, func(db *connection) (err error) {
 		due, _, err = selectDue(db, until, limit, func(bot string, _ int) bool {

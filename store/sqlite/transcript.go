@@ -133,9 +133,6 @@ const entryByID = entryColumns + ` AND e.kind = 'message' AND e.id = ?7
 
 // Entries implements [store.Store].
 func (s *Store) Entries(ctx context.Context, key store.Key, query store.EntryQuery) ([]store.Entry, error) {
-	if err := s.caughtUp(ctx, s.writer.ahead.transcript(key)); err != nil {
-		return nil, err
-	}
 	text, arguments := entriesQuery(key, query)
 	var found []store.Entry
 	err := s.read(ctx, func(db *connection) error {

@@ -2,8 +2,6 @@ package bench
 
 import (
 	"sync"
-
-	"github.com/onereply/onereply/internal/datafile"
 )
 
 // groupLog is the limit for durable acknowledgements: records are appended to
@@ -11,7 +9,7 @@ import (
 // but that of arrival, finds nothing again and compares nothing. The blocks of the file are
 // in place, and it begins anew at its end, so that a sync need not note that it has grown.
 type groupLog struct {
-	file datafile.File
+	file zeroFile
 	at   int64 // where the next group goes
 
 	mu      sync.Mutex
@@ -33,7 +31,7 @@ type group struct {
 func newGroup() *group { return &group{done: make(chan struct{})} }
 
 func openGroupLog(path string) (*groupLog, error) {
-	file, err := datafile.Create(path, groupLogSize)
+	file, err := createZeroFile(path, groupLogSize)
 	if err != nil {
 		return nil, err
 	}

@@ -5,13 +5,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -36,7 +33,7 @@ func TestRandomFaultsAndCrashes(t *testing.T) {
 		seeds = []uint64{seed}
 	}
 	for _, seed := range seeds {
-		inBubble(t, func(t *testing.T) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			r := &random{Rand: rand.New(rand.NewPCG(seed, 0)), t: t, disk: newDisk(t), ledger: newLedger()}
 			defer func() {
 				if t.Failed() {
@@ -76,11 +73,7 @@ func (r *random) step() {
 		r.remove()
 	case n < 53:
 		r.failBatch()
-	case n < 65:
-		pause := []time.Duration{time.Microsecond, maxIdle, maxOpen, retryAfter, 5 * retryAfter}[r.IntN(5)]
-		r.note("sleep %v", pause)
-		time.Sleep(pause)
-	case n < 75:
+	case n < 70:
 		r.note("read")
 		r.read()
 	case n < 84:
@@ -91,7 +84,8 @@ func (r *random) step() {
 	case n < 94:
 		r.crashLater()
 	case n < 97:
-		r.crashAt(crash{left: r.disk.left(r.lost()...), then: r.ledger.clone()})
+		r.note("crash")
+		r.crashAt(crash{left: r.left(r.disk), then: r.ledger.clone()})
 	default:
 		r.reopen()
 	}
@@ -104,11 +98,9 @@ func (r *random) step() {
 // names are conversations of which it is known what they are.
 func (r *random) names(count int) (names []string) {
 	for _, i := range r.Perm(24)[:count] {
-		if name := fmt.Sprint(i); !r.ledger.doubts(name) {
-			names = append(names, name)
-		}
+		names = append(names, fmt.Sprint(i))
 	}
-	return names
+	return r.ledger.certain(names...)
 }
 
 func (r *random) batch() {
@@ -154,7 +146,7 @@ func (r *random) failBatch() {
 }
 
 func (r *random) breakSomething() {
-	steps := []string{redoAppend, redoSync, walWrite, walSync}
+	steps := []string{walWrite, walSync}
 	step := steps[r.IntN(len(steps))]
 	fault := faults[step][r.IntN(len(faults[step]))]
 	r.faulty = true
@@ -192,21 +184,22 @@ func (r *random) mend() {
 	r.ledger.settle(r.t, r.store)
 }
 
-// lost is what of the files is lost but for what was synced: nothing where only the
-// process dies.
-func (r *random) lost() []string {
-	lost := slices.DeleteFunc([]string{"-wal", "-redo"}, func(string) bool { return r.IntN(2) == 0 })
-	r.note("crash, lost %v", lost)
-	return lost
+// left is one of the states that a crash may leave.
+func (r *random) left(d *disk) remains {
+	if r.IntN(2) == 0 {
+		return d.left()
+	}
+	all := d.leftByPower()
+	return all[r.IntN(len(all))]
 }
 
 // crashLater takes what is left after one of the next steps of the disk.
 func (r *random) crashLater() {
-	count, lost, disk, ledger := 1+r.IntN(8), r.lost(), r.disk, r.ledger
-	r.note("but %d steps later", count)
+	count, disk, ledger := 1+r.IntN(8), r.disk, r.ledger
+	r.note("crash %d steps later", count)
 	disk.watch(func(step string) {
 		if count--; count == 0 {
-			r.crash.Store(&crash{step, disk.left(lost...), ledger.clone()})
+			r.crash.Store(&crash{step, r.left(disk), ledger.clone()})
 		}
 	})
 }
@@ -214,7 +207,6 @@ func (r *random) crashLater() {
 // crashAt goes on with what a crash left.
 func (r *random) crashAt(c crash) {
 	r.disk.watch(nil)
-	synctest.Wait()
 	_ = r.store.Close() // it is dead
 	r.crash.Store(nil)
 	r.faulty = false
@@ -228,8 +220,8 @@ func (r *random) reopen() {
 	r.crash.Store(nil)
 	r.mend()
 	mustClose(r.t, r.store)
-	if left := r.disk.content("-redo"); left != nil {
-		r.t.Fatal("the log is still there")
+	if _, there := r.disk.content(suffixWAL); there {
+		r.t.Fatal("the write-ahead log is still there")
 	}
 	r.opened()
 }

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package datafile
+package bench
 
 import (
 	"os"

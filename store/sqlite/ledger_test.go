@@ -55,6 +55,11 @@ func (l *ledger) doubts(name string) bool {
 	return len(l.maybe[name]) > 0
 }
 
+// certain are those of the names of which it is known what they are.
+func (l *ledger) certain(names ...string) []string {
+	return slices.DeleteFunc(names, l.doubts)
+}
+
 // next is the next write of a conversation; it is under way from here on.
 func (l *ledger) next(name string) store.Write {
 	l.mu.Lock()
@@ -198,21 +203,10 @@ func (l *ledger) checkAfter(t *testing.T, left remains) {
 	l.settle(t, s)
 	l.check(t, s)
 	l.checkWhole(t, s)
-	names := numbered(minLogged)
-	for range 2 {
-		l.mustBatch(t, s, names...)
-	}
+	l.mustBatch(t, s, numbered(4)...)
 	mustClose(t, s)
 	s = d.open(t)
 	l.check(t, s)
 	l.checkWhole(t, s)
 	mustClose(t, s)
-}
-
-// numbered are the names of so many conversations.
-func numbered(count int) (names []string) {
-	for i := range count {
-		names = append(names, fmt.Sprint(i))
-	}
-	return names
 }
