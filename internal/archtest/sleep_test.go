@@ -8,13 +8,13 @@ import (
 // maySleep lists the test files that sleep in real time, each with its reason.
 // In a synctest bubble a sleep only moves virtual time, so that needs none.
 var maySleep = map[string]string{
-	"cmd/onereply/process_test.go":     "polls a real process over HTTP, with a deadline: there is no signal to wait for",
-	"e2e/backend_test.go":              "polls a real server, with a deadline: there is no signal to wait for",
-	"e2e/browser_test.go":              "polls a real browser, with a deadline: there is no signal to wait for",
-	"e2e/nodes_linearizable_test.go":   "spreads concurrent calls over time: they wait for nothing",
-	"e2e/nodes_wire_test.go":           "delays bytes on the wire: the delay is the fault",
-	"store/sqlite/helpers_test.go":     "polls what the writer has done, with a deadline: nothing tells of it",
-	"world_test.go":                    "waits in virtual time: it is called in synctest bubbles only",
+	"cmd/onereply/process_test.go":   "polls a real process over HTTP, with a deadline: there is no signal to wait for",
+	"e2e/backend_test.go":            "polls a real server, with a deadline: there is no signal to wait for",
+	"e2e/browser_test.go":            "polls a real browser, with a deadline: there is no signal to wait for",
+	"e2e/nodes_linearizable_test.go": "spreads concurrent calls over time: they wait for nothing",
+	"e2e/nodes_wire_test.go":         "delays bytes on the wire: the delay is the fault",
+	"store/sqlite/helpers_test.go":   "polls what the writer has done, with a deadline: nothing tells of it",
+	"world_test.go":                  "waits in virtual time: it is called in synctest bubbles only",
 }
 
 // TestNoTestSleeps: a test that sleeps until something has surely happened is
