@@ -146,7 +146,7 @@ func engineBots(bots map[string]Bot) map[string]engine.Bot {
 			Policy: turn.Policy{
 				Debounce: b.Debounce, MaxWait: b.MaxWait, OnNewInput: b.OnNewInput, MaxDiscards: b.MaxDiscards,
 				Lease: b.Lease, MediaWait: b.MediaWait, MaxAttempts: b.Attempts, ResendUnknown: resend,
-				RetryFor: b.RetryFor, Fallback: b.Fallback != "", TurnsPerMinute: b.TurnsPerMinute, TraceSteps: MaxTimelineSteps,
+				RetryFor: b.RetryFor, Fallback: b.Fallback != "", TurnsPerMinute: b.TurnsPerMinute,
 			},
 			Fallback: b.Fallback, History: b.History, GroupWait: b.GroupWait, SplitAt: b.SplitAt, SplitWait: b.SplitWait,
 			StopWords: b.StopWords, OptOutWords: b.OptOutWords, Split: can.Split, Whole: can.AllParts,

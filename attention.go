@@ -138,12 +138,12 @@ func attentionOf(item store.Item) []AttentionItem {
 		items = append(items, troubleOf(item.Key, t))
 	}
 	switch {
-	case r.Reply != nil && r.Reply.Crashes > 0:
-		lost := lostOf(item, r.Reply.Crashes, "sending")
+	case r.Reply != nil && r.Reply.Lost.Count > 0:
+		lost := lostOf(item, r.Reply.Lost, "sending")
 		lost.Turn, lost.Seq, lost.Since = r.Reply.Turn, r.Reply.Seq, cmp.Or(r.Reply.Since, item.Active).Go()
 		items = append(items, lost)
-	case r.Crashes > 0 && r.Phase != turn.Failed:
-		items = append(items, lostOf(item, r.Crashes, "generating"))
+	case r.Lost.Count > 0 && r.Phase != turn.Failed:
+		items = append(items, lostOf(item, r.Lost, "generating"))
 	}
 	return items
 }
@@ -169,20 +169,15 @@ func asideOf(item store.Item) AttentionItem {
 
 // lostOf tells of the workers that a turn has lost, and of who goes on. Nobody has
 // to act: whose workers keep getting lost is a turn that fails, or a node that does.
-func lostOf(item store.Item, lost int, doing string) AttentionItem {
+func lostOf(item store.Item, lost turn.Lost, doing string) AttentionItem {
 	r := item.Snapshot.Record
 	out := AttentionItem{
 		Kind: AttentionLeaseLost, Bot: item.Key.Bot, Conversation: item.Key.Conversation, Turn: r.Turn,
-		At: item.Active.Go(), Since: cmp.Or(firstPending(r), item.Active).Go(), Actions: []string{},
+		At: lost.At.Go(), Since: cmp.Or(firstPending(r), item.Active).Go(), Actions: []string{},
 	}
-	who, at := lastLost(r.Trace)
-	if at != 0 {
-		out.At = at.Go()
-	}
-	who = cmp.Or(who, "a node that is not known any more")
-	out.Reason = fmt.Sprintf("a worker on %s was lost while %s", who, doing)
-	if lost > 1 {
-		out.Reason = fmt.Sprintf("%d workers were lost while %s, the last one on %s", lost, doing, who)
+	out.Reason = fmt.Sprintf("a worker on %s was lost while %s", lost.Holder, doing)
+	if lost.Count > 1 {
+		out.Reason = fmt.Sprintf("%d workers were lost while %s, the last one on %s", lost.Count, doing, lost.Holder)
 	}
 	next := "the turn waits"
 	if r.Lease.Nonce != "" {
@@ -190,24 +185,6 @@ func lostOf(item store.Item, lost int, doing string) AttentionItem {
 	}
 	out.Reason += "; " + next
 	return out
-}
-
-// lastLost finds in a trace which holder was lost last, and when; zero where the
-// trace does not go back so far.
-func lastLost(trace turn.Trace) (holder string, at turn.Time) {
-	steps, _ := trace.Steps()
-	holders := map[int64]string{} // by token
-	for _, step := range steps {
-		switch {
-		case step.Kind == turn.TurnStarted:
-			holders[step.Token] = step.Holder
-		case step.Kind == turn.LeaseLost:
-			holder, at = step.Holder, step.At
-		case step.Kind == turn.ReplyDiscardedKind && step.Reason == turn.Crashed:
-			holder, at = holders[step.Token], step.At
-		}
-	}
-	return holder, at
 }
 
 func troubleOf(key store.Key, t turn.Trouble) AttentionItem {

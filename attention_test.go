@@ -191,7 +191,7 @@ func TestAttentionToLostLeases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept := memory.New()
 		start := turn.At(time.Now())
-		policy := turn.Policy{MaxWait: time.Second, Lease: time.Second, MaxAttempts: 5, ResendUnknown: true, TraceSteps: 100}
+		policy := turn.Policy{MaxWait: time.Second, Lease: time.Second, MaxAttempts: 5, ResendUnknown: true}
 		wake := func(n int) turn.Event {
 			return turn.Wake{Holder: fmt.Sprint("node-", n), Nonce: fmt.Sprint("n", n), First: 1}
 		}

@@ -70,7 +70,7 @@ func (a *App) act(ctx context.Context, action string, r *engine.Request) (engine
 	if !known {
 		return a.request(ctx, r)
 	}
-	entry := turn.AuditEntry{Action: action, By: actor.By, From: actor.From, Reason: r.Reason}
+	entry := store.AuditEntry{Action: action, By: actor.By, From: actor.From, Reason: r.Reason}
 	if r.Turn != 0 {
 		entry.Reason = fmt.Sprintf("turn %d", r.Turn)
 	}
@@ -96,18 +96,18 @@ type actions struct {
 
 type noted struct {
 	key   store.Key
-	entry turn.AuditEntry // as a record holds it
+	entry store.AuditEntry // as a record holds it
 }
 
 // note remembers an action. With a conversation goes what was done to it, but
 // for the deletion itself.
-func (s *actions) note(key store.Key, e turn.AuditEntry) {
+func (s *actions) note(key store.Key, e store.AuditEntry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if e.Action == "delete" {
 		s.last = slices.DeleteFunc(s.last, func(n noted) bool { return n.key == key && n.entry.Action != "delete" })
 	}
-	s.last = append(s.last, noted{key, turn.Record{}.Audited(e).Audit[0]})
+	s.last = append(s.last, noted{key, e.Cut()})
 	if over := len(s.last) - actionsKept; over > 0 {
 		s.last = slices.Delete(s.last, 0, over)
 	}
@@ -144,7 +144,7 @@ func (a *App) Audit(ctx context.Context, q AuditQuery) ([]AuditEntry, error) {
 		if err == nil && !snapshot.Record.Exists() && len(found) == 0 {
 			return nil, c.fail(CodeNotFound, "conversation", errors.New("nothing was ever received in it"))
 		}
-		found = collect(found, c.key, snapshot.Record)
+		found = collect(found, c.key, snapshot.Log)
 	} else {
 		found, err = a.collectAll(ctx, q.Bot, found)
 	}
@@ -175,7 +175,7 @@ func (a *App) collectAll(ctx context.Context, bot string, found []noted) ([]note
 			return nil, err
 		}
 		for _, item := range page.Items {
-			found = collect(found, item.Key, item.Snapshot.Record)
+			found = collect(found, item.Key, item.Snapshot.Log)
 		}
 		if query.Cursor = page.Next; page.Next == "" {
 			break
@@ -184,8 +184,8 @@ func (a *App) collectAll(ctx context.Context, bot string, found []noted) ([]note
 	return found, nil
 }
 
-func collect(found []noted, key store.Key, r turn.Record) []noted {
-	for _, e := range r.Audit {
+func collect(found []noted, key store.Key, l store.Log) []noted {
+	for _, e := range l.Audit {
 		found = append(found, noted{key, e})
 	}
 	return found

@@ -13,7 +13,7 @@ const (
 	MaxPendingMessages  = 10_000    // that wait in one conversation
 	MaxParts            = 100       // of one reply
 	MaxTyping           = 10 * 60   // seconds that one typing signal may ask for
-	MaxTimelineSteps    = 128       // kept between two replies of one conversation, besides 8 KiB; the oldest go
+	MaxTimelineSteps    = 128       // of one turn, the last ones
 	MaxTimelineTurns    = 100       // of one timeline
 	MaxPreviewRunes     = 200       // characters of a last input that a list shows
 	MaxQueuedHumanReply = 100       // replies of people that wait to be sent in one conversation

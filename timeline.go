@@ -57,8 +57,8 @@ type TimelineStep struct {
 	LateInput   bool      `json:"late_input,omitempty"`
 }
 
-// Timeline tells what happened in the last turns of a conversation. Between two
-// replies at most [MaxTimelineSteps] steps are kept, and a turn's go when its
+// Timeline tells what happened in the last turns of a conversation. Of a turn
+// it has at most the last [MaxTimelineSteps] steps, and a turn's steps go when its
 // transcript does. It returns CodeNotFound where nothing was ever received.
 func (a *App) Timeline(ctx context.Context, bot, conversation string, q TimelineQuery) (Timeline, error) {
 	c, err := a.begin("timeline", bot, conversation)
@@ -80,7 +80,7 @@ func (a *App) Timeline(ctx context.Context, bot, conversation string, q Timeline
 	if !snapshot.Record.Exists() {
 		return Timeline{}, c.fail(CodeNotFound, "conversation", errors.New("nothing was ever received in it"))
 	}
-	t := timeline{key: c.key, record: snapshot.Record, first: snapshot.Record.Turn - int64(q.Turns) + 1, last: snapshot.Record.Turn}
+	t := timeline{key: c.key, record: snapshot.Record, traces: []store.Trace{snapshot.Log.Trace}, first: snapshot.Record.Turn - int64(q.Turns) + 1, last: snapshot.Record.Turn}
 	if q.Turn > 0 {
 		t.first, t.last = q.Turn, q.Turn
 	}
@@ -95,31 +95,29 @@ type timeline struct {
 	key         store.Key
 	record      turn.Record
 	first, last int64            // the turns that are asked for
-	traces      []turn.Trace     // newest first
+	traces      []store.Trace    // newest first
 	ids         map[int64]string // of messages, by sequence
 }
 
 // read goes backwards through the transcript, to the reply before the first
-// turn. A reply that was appended after the record was read has taken the
+// turn. An entry that was appended after the record was read has taken the
 // record's trace with it, so that one is left out.
 func (t *timeline) read(ctx context.Context, s store.Store) error {
 	t.ids = map[int64]string{}
 	query := store.EntryQuery{Before: t.record.Seq + 1, Backward: true}
-	t.traces = append(t.traces, t.record.Trace)
 	for {
 		page, err := s.Entries(ctx, t.key, query)
 		if err != nil {
 			return err
 		}
 		for _, e := range page {
-			switch {
-			case e.Kind == store.Message:
-				t.ids[e.Seq] = e.ID
-			case e.Turn < t.first:
+			if e.Kind == store.Reply && e.Turn < t.first {
 				return nil
-			default:
-				t.traces = append(t.traces, e.Trace)
 			}
+			if e.Kind == store.Message {
+				t.ids[e.Seq] = e.ID
+			}
+			t.traces = append(t.traces, e.Trace)
 		}
 		if len(page) < store.MaxEntries {
 			return nil
@@ -132,8 +130,7 @@ func (t *timeline) read(ctx context.Context, s store.Store) error {
 func (t *timeline) turns() []TimelineTurn {
 	byNumber := map[int64]*TimelineTurn{}
 	for i := len(t.traces) - 1; i >= 0; i-- {
-		steps, lost := t.traces[i].Steps()
-		for j, step := range steps {
+		for j, step := range t.traces[i].Steps {
 			if step.Turn < t.first || step.Turn > t.last {
 				continue
 			}
@@ -143,13 +140,16 @@ func (t *timeline) turns() []TimelineTurn {
 				byNumber[step.Turn] = one
 			}
 			if j == 0 {
-				one.Lost += lost
+				one.Lost += t.traces[i].Lost
 			}
 			one.Steps = append(one.Steps, t.step(step))
 		}
 	}
 	turns := make([]TimelineTurn, 0, len(byNumber))
 	for _, one := range byNumber {
+		if more := len(one.Steps) - MaxTimelineSteps; more > 0 {
+			one.Steps, one.Lost = one.Steps[more:], one.Lost+more
+		}
 		turns = append(turns, *one)
 	}
 	sort.Slice(turns, func(i, j int) bool { return turns[i].Turn < turns[j].Turn })

@@ -119,6 +119,7 @@ type Write struct {
 	Expect Op          // the record that is there now; zero: there is none
 	Op     Op          // of this write; never zero
 	Record turn.Record // replaces it
+	Log    Log         // likewise
 
 	// Timer is when somebody must look next; zero clears it. It is always what
 	// Record.Wake says.
@@ -183,9 +184,9 @@ type Body struct {
 	Covers    []string `json:"covers,omitempty"`    // ids of the messages that a reply answers, in the order of its prompt
 	Late      bool     `json:"late_input,omitempty"`
 	Author    string   `json:"author,omitempty"` // of a reply: one of turn's Reply… kinds
-	// Trace is, of a reply, what happened in the conversation since the reply
-	// before it, its commit included: for people.
-	Trace turn.Trace `json:"trace,omitempty"`
+	// Trace is what happened in the conversation since the entry before this one,
+	// up to the step that appended this one: see [Log].
+	Trace Trace `json:"trace,omitzero"`
 }
 
 // Was is an earlier state of a message.
@@ -212,6 +213,7 @@ type Attachment struct {
 // Snapshot is a record as it was at some moment.
 type Snapshot struct {
 	Record turn.Record
+	Log    Log
 	Op     Op // zero where there is no record
 }
 

@@ -35,13 +35,14 @@ func (s *step) nothing(e Wake, reason string) {
 // in the end.
 func (s *step) takeOver(e Wake) {
 	s.Changed = true
+	holder := s.Lease.Holder
 	s.do(Cancel{Nonce: s.Lease.Nonce, Reason: Crashed})
 	s.tell(ReplyDiscardedKind, Crashed)
 	if s.Pending == 0 {
 		s.rest()
 		return
 	}
-	s.Crashes++
+	s.Lost = s.Lost.more(holder, s.now)
 	if s.usedUp() {
 		return
 	}
@@ -57,9 +58,9 @@ func (s *step) takeOver(e Wake) {
 // aside; where the model's failures had a part in it, the turn fails as it does
 // for those.
 func (s *step) usedUp() bool {
-	lost := fmt.Sprintf("the workers of %d of %d attempts were lost", s.Crashes, max(s.Attempts, s.Crashes))
+	lost := fmt.Sprintf("the workers of %d of %d attempts were lost", s.Lost.Count, max(s.Attempts, s.Lost.Count))
 	switch {
-	case s.Crashes >= s.p.MaxAttempts:
+	case s.Lost.Count >= s.p.MaxAttempts:
 		s.LastError = lost
 		s.setAside()
 	case s.Attempts < s.p.MaxAttempts:

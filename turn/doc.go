@@ -20,7 +20,6 @@
 //	send.go      the reply is delivered
 //	control.go   people step in: flush, pause, resume, a human's reply
 //	trouble.go   replies that ended in trouble, and what people do about them
-//	trace.go     what happened, kept with the record for people to read
 //	invariant.go what holds after every step
 //
 // Two rules hold the rest up. There is work if and only if there is a wake-up:

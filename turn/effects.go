@@ -143,7 +143,7 @@ const (
 	ConversationResumed Kind = "conversation.resumed"
 
 	// These do not occur in an ordinary turn.
-	MessageRepeated Kind = "message.repeated" // a message was delivered again
+	MessageRepeated Kind = "message.repeated" // a message was delivered again; whoever claims ids tells it, not Step
 	AttemptFailed   Kind = "attempt.failed"   // an attempt gave no result
 	PartSent        Kind = "part.sent"        // one of several parts was delivered
 	PartFailed      Kind = "part.failed"      // a part was certainly not delivered
@@ -157,22 +157,22 @@ const (
 // Notice tells those who watch what happened. Fields that do not apply are
 // zero.
 type Notice struct {
-	Kind    Kind
-	At      Time
-	Reason  string
-	Turn    int64
-	Token   int64
-	Version int64 // the conversation's, at that moment
-	Through int64 // what the attempt or the reply had seen
-	Due     Time
-	Seq     int64 // the entry in the transcript
-	Attempt int
-	Part    int    // parts delivered so far; of a part that failed or is unknown: its number, from 1
-	Parts   int    // of the reply; 0: the responder chose not to reply
-	Since   Time   // when the first input that waited was accepted
-	Late    bool   // the reply was committed for what it saw, although newer input existed
-	Holder  string // of a lease that was taken or lost
+	Kind    Kind   `json:"kind"`
+	At      Time   `json:"at"`
+	Reason  string `json:"reason,omitempty"`
+	Turn    int64  `json:"turn,omitempty"`
+	Token   int64  `json:"token,omitempty"`
+	Version int64  `json:"version,omitempty"` // the conversation's, at that moment
+	Through int64  `json:"through,omitempty"` // what the attempt or the reply had seen
+	Due     Time   `json:"due,omitempty"`
+	Seq     int64  `json:"seq,omitempty"` // the entry in the transcript
+	Attempt int    `json:"attempt,omitempty"`
+	Part    int    `json:"part,omitempty"`       // parts delivered so far; of a part that failed or is unknown: its number, from 1
+	Parts   int    `json:"parts,omitempty"`      // of the reply; 0: the responder chose not to reply
+	Since   Time   `json:"since,omitempty"`      // when the first input that waited was accepted
+	Late    bool   `json:"late_input,omitempty"` // the reply was committed for what it saw, although newer input existed
+	Holder  string `json:"holder,omitempty"`     // of a lease that was taken or lost
 
-	MessageID string // of a message that was delivered again
-	FirstByte Time   // when the attempt gave the first piece of its text
+	MessageID string `json:"message_id,omitempty"` // of a message that was delivered again
+	FirstByte Time   `json:"first_byte,omitempty"` // when the attempt gave the first piece of its text
 }

@@ -40,14 +40,6 @@ type Touch struct {
 	Deleted bool
 }
 
-// Repeated says that a message was delivered again: a provider that got no
-// answer in time, or a person who pressed twice. It changes nothing but the
-// trace, so nobody writes because of it alone.
-type Repeated struct {
-	ID string
-	At Time // when; it is told with the next write, which comes later
-}
-
 // Typing says that the person is writing. It changes no version.
 type Typing struct {
 	For time.Duration // 0 means one debounce
@@ -175,7 +167,6 @@ func (Resume) event()         {}
 func (Close) event()          {}
 func (HumanReply) event()     {}
 func (Requeue) event()        {}
-func (Repeated) event()       {}
 func (Resend) event()         {}
 func (MarkSent) event()       {}
 func (Seal) event()           {}
@@ -211,6 +202,5 @@ type Policy struct {
 	ResendUnknown  bool          // send again where the outcome is unknown; otherwise leave it
 	RetryFor       time.Duration // how long certain send failures are tried again
 	Fallback       bool          // a text stands in for a failed turn
-	TraceSteps     int           // steps kept in the record's trace; 0: none
 	TurnsPerMinute int           // attempts that may start in a minute, after which it rests for one; 0: no ceiling
 }

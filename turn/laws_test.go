@@ -37,26 +37,6 @@ var stepLaws = []func(w *world, before turn.Record, event turn.Event, after turn
 	sendsAreInOrder,
 	nothingStaleIsSent,
 	againChangesNothing,
-	auditDecidesNothing,
-	traceIsWhatWasTold,
-}
-
-// traceIsWhatWasTold: the steps of the record are those that were there before and
-// the notices of this step, but for the oldest, which may be dropped.
-func traceIsWhatWasTold(w *world, before turn.Record, _ turn.Event, after turn.Record, e turn.Effects) error {
-	if w.policy.TraceSteps == 0 {
-		return nil
-	}
-	told, lostBefore := before.Trace.Steps()
-	for _, notice := range e.Notices {
-		notice.Since = 0
-		told = append(told, notice)
-	}
-	kept, lost := after.Trace.Steps()
-	if lost-lostBefore+len(kept) != len(told) || !slices.Equal(kept, told[lost-lostBefore:]) {
-		return fmt.Errorf("%d steps were dropped, and %d now; kept are %+v; told was %+v", lostBefore, lost, kept, told)
-	}
-	return nil
 }
 
 // versionGrows: by one with each accepted input, and with nothing else.
@@ -300,21 +280,6 @@ func againChangesNothing(w *world, _ turn.Record, event turn.Event, after turn.R
 	}
 	if tookLease && !sameWork(e.Actions, repeated.Actions) {
 		return fmt.Errorf("applied again it asks for %+v, not for %+v", repeated.Actions, e.Actions)
-	}
-	return nil
-}
-
-// auditDecidesNothing: with an audit all else is the same, and it is carried
-// along.
-func auditDecidesNothing(w *world, before turn.Record, event turn.Event, after turn.Record, e turn.Effects) error {
-	noted := before.Audited(turn.AuditEntry{At: w.now, Action: "pause", By: "4f2a10"})
-	got, effects := turn.Step(noted, event, w.now, w.policy)
-	if !reflect.DeepEqual(got.Audit, noted.Audit) {
-		return fmt.Errorf("the audit became %+v", got.Audit)
-	}
-	got.Audit = before.Audit
-	if !same(got, after) || !reflect.DeepEqual(effects, e) {
-		return fmt.Errorf("with an audit it becomes %+v with %+v", got, effects)
 	}
 	return nil
 }

@@ -92,7 +92,6 @@ func (w *world) people() map[string]func(*rapid.T) {
 			number := w.trouble(t)
 			w.must(t, rapid.SampledFrom([]turn.Event{turn.Resend{Turn: number}, turn.MarkSent{Turn: number}}).Draw(t, "remedy"), nil)
 		},
-		"repeat": word(turn.Repeated{ID: "m1", At: start}),
 	}, 3, "message", "edit")
 }
 

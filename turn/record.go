@@ -54,6 +54,20 @@ type Lease struct {
 	Expires Time   `json:"expires,omitempty"` // when others may take over
 }
 
+// Lost counts workers whose lease ran out over the same work. The count bounds
+// how often that work is tried again; the rest is for people, who look for the
+// cause on the node that was lost last.
+type Lost struct {
+	Count  int    `json:"count,omitempty"`
+	Holder string `json:"holder,omitempty"` // of the last lease that ran out
+	At     Time   `json:"at,omitempty"`     // when another worker found that
+}
+
+// more is l with one more worker.
+func (l Lost) more(holder string, at Time) Lost {
+	return Lost{Count: l.Count + 1, Holder: holder, At: at}
+}
+
 // Reply is a committed reply that is not settled yet. Its text is in the
 // transcript, under Seq.
 type Reply struct {
@@ -70,7 +84,7 @@ type Reply struct {
 	Late       bool   `json:"late,omitempty"`        // committed for what it saw, although newer input existed
 	Unsure     bool   `json:"unsure,omitempty"`      // a send of the current part has an unknown outcome
 	Tries      int    `json:"tries,omitempty"`       // failed sends since the last delivered part
-	Crashes    int    `json:"crashes,omitempty"`     // workers that were lost while they sent the current part
+	Lost       Lost   `json:"lost,omitzero"`         // workers that were lost while they sent the current part
 	Since      Time   `json:"since,omitempty"`       // when the reply was committed
 	RetryAt    Time   `json:"retry_at,omitempty"`    // when to send again, where no lease is held
 }
@@ -137,7 +151,7 @@ type Record struct {
 	Discards   int    `json:"discards,omitempty"` // of this turn
 	Runs       int    `json:"runs,omitempty"`     // attempts started in this turn
 	Attempts   int    `json:"attempts,omitempty"` // attempts of this turn that failed, or are running
-	Crashes    int    `json:"crashes,omitempty"`  // attempts of this turn whose worker was lost
+	Lost       Lost   `json:"lost,omitzero"`      // workers that were lost in attempts of this turn
 	Outages    int    `json:"outages,omitempty"`  // times in a row that the model could not be reached
 	LastError  string `json:"last_error,omitempty"`
 
@@ -154,13 +168,7 @@ type Record struct {
 	Queue []Reply `json:"queue,omitempty"`
 	Aside *Aside  `json:"aside,omitempty"`
 
-	// For people: what became of replies that need somebody, oldest first, and
-	// what happened since the last reply was committed. Nothing is decided by
-	// the trace.
-	Troubles []Trouble `json:"troubles,omitempty"`
-	Trace    Trace     `json:"trace,omitempty"`
-	// Audit is who did what to the conversation. Step never looks at it.
-	Audit []AuditEntry `json:"audit,omitempty"`
+	Troubles []Trouble `json:"troubles,omitempty"` // what became of replies that need somebody, oldest first
 }
 
 // Exists reports whether anything was ever received.

@@ -9,11 +9,11 @@ func (s *step) wakeSending(e Wake) {
 		s.do(Cancel{Nonce: s.Lease.Nonce, Reason: Crashed})
 		s.tellReply(LeaseLost, s.Reply, "")
 		s.Notices[len(s.Notices)-1].Holder = s.Lease.Holder
-		s.Lease = Lease{}
 		s.Reply.Unsure, s.Reply.RetryAt = true, s.now
-		s.Reply.Crashes++
+		s.Reply.Lost = s.Reply.Lost.more(s.Lease.Holder, s.now)
+		s.Lease = Lease{}
 		switch {
-		case !s.p.ResendUnknown || s.Reply.Crashes >= s.p.MaxAttempts:
+		case !s.p.ResendUnknown || s.Reply.Lost.Count >= s.p.MaxAttempts:
 			s.finish(ReplyUnknown, Crashed)
 			return
 		case s.maySend():
@@ -41,7 +41,7 @@ func (s *step) wakeSending(e Wake) {
 // sent records a delivered part, and goes on with the next.
 func (s *step) sent() {
 	s.Reply.Done++
-	s.Reply.Unsure, s.Reply.Tries, s.Reply.Crashes = false, 0, 0
+	s.Reply.Unsure, s.Reply.Tries, s.Reply.Lost = false, 0, Lost{}
 	if s.Reply.Parts > 1 {
 		s.tellPart(PartSent, "", s.Reply.Done)
 	}

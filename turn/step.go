@@ -31,7 +31,6 @@ func Step(record Record, event Event, now Time, policy Policy) (Record, Effects)
 		return record, Effects{Outcome: s.Outcome, Reason: s.Reason, Actions: s.Actions}
 	}
 	s.sendAgain()
-	s.trace()
 	return s.Record, s.Effects
 }
 
@@ -46,8 +45,6 @@ func (s *step) dispatch(event Event) {
 		s.delete(e)
 	case Touch:
 		s.touch(e)
-	case Repeated:
-		s.repeated(e)
 	case Typing:
 		s.typing(e)
 	// The attempt: attempt.go.

@@ -9,7 +9,7 @@ import (
 
 var benchPolicy = turn.Policy{
 	Debounce: 1500 * time.Millisecond, MaxWait: 10 * time.Second, OnNewInput: turn.Interrupt, MaxDiscards: 2,
-	Lease: 30 * time.Second, MaxAttempts: 3, TraceSteps: 128,
+	Lease: 30 * time.Second, MaxAttempts: 3,
 }
 
 const benchStart turn.Time = 1_750_000_000_000

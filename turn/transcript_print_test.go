@@ -99,7 +99,7 @@ func differences(before, after turn.Record) []string {
 	for i := range is.NumField() {
 		name := fieldName(is.Type().Field(i))
 		same := reflect.DeepEqual(was.Field(i).Interface(), is.Field(i).Interface())
-		if name == "schema" || name == "trace" || name == "queue" && len(before.Queue) == len(after.Queue) || same ||
+		if name == "schema" || name == "queue" && len(before.Queue) == len(after.Queue) || same ||
 			name == "troubles" && len(before.Troubles)+len(after.Troubles) == 0 {
 			continue
 		}
@@ -126,6 +126,11 @@ func value(v reflect.Value) string {
 			return "-"
 		}
 		return fmt.Sprintf("%s until %s", x.Nonce, moment(x.Expires))
+	case turn.Lost:
+		if x == (turn.Lost{}) {
+			return "-"
+		}
+		return fmt.Sprintf("%d, last %s at %s", x.Count, x.Holder, moment(x.At))
 	case string:
 		return fmt.Sprintf("%q", x)
 	case []turn.Reply:
@@ -153,11 +158,10 @@ func troubles(all []turn.Trouble) string {
 	return "[" + strings.Join(lines, "; ") + "]"
 }
 
-// tellTrace prints the trace, a step a line.
-func tellTrace(trace turn.Trace) string {
-	steps, lost := trace.Steps()
-	lines := []string{fmt.Sprintf("%d steps before these are lost, %d bytes", lost, len(trace))}
-	for _, s := range steps {
+// tellNotices prints notices with all their fields, one a line.
+func tellNotices(told []turn.Notice) string {
+	lines := make([]string, 0, len(told))
+	for _, s := range told {
 		line := fmt.Sprintf("%s %s: turn=%d token=%d attempt=%d version=%d through=%d", moment(s.At), s.Kind, s.Turn, s.Token, s.Attempt, s.Version, s.Through)
 		add := func(label string, value any, set bool) {
 			if set {
@@ -170,7 +174,7 @@ func tellTrace(trace turn.Trace) string {
 		add("part", fmt.Sprintf("%d/%d", s.Part, s.Parts), s.Parts != 0)
 		add("late", s.Late, s.Late)
 		add("holder", s.Holder, s.Holder != "")
-		add("message", s.MessageID, s.MessageID != "")
+		add("since", moment(s.Since), s.Since != 0)
 		add("reason", fmt.Sprintf("%q", s.Reason), s.Reason != "")
 		lines = append(lines, line)
 	}

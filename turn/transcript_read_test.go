@@ -19,7 +19,6 @@ func readPolicy(t *testing.T, d *datadriven.TestData, p *turn.Policy) {
 	}
 	numbers := map[string]*int{
 		"max_discards": &p.MaxDiscards, "attempts": &p.MaxAttempts, "turns_per_minute": &p.TurnsPerMinute,
-		"trace": &p.TraceSteps,
 	}
 	for _, arg := range d.CmdArgs {
 		switch {
@@ -94,8 +93,6 @@ func (s *story) readWord(t *testing.T, d *datadriven.TestData, kind string) turn
 		return turn.HumanReply{Parts: number(t, d, "parts", 1)}
 	case "requeue":
 		return turn.Requeue{}
-	case "repeated":
-		return turn.Repeated{ID: text(t, d, "id"), At: start.Add(optional(t, d, "when"))}
 	case "resend":
 		return turn.Resend{Turn: int64(number(t, d, "turn", 1))}
 	case "mark_sent":

@@ -37,6 +37,7 @@ type story struct {
 	ledger *ledger
 	leases map[string]int // taken or tried by each worker
 	last   happening
+	told   []turn.Notice
 }
 
 // happening is an event and, for an edit or a deletion, its target.
@@ -53,8 +54,8 @@ func newStory() *story {
 }
 
 // play carries out one command: `policy key=value…` starts a new conversation,
-// `at TIME EVENT key=value…` is something that happens in it, `trace` prints what
-// was kept of it for people.
+// `at TIME EVENT key=value…` is something that happens in it, `notices` prints
+// all that was told so far, in full.
 func (s *story) play(t *testing.T, d *datadriven.TestData) string {
 	switch d.Cmd {
 	case "policy":
@@ -63,8 +64,8 @@ func (s *story) play(t *testing.T, d *datadriven.TestData) string {
 		return ""
 	case "at":
 		return s.at(t, d)
-	case "trace":
-		return tellTrace(s.record.Trace)
+	case "notices":
+		return tellNotices(s.told)
 	case "lease_without_expiry":
 		s.record.Lease.Expires = 0
 		return ""
@@ -89,7 +90,7 @@ func (s *story) at(t *testing.T, d *datadriven.TestData) string {
 		t.Errorf("%s: %v", d.Pos, err)
 	}
 	s.ledger.begin(effects.Actions)
-	s.record = after
+	s.record, s.told = after, append(s.told, effects.Notices...)
 	return tellStep(before, after, effects, s.ledger.changes(statuses), s.ledger.prompt)
 }
 

@@ -22,7 +22,7 @@ type Trouble struct {
 // was given up, or has lost a worker, inputs were set aside, or a reply of it ended in
 // trouble.
 func (r Record) NeedsAttention() bool {
-	return r.Phase == Failed || r.Aside != nil || len(r.Troubles) > 0 || r.Crashes > 0 || r.Reply != nil && r.Reply.Crashes > 0
+	return r.Phase == Failed || r.Aside != nil || len(r.Troubles) > 0 || r.Lost.Count > 0 || r.Reply != nil && r.Reply.Lost.Count > 0
 }
 
 // troubled remembers a reply that ended without being certainly delivered. The

@@ -97,14 +97,6 @@ func (s *step) expectMedia() {
 	s.MediaUntil = max(s.MediaUntil, s.now.Add(s.p.MediaWait))
 }
 
-// repeated tells of a message that was delivered again.
-func (s *step) repeated(e Repeated) {
-	s.Changed = true
-	s.tell(MessageRepeated, "")
-	n := &s.Notices[len(s.Notices)-1]
-	n.At, n.MessageID = e.At, e.ID
-}
-
 // accept takes an input in that was counted. newer tells whether it makes one
 // more message that the work under way has not seen.
 func (s *step) accept(quietUntil Time, newer bool) {
@@ -197,7 +189,7 @@ func (s *step) typing(e Typing) {
 // from.
 func (s *step) open(start Time) {
 	s.Turn++
-	s.Discards, s.Runs, s.Attempts, s.Crashes, s.Outages, s.NotBefore = 0, 0, 0, 0, 0, 0
+	s.Discards, s.Runs, s.Attempts, s.Lost, s.Outages, s.NotBefore = 0, 0, 0, Lost{}, 0, 0
 	s.window(start)
 }
 
@@ -261,5 +253,5 @@ func (s *step) rest() {
 func (s *step) clearWindow() {
 	s.WaitingSince, s.WindowStart, s.QuietUntil, s.MediaUntil, s.NotBefore, s.Due = 0, 0, 0, 0, 0, 0
 	s.Media, s.Newer, s.NewerSince, s.Retouched, s.Sealed = 0, 0, 0, false, false
-	s.Discards, s.Runs, s.Attempts, s.Crashes, s.Outages = 0, 0, 0, 0, 0
+	s.Discards, s.Runs, s.Attempts, s.Lost, s.Outages = 0, 0, 0, Lost{}, 0
 }

@@ -41,7 +41,6 @@ func drawWorld(t *rapid.T) *world {
 			RetryFor:       seconds("retry for", 0, 60),
 			Fallback:       rapid.Bool().Draw(t, "fallback"),
 			TurnsPerMinute: rapid.SampledFrom([]int{0, 0, 1, 3}).Draw(t, "turns per minute"),
-			TraceSteps:     rapid.SampledFrom([]int{0, 1, 3, 128}).Draw(t, "trace steps"),
 		},
 	}
 }
@@ -88,23 +87,7 @@ func (w *world) stepTwice(event turn.Event) (turn.Record, turn.Effects, error) {
 	case !same(after, again) || !reflect.DeepEqual(effects, effectsAgain):
 		return after, effects, fmt.Errorf("Step gave two answers to one question, at %T", event)
 	}
-	return after, effects, w.stepUntraced(event, after, effects)
-}
-
-// stepUntraced calls Step on the record as it would be had nothing ever been
-// traced: all but the trace is as it was.
-func (w *world) stepUntraced(event turn.Event, after turn.Record, effects turn.Effects) error {
-	bare, policy := w.record, w.policy
-	bare.Trace, policy.TraceSteps = "", 0
-	untraced, untracedEffects := turn.Step(bare, event, w.now, policy)
-	steps, _ := after.Trace.Steps()
-	if len(steps) > w.policy.TraceSteps || untraced.Trace != "" {
-		return fmt.Errorf("%d steps are kept, %d are allowed", len(steps), w.policy.TraceSteps)
-	}
-	if after.Trace = ""; !same(after, untraced) || !reflect.DeepEqual(effects, untracedEffects) {
-		return fmt.Errorf("the trace decided something, at %T: %+v, not %+v", event, after, untraced)
-	}
-	return nil
+	return after, effects, nil
 }
 
 // reread stores a record and reads it back.

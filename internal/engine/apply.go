@@ -65,8 +65,9 @@ func (n *Node) step(c *conversation, b *batch, t *task, event turn.Event) turn.E
 	if t.Audit != nil {
 		entry := *t.Audit
 		entry.At = n.now
-		b.write.Record = b.write.Record.Audited(entry)
+		b.write.Log = b.write.Log.Audited(entry)
 	}
+	b.write.Log.Trace = b.write.Log.Trace.Add(effects.Notices...)
 	b.write.Settle = append(b.write.Settle, effects.Settles...)
 	b.write.Mark = append(b.write.Mark, effects.Marks...)
 	b.events = slices.Grow(b.events, len(effects.Notices))
@@ -95,7 +96,7 @@ func (n *Node) receive(c *conversation, b *batch, t *task) {
 		Seq: b.write.Record.Seq, Kind: store.Message, ID: t.ID, Status: turn.InputPending,
 		At: n.now, Version: b.write.Record.Version, Body: t.Body,
 	}
-	b.write.Append = append(b.write.Append, entry)
+	b.appendEntry(entry)
 	stop, optOut := isWord(t.Body.Text, bot.StopWords), isWord(t.Body.Text, bot.OptOutWords)
 	if stop || optOut {
 		n.step(c, b, t, turn.Close{})

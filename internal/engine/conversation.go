@@ -35,8 +35,8 @@ type conversation struct {
 	// The work under way here.
 	run     *run
 	send    *send
-	reply   *store.Entry    // the reply being sent, where this node knows its text
-	repeats []turn.Repeated // messages that were delivered again, to be noted with the next write
+	reply   *store.Entry  // the reply being sent, where this node knows its text
+	repeats []turn.Notice // messages that were delivered again, to be noted with the next write
 
 	timerIndex  int           // in the heap of timers, -1: not there
 	idleElement *list.Element // in the list of idle conversations, nil: not there

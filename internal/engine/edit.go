@@ -104,7 +104,7 @@ func (n *Node) retract(c *conversation, b *batch, t *task, entry store.Entry) {
 		entry.Version = b.write.Record.Version
 	}
 	entry.Status = turn.InputDeleted
-	entry.Body = store.Body{Sender: entry.Sender, SentAt: entry.SentAt}
+	entry.Body = store.Body{Sender: entry.Sender, SentAt: entry.SentAt, Trace: entry.Trace}
 	b.replace(entry)
 }
 

@@ -23,7 +23,7 @@ func newBenchNode() *benchNode {
 	return &benchNode{now: 1_750_000_000_000, Node: engine.New(engine.Options{
 		Name: "a", MaxGenerations: 1, Random: func() uint64 { return 0 },
 		Bots: map[string]engine.Bot{"bench": {Policy: turn.Policy{
-			Debounce: time.Hour, MaxWait: time.Hour, OnNewInput: turn.Interrupt, Lease: time.Minute, MaxAttempts: 1, TraceSteps: 128,
+			Debounce: time.Hour, MaxWait: time.Hour, OnNewInput: turn.Interrupt, Lease: time.Minute, MaxAttempts: 1,
 		}}},
 		NewOp: func() (op store.Op) {
 			count++

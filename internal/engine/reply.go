@@ -135,11 +135,17 @@ func (b *batch) emptyReplyTurn() int64 {
 	return b.write.Record.Turn
 }
 
-// commit appends the reply's entry. What happened up to now goes with it, so
-// that the record stays small.
-func (b *batch) commit(entry store.Entry) {
-	entry.Trace, b.write.Record.Trace = b.write.Record.Trace, ""
+// appendEntry appends an entry to the transcript, and returns it as it is stored.
+// The trace that the record has gathered moves into it: see [store.Log].
+func (b *batch) appendEntry(entry store.Entry) store.Entry {
+	entry.Trace, b.write.Log.Trace = b.write.Log.Trace, store.Trace{}
 	b.write.Append = append(b.write.Append, entry)
+	return entry
+}
+
+// commit appends the reply's entry.
+func (b *batch) commit(entry store.Entry) {
+	entry = b.appendEntry(entry)
 	b.reply = &entry
 	for i := range b.events {
 		if e := &b.events[i]; e.Seq == entry.Seq {

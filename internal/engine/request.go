@@ -44,7 +44,7 @@ type Request struct {
 	Answer      bool                // Resume
 	Token       int64               // Seal
 	Turn        int64               // Resend, MarkSent
-	Audit       *turn.AuditEntry    // noted where the request changes something; nil: not
+	Audit       *store.AuditEntry   // noted where the request changes something; nil: not
 }
 
 // task is a caller's request, or an event of this node's own, on its way into the

@@ -27,7 +27,7 @@ type batch struct {
 func (n *Node) write(c *conversation) {
 	tasks := slices.Clone(c.applicable())
 	c.queue = c.queue[len(tasks):]
-	b := &batch{tasks: tasks, write: store.Write{Record: c.snap.Record}, lease: c.snap.Record.Lease.Nonce}
+	b := &batch{tasks: tasks, write: store.Write{Record: c.snap.Record, Log: c.snap.Log}, lease: c.snap.Record.Lease.Nonce}
 	n.noteRepeats(c, b)
 	for i, t := range tasks {
 		t.history.recordIs(c.snap.Op)
@@ -134,7 +134,7 @@ func (n *Node) settle(c *conversation) {
 
 // applied follows a write that is durable.
 func (n *Node) applied(c *conversation, b *batch) {
-	c.known, c.snap = true, store.Snapshot{Record: b.write.Record, Op: b.write.Op}
+	c.known, c.snap = true, store.Snapshot{Record: b.write.Record, Log: b.write.Log, Op: b.write.Op}
 	if b.reply != nil {
 		c.reply = b.reply
 	}

@@ -16,8 +16,25 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// AppendRecord appends a record.
-func AppendRecord(to []byte, r *turn.Record) []byte {
+// Document is what stores keep of a conversation as one JSON value: its record,
+// and its log beside it.
+type Document struct {
+	turn.Record
+	store.Log
+}
+
+// ReadDocument reads a document into a snapshot.
+func ReadDocument(text []byte, to *store.Snapshot) error {
+	var d Document
+	if err := json.Unmarshal(text, &d); err != nil {
+		return err
+	}
+	to.Record, to.Log = d.Record, d.Log
+	return nil
+}
+
+// AppendDocument appends a record and its log, as the JSON of a [Document].
+func AppendDocument(to []byte, r *turn.Record, l *store.Log) []byte {
 	o := object{to: to}
 	o.open()
 	o.number("schema", int64(r.Schema))
@@ -35,7 +52,8 @@ func AppendRecord(to []byte, r *turn.Record) []byte {
 	o.optional("seq", r.Seq)
 	o.optional("after_seq", r.AfterSeq)
 	o.replies(r)
-	o.audit(r.Audit)
+	o.trace(l.Trace)
+	o.audit(l.Audit)
 	o.close()
 	return o.to
 }
@@ -65,9 +83,21 @@ func (o *object) attempt(r *turn.Record) {
 	o.optional("discards", int64(r.Discards))
 	o.optional("runs", int64(r.Runs))
 	o.optional("attempts", int64(r.Attempts))
-	o.optional("crashes", int64(r.Crashes))
+	o.lost(&r.Lost)
 	o.optional("outages", int64(r.Outages))
 	o.optionalText("last_error", r.LastError)
+}
+
+func (o *object) lost(l *turn.Lost) {
+	if *l == (turn.Lost{}) {
+		return
+	}
+	o.key("lost")
+	o.open()
+	o.optional("count", int64(l.Count))
+	o.optionalText("holder", l.Holder)
+	o.optional("at", int64(l.At))
+	o.close()
 }
 
 func (o *object) lease(l *turn.Lease) {
@@ -106,7 +136,6 @@ func (o *object) replies(r *turn.Record) {
 		o.close()
 	}
 	o.troubles(r.Troubles)
-	o.optionalText("trace", string(r.Trace))
 }
 
 func (o *object) troubles(all []turn.Trouble) {
@@ -131,7 +160,49 @@ func (o *object) troubles(all []turn.Trouble) {
 	o.to = append(o.to, ']')
 }
 
-func (o *object) audit(all []turn.AuditEntry) {
+// trace leaves out an empty one.
+func (o *object) trace(t store.Trace) {
+	if t.Steps == nil && t.Lost == 0 {
+		return
+	}
+	o.key("trace")
+	o.open()
+	if len(t.Steps) > 0 {
+		o.key("steps")
+		o.to = append(o.to, '[')
+		for i := range t.Steps {
+			o.separate(i)
+			o.notice(&t.Steps[i])
+		}
+		o.to = append(o.to, ']')
+	}
+	o.optional("lost", int64(t.Lost))
+	o.close()
+}
+
+func (o *object) notice(n *turn.Notice) {
+	o.open()
+	o.text("kind", string(n.Kind))
+	o.number("at", int64(n.At))
+	o.optionalText("reason", n.Reason)
+	o.optional("turn", n.Turn)
+	o.optional("token", n.Token)
+	o.optional("version", n.Version)
+	o.optional("through", n.Through)
+	o.optional("due", int64(n.Due))
+	o.optional("seq", n.Seq)
+	o.optional("attempt", int64(n.Attempt))
+	o.optional("part", int64(n.Part))
+	o.optional("parts", int64(n.Parts))
+	o.optional("since", int64(n.Since))
+	o.flag("late_input", n.Late)
+	o.optionalText("holder", n.Holder)
+	o.optionalText("message_id", n.MessageID)
+	o.optional("first_byte", int64(n.FirstByte))
+	o.close()
+}
+
+func (o *object) audit(all []store.AuditEntry) {
 	if len(all) == 0 {
 		return
 	}
@@ -165,7 +236,7 @@ func (o *object) reply(r *turn.Reply) {
 	o.flag("late", r.Late)
 	o.flag("unsure", r.Unsure)
 	o.optional("tries", int64(r.Tries))
-	o.optional("crashes", int64(r.Crashes))
+	o.lost(&r.Lost)
 	o.optional("since", int64(r.Since))
 	o.optional("retry_at", int64(r.RetryAt))
 	o.close()
@@ -195,7 +266,7 @@ func AppendBody(to []byte, b *store.Body) ([]byte, error) {
 	o.texts("covers", b.Covers)
 	o.flag("late_input", b.Late)
 	o.optionalText("author", b.Author)
-	o.optionalText("trace", string(b.Trace))
+	o.trace(b.Trace)
 	o.close()
 	return o.to, nil
 }

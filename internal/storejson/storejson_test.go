@@ -22,10 +22,10 @@ func standard(t testing.TB, value any) string {
 	return string(bytes.TrimSuffix(text.Bytes(), []byte("\n")))
 }
 
-func checkRecord(t testing.TB, r turn.Record) {
+func checkDocument(t testing.TB, d Document) {
 	t.Helper()
-	if got, want := string(AppendRecord(nil, &r)), standard(t, r); got != want {
-		t.Errorf("AppendRecord:\ngot  %s\nwant %s", got, want)
+	if got, want := string(AppendDocument(nil, &d.Record, &d.Log)), standard(t, d); got != want {
+		t.Errorf("AppendDocument:\ngot  %s\nwant %s", got, want)
 	}
 }
 
@@ -40,13 +40,14 @@ func checkBody(t testing.TB, b store.Body) {
 // TestEveryField sets each field alone, and then all of them, so that a field
 // that is added to a record and forgotten here is noticed.
 func TestEveryField(t *testing.T) {
-	var record turn.Record
-	checkRecord(t, record)
-	eachField(reflect.ValueOf(&record).Elem(), func() { checkRecord(t, record) })
-	fill(reflect.ValueOf(&record).Elem())
-	checkRecord(t, record)
-	record.Queue = append(record.Queue, turn.Reply{})
-	checkRecord(t, record)
+	var document Document
+	checkDocument(t, document)
+	eachField(reflect.ValueOf(&document).Elem(), func() { checkDocument(t, document) })
+	fill(reflect.ValueOf(&document).Elem())
+	checkDocument(t, document)
+	document.Queue = append(document.Queue, turn.Reply{})
+	document.Trace.Steps = append(document.Trace.Steps, turn.Notice{})
+	checkDocument(t, document)
 
 	var body store.Body
 	checkBody(t, body)
@@ -138,6 +139,10 @@ func arrival() (turn.Record, store.Body) {
 		}, store.Body{
 			Text:   "Hello, where is my order 4711? It should have come on Monday.",
 			Sender: store.Sender{ID: "u1", Name: "Ann"}, SentAt: now,
+			Trace: store.Trace{Steps: []turn.Notice{
+				{Kind: turn.MessageAccepted, At: now, Turn: 2, Version: 3, Through: 1, Seq: 4},
+				{Kind: turn.TurnScheduled, At: now, Turn: 2, Version: 3, Through: 1, Due: now + 1500},
+			}},
 		}
 }
 
@@ -145,7 +150,7 @@ func BenchmarkAppend(b *testing.B) {
 	record, body := arrival()
 	b.ReportAllocs()
 	for b.Loop() {
-		to := AppendRecord(make([]byte, 0, 512), &record)
+		to := AppendDocument(make([]byte, 0, 512), &record, &store.Log{})
 		if _, err := AppendBody(to, &body); err != nil {
 			b.Fatal(err)
 		}

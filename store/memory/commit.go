@@ -77,7 +77,7 @@ func (c *conversation) check(write store.Write) error {
 
 // apply carries out a write that passed all checks.
 func (c *conversation) apply(write store.Write) {
-	c.record = copyRecord(write.Record)
+	c.record, c.log = copyRecord(write.Record), copyLog(write.Log)
 	c.op = write.Op
 	c.active = write.At
 	for _, e := range write.Append {

@@ -14,9 +14,14 @@ import (
 func copyRecord(r turn.Record) turn.Record {
 	r.Reply = copyPointer(r.Reply)
 	r.Queue = slices.Clone(r.Queue)
-	r.Troubles, r.Audit = slices.Clone(r.Troubles), slices.Clone(r.Audit)
+	r.Troubles = slices.Clone(r.Troubles)
 	r.Aside = copyPointer(r.Aside)
 	return r
+}
+
+func copyLog(l store.Log) store.Log {
+	l.Trace.Steps, l.Audit = slices.Clone(l.Trace.Steps), slices.Clone(l.Audit)
+	return l
 }
 
 func copyEntry(e store.Entry) store.Entry {
@@ -24,6 +29,7 @@ func copyEntry(e store.Entry) store.Entry {
 	e.Metadata = slices.Clone(e.Metadata)
 	e.Parts = slices.Clone(e.Parts)
 	e.Covers = slices.Clone(e.Covers)
+	e.Trace.Steps = slices.Clone(e.Trace.Steps)
 	if e.Was = copyPointer(e.Was); e.Was != nil {
 		e.Was.Attachments = slices.Clone(e.Was.Attachments)
 	}

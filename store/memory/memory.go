@@ -36,6 +36,7 @@ var _ store.Store = (*Store)(nil)
 // conversation is all that is stored of one, but for its timer.
 type conversation struct {
 	record  turn.Record
+	log     store.Log
 	op      store.Op
 	active  turn.Time            // when it was last written
 	entries []store.Entry        // by rising sequence
@@ -126,5 +127,5 @@ func (c *conversation) snapshot(key store.Key) (store.Snapshot, error) {
 	if err := store.CheckRecord(key, c.record); err != nil {
 		return store.Snapshot{}, fmt.Errorf("memory: %w", err)
 	}
-	return store.Snapshot{Record: copyRecord(c.record), Op: c.op}, nil
+	return store.Snapshot{Record: copyRecord(c.record), Log: copyLog(c.log), Op: c.op}, nil
 }

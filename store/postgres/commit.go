@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/onereply/onereply/internal/storejson"
 	"github.com/onereply/onereply/store"
 )
 
@@ -52,7 +53,7 @@ func encode(w store.Write) ([]any, error) {
 	if err := check(w); err != nil {
 		return nil, err
 	}
-	record, err := toJSON(w.Record)
+	record, err := toJSON(storejson.Document{Record: w.Record, Log: w.Log})
 	if err != nil {
 		return nil, err
 	}

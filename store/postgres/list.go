@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/onereply/onereply/internal/storejson"
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
 )
@@ -64,7 +65,7 @@ func (r row) snapshot() (store.Snapshot, error) {
 	if err := store.CheckRecord(r.key, turn.Record{Schema: r.schema}); err != nil {
 		return store.Snapshot{}, err
 	}
-	if err := json.Unmarshal([]byte(r.record), &snapshot.Record); err != nil {
+	if err := storejson.ReadDocument([]byte(r.record), &snapshot); err != nil {
 		return store.Snapshot{}, fmt.Errorf("the record of %v: %w: %w", r.key, store.ErrCorrupt, err)
 	}
 	copy(snapshot.Op[:], r.op)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/onereply/onereply/internal/storejson"
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
 )
@@ -62,7 +63,7 @@ func commitArguments(write store.Write) ([]string, error) {
 	if write.Op.IsZero() {
 		return nil, errors.New("the write has no Op")
 	}
-	record, err := json.Marshal(write.Record)
+	record, err := json.Marshal(storejson.Document{Record: write.Record, Log: write.Log})
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/onereply/onereply/internal/storejson"
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
 )
@@ -86,7 +87,7 @@ func decodeSnapshot(key store.Key, op, schema, record string) (store.Snapshot, e
 	if err := store.CheckRecord(key, turn.Record{Schema: version}); err != nil {
 		return snapshot, err
 	}
-	if err := json.Unmarshal([]byte(record), &snapshot.Record); err != nil {
+	if err := storejson.ReadDocument([]byte(record), &snapshot); err != nil {
 		return store.Snapshot{}, fmt.Errorf("the record of %v: %w: %w", key, store.ErrCorrupt, err)
 	}
 	copy(snapshot.Op[:], op)

@@ -111,7 +111,7 @@ func (p *pending) release() {
 // toJSON makes one text of the record and all bodies, and cuts it.
 func (p *pending) toJSON() (err error) {
 	p.draft = drafts.Get().(*[]byte)
-	text := padded(storejson.AppendRecord((*p.draft)[:0], &p.Record))
+	text := padded(storejson.AppendDocument((*p.draft)[:0], &p.Record, &p.Log))
 	ends := make([]int, 1, 4)
 	ends[0] = len(text)
 	for _, entries := range [][]store.Entry{p.Append, p.Change} {

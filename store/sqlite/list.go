@@ -10,6 +10,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/onereply/onereply/internal/storejson"
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
 )
@@ -64,7 +65,7 @@ func scanSnapshot(row *sqlite3.Stmt, key store.Key) (store.Snapshot, error) {
 	if err := store.CheckRecord(key, turn.Record{Schema: row.ColumnInt(0)}); err != nil {
 		return store.Snapshot{}, err
 	}
-	if err := json.Unmarshal(row.ColumnRawText(2), &snapshot.Record); err != nil {
+	if err := storejson.ReadDocument(row.ColumnRawText(2), &snapshot); err != nil {
 		return store.Snapshot{}, fmt.Errorf("the record of %v: %w: %w", key, store.ErrCorrupt, err)
 	}
 	copy(snapshot.Op[:], row.ColumnRawBlob(1))

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/onereply/onereply/store"
-	"github.com/onereply/onereply/turn"
 )
 
 func TestAPaddedRecordIsALittleLonger(t *testing.T) {
@@ -37,11 +36,11 @@ func TestAStoredRecordKeepsItsLength(t *testing.T) {
 	last := store.Op{}
 	for i := int64(1); i <= writes; i++ {
 		write := message(key("c"), last, opOf(uint64(i)), i)
-		write.Record.Trace = turn.Trace("0,m8x0k1c0" + strings.Repeat("|A0T1V1S1", int(i)))
+		write.Record.LastError = strings.Repeat("no answer", int(i))
 		mustCommit(t, s, write)
 		last = write.Op
 		snapshot, err := s.Load(t.Context(), key("c"))
-		if err != nil || snapshot.Record.Trace != write.Record.Trace || snapshot.Record.Version != i {
+		if err != nil || snapshot.Record.LastError != write.Record.LastError || snapshot.Record.Version != i {
 			t.Fatalf("read: %+v, %v; written: %+v", snapshot.Record, err, write.Record)
 		}
 		lengths[rows(t, s, "SELECT length(record) FROM conversations")[0]] = true

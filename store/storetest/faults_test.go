@@ -169,7 +169,7 @@ var faults = []struct {
 		},
 	},
 	{
-		"a field of the record is lost", "Values/every_field_of_a_record_comes_back",
+		"a field of the record is lost", "Values/every_field_of_a_record_and_its_log_comes_back",
 		beforeCommit(func(_ *faulty, w *store.Write) { w.Record.MinuteRuns = 0 }),
 	},
 	{

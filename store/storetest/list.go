@@ -94,9 +94,9 @@ var listTests = []test{
 			change(&write.Record)
 			return s.ok(write)
 		}
-		attempt := plant("attempt", none, func(r *turn.Record) { r.Phase, r.Crashes = turn.Generating, 1 })
+		attempt := plant("attempt", none, func(r *turn.Record) { r.Phase, r.Lost.Count = turn.Generating, 1 })
 		reply := plant("reply", none, func(r *turn.Record) {
-			r.Phase, r.Reply = turn.Sending, &turn.Reply{Turn: 1, Seq: 1, Parts: 1, Crashes: 2}
+			r.Phase, r.Reply = turn.Sending, &turn.Reply{Turn: 1, Seq: 1, Parts: 1, Lost: turn.Lost{Count: 2}}
 		})
 		plant("whole", none, func(r *turn.Record) { r.Phase, r.Reply = turn.Sending, &turn.Reply{Turn: 1, Seq: 1, Parts: 1} })
 		s.listed(store.ListQuery{Attention: true}, "attempt reply")

@@ -11,11 +11,11 @@ import (
 )
 
 var valueTests = []test{
-	{"every field of a record comes back", func(s *subject) {
+	{"every field of a record and its log comes back", func(s *subject) {
 		write := s.write(key, none)
-		write.Record = filledRecord()
+		write.Record, write.Log = filledRecord(), filledLog()
 		s.ok(write)
-		equal(s, "Load", s.load(key).Record, filledRecord())
+		s.expectFilledRecord("Load", s.load(key))
 	}},
 	{"every field of an entry comes back", func(s *subject) {
 		s.ok(s.write(key, none, filledEntry()))
@@ -45,7 +45,7 @@ var valueTests = []test{
 	}},
 	{"what the caller gave is the caller's", func(s *subject) {
 		write := s.write(key, none, filledEntry())
-		write.Record = filledRecord()
+		write.Record, write.Log = filledRecord(), filledLog()
 		s.ok(write)
 		scribble(reflect.ValueOf(&write).Elem())
 		s.expectFilled()
@@ -59,7 +59,7 @@ var valueTests = []test{
 	}},
 	{"what the store returned is the caller's", func(s *subject) {
 		write := s.write(key, none, filledEntry())
-		write.Record = filledRecord()
+		write.Record, write.Log = filledRecord(), filledLog()
 		s.ok(write)
 		snapshot, entries := s.load(key), s.entries(key, store.EntryQuery{})
 		items, found := s.listAll(store.ListQuery{}), s.sweepAll(10)
@@ -72,13 +72,13 @@ var valueTests = []test{
 
 func (s *subject) expectFilled() {
 	s.Helper()
-	equal(s, "Load", s.load(key).Record, filledRecord())
+	s.expectFilledRecord("Load", s.load(key))
 	equalLists(s, "Entries", s.entries(key, store.EntryQuery{}), []store.Entry{filledEntry()})
 	for _, item := range s.listAll(store.ListQuery{}) {
-		equal(s, "List", item.Snapshot.Record, filledRecord())
+		s.expectFilledRecord("List", item.Snapshot)
 	}
 	for _, found := range s.sweepAll(10) {
-		equal(s, "Sweep", found.Snapshot.Record, filledRecord())
+		s.expectFilledRecord("Sweep", found.Snapshot)
 	}
 }
 
@@ -89,6 +89,19 @@ func filledRecord() turn.Record {
 	fill(reflect.ValueOf(&r).Elem(), new(int64))
 	r.Schema, r.Phase = turn.Schema, turn.Sending
 	return r
+}
+
+// filledLog is a log in which no field is zero.
+func filledLog() store.Log {
+	var l store.Log
+	fill(reflect.ValueOf(&l).Elem(), new(int64))
+	return l
+}
+
+func (s *subject) expectFilledRecord(what string, got store.Snapshot) {
+	s.Helper()
+	equal(s, what, got.Record, filledRecord())
+	equal(s, what+", log", got.Log, filledLog())
 }
 
 // filledEntry is a message in which no field is zero.

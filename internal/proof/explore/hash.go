@@ -127,7 +127,7 @@ func (e *encoder) record(r turn.Record) {
 	e.flag(r.Retouched)
 	e.flag(r.Sealed)
 	e.small(int(r.Version), int(r.Answered), r.Pending, int(r.Through), r.Newer, r.Media)
-	e.small(r.Discards, r.Attempts, r.Crashes, r.Outages, e.place(r.ThroughSeq), e.place(r.AfterSeq))
+	e.small(r.Discards, r.Attempts, r.Lost.Count, r.Outages, e.place(r.ThroughSeq), e.place(r.AfterSeq))
 	e.time(r.WindowStart, max(p.MaxWait, p.MediaWait))
 	e.time(r.NewerSince, max(p.MaxWait, p.MediaWait))
 	for _, t := range [...]turn.Time{r.QuietUntil, r.MediaUntil, r.NotBefore, r.Due, r.Lease.Expires} {
@@ -177,7 +177,7 @@ func (e *encoder) minute(from turn.Time, runs int) {
 
 func (e *encoder) reply(r turn.Reply) {
 	e.small(e.place(r.Seq), int(r.Through), int(r.From), e.place(r.AfterSeq), e.place(r.ThroughSeq))
-	e.small(r.Parts, r.Done, r.Tries, r.Crashes)
+	e.small(r.Parts, r.Done, r.Tries, r.Lost.Count)
 	e.text(r.Kind)
 	e.flag(r.Sealed)
 	e.flag(r.Late)

@@ -276,7 +276,7 @@ func unansweredSettles(was, _ *turn.Record, e turn.Event, effects *turn.Effects,
 
 func lostNotCounted(r *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
 	if _, ok := e.(turn.Wake); ok && r.Phase == turn.Generating {
-		r.Attempts, r.Crashes = 0, 0
+		r.Attempts, r.Lost = 0, turn.Lost{}
 	}
 	return e
 }

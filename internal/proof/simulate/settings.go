@@ -48,7 +48,7 @@ func newSettings(seed uint64, nodes int) settings {
 			OnNewInput:  one(d, turn.Interrupt, turn.Discard, turn.Finish, turn.Interrupt),
 			MaxDiscards: one(d, 0, 1, 2, 2), Lease: lease, MediaWait: 3 * time.Second,
 			MaxAttempts: one(d, 1, 2, 3), ResendUnknown: recognises, RetryFor: one(d, 3*time.Second, 20*time.Second),
-			Fallback: d.chance(40), TurnsPerMinute: one(d, 0, 0, 0, 12), TraceSteps: 128,
+			Fallback: d.chance(40), TurnsPerMinute: one(d, 0, 0, 0, 12),
 		},
 		parts: one(d, 1, 1, 2, 3), whole: d.chance(20), recognises: recognises,
 		timeout: 15 * time.Second, sendTimeout: lease / 2,
