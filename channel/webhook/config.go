@@ -1,12 +1,9 @@
 package webhook
 
 import (
-	"errors"
-	"fmt"
 	"net/http"
 
 	"github.com/onereply/onereply"
-	"github.com/onereply/onereply/internal/standardwebhooks"
 	"github.com/onereply/onereply/internal/upstream"
 )
 
@@ -33,18 +30,10 @@ type Config struct {
 
 // Validate reports all mistakes at once. It does not change the configuration.
 func (c Config) Validate() error {
-	var problems []error
-	reject := func(bad bool, format string, args ...any) {
-		if bad {
-			problems = append(problems, fmt.Errorf("webhook delivery: "+format, args...))
-		}
-	}
-	_, err := upstream.ParseURL(c.URL)
-	reject(err != nil, "URL: %w", err)
-	_, err = standardwebhooks.ParseSecrets(c.Secret)
-	reject(err != nil, "Secret: %w", err)
-	reject(c.Limit < 0 || c.Limit > onereply.MaxReplyBytes, "Limit must be 0 (never cut) to %d, it is %d", onereply.MaxReplyBytes, c.Limit)
-	err = upstream.CheckHeaders(c.Headers)
-	reject(err != nil, "Headers: %w", err)
-	return errors.Join(problems...)
+	p := upstream.Problems{Of: "webhook delivery"}
+	p.URL("URL", c.URL)
+	p.Secrets("Secret", c.Secret)
+	p.Headers("Headers", c.Headers)
+	p.RejectIf(c.Limit < 0 || c.Limit > onereply.MaxReplyBytes, "Limit must be 0 (never cut) to %d, it is %d", onereply.MaxReplyBytes, c.Limit)
+	return p.Err()
 }

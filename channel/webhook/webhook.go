@@ -42,7 +42,7 @@ func New(c Config) (*Sender, error) {
 	if err != nil {
 		return nil, err
 	}
-	endpoint, err := upstream.New(upstream.Options{URL: c.URL, Headers: c.Headers, Client: c.HTTPClient})
+	endpoint, err := upstream.New(upstream.Options{URL: c.URL, Headers: c.Headers, IdleTimeout: onereply.Zero, Client: c.HTTPClient})
 	if err != nil {
 		return nil, err
 	}

@@ -152,7 +152,7 @@ func newResponder(c config.Responder, url string) (onereply.Responder, error) {
 	case config.OpenAI:
 		return openai.New(openai.Config{
 			BaseURL: c.BaseURL, APIKey: c.APIKey, Model: c.Model, System: c.System,
-			IdleTimeout: c.IdleTimeout, MaxTokens: orNil(c.MaxTokens), Headers: c.Headers,
+			IdleTimeout: c.IdleTimeout, MaxTokens: c.MaxTokens, Headers: c.Headers,
 		})
 	case config.Anthropic:
 		return anthropic.New(anthropic.Config{
@@ -185,12 +185,4 @@ func newSender(c config.Delivery) (onereply.Sender, error) {
 		})
 	}
 	return nil, fmt.Errorf("there is no delivery of kind %q", c.Kind)
-}
-
-// orNil is nil for 0, which stands for the default.
-func orNil(n int) *int {
-	if n == 0 {
-		return nil
-	}
-	return &n
 }

@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,14 +13,27 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/onereply/onereply"
 )
 
 // Options describe an [Endpoint].
 type Options struct {
 	URL         string            // absolute, http or https
 	Headers     map[string]string // of every request; their values are never shown in an error
-	IdleTimeout time.Duration     // silence within an answer that ends it; 0: never
+	IdleTimeout time.Duration     // silence within an answer that ends it; 0: [DefaultIdleTimeout], [onereply.Zero]: never
 	Client      *http.Client      // nil: one of its own; its redirects are not followed
+}
+
+// DefaultIdleTimeout is the idle time-out of an endpoint that sets none.
+const DefaultIdleTimeout = 20 * time.Second
+
+// idle is the idle time-out in force; 0: never.
+func (o Options) idle() time.Duration {
+	if o.IdleTimeout == onereply.Zero {
+		return 0
+	}
+	return cmp.Or(o.IdleTimeout, DefaultIdleTimeout)
 }
 
 // Endpoint is one address that is posted to. It may be used by many goroutines
@@ -36,11 +50,10 @@ type Endpoint struct {
 // New checks the options and reports all mistakes at once.
 func New(o Options) (*Endpoint, error) {
 	address, err := ParseURL(o.URL)
-	problems := []error{err, CheckHeaders(o.Headers)}
-	if err := errors.Join(problems...); err != nil {
+	if err := errors.Join(err, CheckHeaders(o.Headers)); err != nil {
 		return nil, err
 	}
-	e := &Endpoint{address: address.String(), host: address.Host, headers: http.Header{}, idle: o.IdleTimeout, client: newClient(o.Client)}
+	e := &Endpoint{address: address.String(), host: address.Host, headers: http.Header{}, idle: o.idle(), client: newClient(o.Client)}
 	for name, value := range o.Headers {
 		e.headers.Set(name, value)
 		e.secrets = append(e.secrets, value)

@@ -7,12 +7,13 @@
 package anthropic
 
 import (
-	"bytes"
+	"cmp"
 	"context"
-	"encoding/json"
+	"net/url"
 	"strings"
 
 	"github.com/onereply/onereply"
+	"github.com/onereply/onereply/internal/chatmodel"
 	"github.com/onereply/onereply/internal/upstream"
 )
 
@@ -27,19 +28,9 @@ type Responder struct {
 
 // New makes a responder, or reports all mistakes of the configuration.
 func New(c Config) (*Responder, error) {
-	if err := c.Validate(); err != nil {
-		return nil, err
-	}
-	base, err := upstream.ParseURL(c.baseURL())
-	if err != nil {
-		return nil, err
-	}
-	base.Path = strings.TrimSuffix(strings.TrimSuffix(base.Path, "/"), "/v1") // written both ways by people
-	endpoint, err := upstream.New(upstream.Options{
-		URL:         base.JoinPath("v1/messages").String(),
-		Headers:     c.headers(),
-		IdleTimeout: c.idleTimeout(),
-		Client:      c.HTTPClient,
+	endpoint, err := c.shared().Endpoint(func(base *url.URL) *url.URL {
+		base.Path = strings.TrimSuffix(strings.TrimSuffix(base.Path, "/"), "/v1") // people write it both ways
+		return base.JoinPath("v1/messages")
 	})
 	if err != nil {
 		return nil, err
@@ -67,49 +58,40 @@ func (r *Responder) respond(ctx context.Context, t *onereply.Turn, listener upst
 	if !answer.OK() {
 		return onereply.Reply{}, answer.Refusal()
 	}
-	return read(answer, listener)
+	return chatmodel.Read(answer, listener, format)
 }
 
 // request is the body of a request.
 type request struct {
-	Model       string    `json:"model"`
-	MaxTokens   int       `json:"max_tokens"`
-	System      string    `json:"system,omitempty"`
-	Temperature *float64  `json:"temperature,omitempty"`
-	Stream      bool      `json:"stream"`
-	Messages    []message `json:"messages"`
-}
-
-type message struct {
-	Role    string `json:"role"`
-	Content string `json:"content"`
+	Model       string              `json:"model"`
+	MaxTokens   int                 `json:"max_tokens"`
+	System      string              `json:"system,omitempty"`
+	Temperature *float64            `json:"temperature,omitempty"`
+	Stream      bool                `json:"stream"`
+	Messages    []chatmodel.Message `json:"messages"`
 }
 
 func (r *Responder) body(t *onereply.Turn) ([]byte, error) {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false) // logs are read by people
-	err := encoder.Encode(request{
+	return chatmodel.Marshal(request{
 		Model:       r.config.Model,
-		MaxTokens:   r.config.maxTokens(),
+		MaxTokens:   cmp.Or(r.config.MaxTokens, DefaultMaxTokens),
 		System:      r.config.System,
 		Temperature: r.config.Temperature,
 		Stream:      true,
 		Messages:    messages(t),
 	})
-	return b.Bytes(), err
 }
 
 // messages are what came before, and one message of the user with all that
 // waits. The API refuses blank ones, and any that begin with the assistant's.
-func messages(t *onereply.Turn) []message {
-	messages := make([]message, 0, len(t.History)+1)
+func messages(t *onereply.Turn) []chatmodel.Message {
+	messages := make([]chatmodel.Message, 0, len(t.History)+1)
 	for _, line := range t.History {
 		leading := len(messages) == 0 && line.Role == onereply.RoleAssistant
 		if leading || strings.TrimSpace(line.Text) == "" {
 			continue
 		}
-		messages = append(messages, message{Role: string(line.Role), Content: line.Text})
+		messages = append(messages, chatmodel.Message{Role: string(line.Role), Content: line.Text})
 	}
-	return append(messages, message{Role: string(onereply.RoleUser), Content: t.Text()})
+	return append(messages, chatmodel.Message{Role: string(onereply.RoleUser), Content: t.Text()})
 }

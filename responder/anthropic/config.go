@@ -1,20 +1,17 @@
 package anthropic
 
 import (
-	"errors"
-	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
-	"github.com/onereply/onereply"
+	"github.com/onereply/onereply/internal/chatmodel"
 	"github.com/onereply/onereply/internal/upstream"
 )
 
 // Defaults of [Config].
 const (
 	DefaultBaseURL     = "https://api.anthropic.com"
-	DefaultIdleTimeout = 20 * time.Second
+	DefaultIdleTimeout = upstream.DefaultIdleTimeout
 	DefaultMaxTokens   = 4096 // a long chat message, and what every model allows
 )
 
@@ -41,56 +38,21 @@ type Config struct {
 }
 
 // Validate reports all mistakes at once. It does not change the configuration.
-func (c Config) Validate() error {
-	var problems []error
-	reject := func(bad bool, format string, args ...any) {
-		if bad {
-			problems = append(problems, fmt.Errorf("anthropic: "+format, args...))
-		}
-	}
-	_, err := upstream.ParseURL(c.baseURL())
-	reject(err != nil, "BaseURL: %w", err)
-	err = upstream.CheckHeaders(c.headers())
-	reject(err != nil, "headers: %w", err)
-	reject(c.BaseURL == "" && c.APIKey == "", "APIKey is required for %s", DefaultBaseURL)
-	reject(c.Model == "", "Model is required")
-	reject(c.IdleTimeout < 0 && c.IdleTimeout != onereply.Zero, "IdleTimeout must not be negative, it is %v", c.IdleTimeout)
-	reject(c.MaxTokens < 0, "MaxTokens must not be negative, it is %d", c.MaxTokens)
-	reject(c.Temperature != nil && !(*c.Temperature >= 0 && *c.Temperature <= 1), "Temperature must be 0 to 1")
-	return errors.Join(problems...)
-}
+func (c Config) Validate() error { return c.shared().Validate() }
 
-func (c Config) baseURL() string {
-	if c.BaseURL == "" {
-		return DefaultBaseURL
+func (c Config) shared() chatmodel.Config {
+	return chatmodel.Config{
+		Responder:      "anthropic",
+		DefaultBaseURL: DefaultBaseURL,
+		MaxTemperature: 1,
+		BaseURL:        c.BaseURL,
+		APIKey:         c.APIKey,
+		Model:          c.Model,
+		IdleTimeout:    c.IdleTimeout,
+		MaxTokens:      c.MaxTokens,
+		Temperature:    c.Temperature,
+		KeyHeader:      "X-Api-Key",
+		Headers:        c.Headers,
+		HTTPClient:     c.HTTPClient,
 	}
-	return c.BaseURL
-}
-
-func (c Config) headers() map[string]string {
-	headers := map[string]string{}
-	if c.APIKey != "" {
-		headers["X-Api-Key"] = strings.TrimSpace(c.APIKey)
-	}
-	for name, value := range c.Headers {
-		headers[name] = value
-	}
-	return headers
-}
-
-func (c Config) idleTimeout() time.Duration {
-	switch c.IdleTimeout {
-	case 0:
-		return DefaultIdleTimeout
-	case onereply.Zero:
-		return 0
-	}
-	return c.IdleTimeout
-}
-
-func (c Config) maxTokens() int {
-	if c.MaxTokens == 0 {
-		return DefaultMaxTokens
-	}
-	return c.MaxTokens
 }

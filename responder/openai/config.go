@@ -1,20 +1,17 @@
 package openai
 
 import (
-	"errors"
-	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
-	"github.com/onereply/onereply"
+	"github.com/onereply/onereply/internal/chatmodel"
 	"github.com/onereply/onereply/internal/upstream"
 )
 
 // Defaults of [Config].
 const (
 	DefaultBaseURL     = "https://api.openai.com/v1"
-	DefaultIdleTimeout = 20 * time.Second
+	DefaultIdleTimeout = upstream.DefaultIdleTimeout
 )
 
 // Config says which model answers. The zero value of each optional field means
@@ -30,7 +27,7 @@ type Config struct {
 	// [onereply.Zero] for never. What bounds the whole call is [onereply.Bot].
 	IdleTimeout time.Duration
 
-	MaxTokens   *int     // of the reply, at least 1; nil: the endpoint's default
+	MaxTokens   int      // of the reply; 0: the endpoint's default
 	Temperature *float64 // 0 to 2; nil: the endpoint's default
 
 	Headers    map[string]string // more headers of each request
@@ -38,49 +35,22 @@ type Config struct {
 }
 
 // Validate reports all mistakes at once. It does not change the configuration.
-func (c Config) Validate() error {
-	var problems []error
-	reject := func(bad bool, format string, args ...any) {
-		if bad {
-			problems = append(problems, fmt.Errorf("openai: "+format, args...))
-		}
-	}
-	_, err := upstream.ParseURL(c.baseURL())
-	reject(err != nil, "BaseURL: %w", err)
-	err = upstream.CheckHeaders(c.headers())
-	reject(err != nil, "headers: %w", err)
-	reject(c.BaseURL == "" && c.APIKey == "", "APIKey is required for %s", DefaultBaseURL)
-	reject(c.Model == "", "Model is required")
-	reject(c.IdleTimeout < 0 && c.IdleTimeout != onereply.Zero, "IdleTimeout must not be negative, it is %v", c.IdleTimeout)
-	reject(c.MaxTokens != nil && *c.MaxTokens < 1, "MaxTokens must be at least 1")
-	reject(c.Temperature != nil && !(*c.Temperature >= 0 && *c.Temperature <= 2), "Temperature must be 0 to 2")
-	return errors.Join(problems...)
-}
+func (c Config) Validate() error { return c.shared().Validate() }
 
-func (c Config) baseURL() string {
-	if c.BaseURL == "" {
-		return DefaultBaseURL
+func (c Config) shared() chatmodel.Config {
+	return chatmodel.Config{
+		Responder:      "openai",
+		DefaultBaseURL: DefaultBaseURL,
+		MaxTemperature: 2,
+		BaseURL:        c.BaseURL,
+		APIKey:         c.APIKey,
+		Model:          c.Model,
+		IdleTimeout:    c.IdleTimeout,
+		MaxTokens:      c.MaxTokens,
+		Temperature:    c.Temperature,
+		KeyHeader:      "Authorization",
+		KeyPrefix:      "Bearer ",
+		Headers:        c.Headers,
+		HTTPClient:     c.HTTPClient,
 	}
-	return c.BaseURL
-}
-
-func (c Config) headers() map[string]string {
-	headers := map[string]string{}
-	if c.APIKey != "" {
-		headers["Authorization"] = "Bearer " + strings.TrimSpace(c.APIKey)
-	}
-	for name, value := range c.Headers {
-		headers[name] = value
-	}
-	return headers
-}
-
-func (c Config) idleTimeout() time.Duration {
-	switch c.IdleTimeout {
-	case 0:
-		return DefaultIdleTimeout
-	case onereply.Zero:
-		return 0
-	}
-	return c.IdleTimeout
 }

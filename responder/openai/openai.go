@@ -13,12 +13,12 @@
 package openai
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"net/http"
+	"net/url"
 
 	"github.com/onereply/onereply"
+	"github.com/onereply/onereply/internal/chatmodel"
 	"github.com/onereply/onereply/internal/upstream"
 )
 
@@ -33,23 +33,16 @@ type Responder struct {
 
 // New makes a responder, or reports all mistakes of the configuration.
 func New(c Config) (*Responder, error) {
-	if err := c.Validate(); err != nil {
-		return nil, err
-	}
-	base, err := upstream.ParseURL(c.baseURL())
-	if err != nil {
-		return nil, err
-	}
-	endpoint, err := upstream.New(upstream.Options{
-		URL:         base.JoinPath("chat/completions").String(),
-		Headers:     c.headers(),
-		IdleTimeout: c.idleTimeout(),
-		Client:      c.HTTPClient,
+	r := &Responder{config: c}
+	endpoint, err := c.shared().Endpoint(func(base *url.URL) *url.URL {
+		r.limitKey = limitKey(base.Hostname())
+		return base.JoinPath("chat/completions")
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &Responder{config: c, endpoint: endpoint, limitKey: limitKey(base.Hostname())}, nil
+	r.endpoint = endpoint
+	return r, nil
 }
 
 // Respond asks the model once.
@@ -63,12 +56,12 @@ func (r *Responder) respond(ctx context.Context, t *onereply.Turn, listener upst
 		return onereply.Reply{}, err
 	}
 	defer answer.Close()
-	return read(answer, listener)
+	return chatmodel.Read(answer, listener, format)
 }
 
 // ask sends the request. Only a refusal of streaming, or of counting tokens
 // while streaming, makes it send another, so it sends three at most.
-func (r *Responder) ask(ctx context.Context, header http.Header, messages []message) (*upstream.Answer, error) {
+func (r *Responder) ask(ctx context.Context, header http.Header, messages []chatmodel.Message) (*upstream.Answer, error) {
 	level, reason := r.protocol.now()
 	for {
 		answer, err := r.post(ctx, header, messages, level)
@@ -92,7 +85,7 @@ func (r *Responder) ask(ctx context.Context, header http.Header, messages []mess
 	}
 }
 
-func (r *Responder) post(ctx context.Context, header http.Header, messages []message, l level) (*upstream.Answer, error) {
+func (r *Responder) post(ctx context.Context, header http.Header, messages []chatmodel.Message, l level) (*upstream.Answer, error) {
 	body, err := r.body(messages, l)
 	if err != nil {
 		return nil, &onereply.ResponderError{Kind: onereply.ResponderBadRequest, Err: err}
@@ -100,7 +93,7 @@ func (r *Responder) post(ctx context.Context, header http.Header, messages []mes
 	return r.endpoint.Ask(ctx, header, body)
 }
 
-func (r *Responder) body(messages []message, l level) ([]byte, error) {
+func (r *Responder) body(messages []chatmodel.Message, l level) ([]byte, error) {
 	fields := map[string]any{"model": r.config.Model, "messages": messages}
 	if l != plain {
 		fields["stream"] = true
@@ -108,42 +101,26 @@ func (r *Responder) body(messages []message, l level) ([]byte, error) {
 	if l == counted {
 		fields["stream_options"] = map[string]bool{"include_usage": true}
 	}
-	if r.config.MaxTokens != nil {
-		fields[r.limitKey] = *r.config.MaxTokens
+	if r.config.MaxTokens != 0 {
+		fields[r.limitKey] = r.config.MaxTokens
 	}
 	if r.config.Temperature != nil {
 		fields["temperature"] = *r.config.Temperature
 	}
-	return marshal(fields)
-}
-
-// marshal leaves <, > and & as people wrote them: a model sees the text that
-// the JSON stands for, but logs are read by people.
-func marshal(v any) ([]byte, error) {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(v)
-	return b.Bytes(), err
-}
-
-// message is one message of a request.
-type message struct {
-	Role    string `json:"role"`
-	Content string `json:"content"`
+	return chatmodel.Marshal(fields)
 }
 
 // messages are the system message, what came before, and one message of the
 // user with all that waits.
-func (r *Responder) messages(t *onereply.Turn) []message {
-	messages := make([]message, 0, len(t.History)+2)
+func (r *Responder) messages(t *onereply.Turn) []chatmodel.Message {
+	messages := make([]chatmodel.Message, 0, len(t.History)+2)
 	if r.config.System != "" {
-		messages = append(messages, message{Role: "system", Content: r.config.System})
+		messages = append(messages, chatmodel.Message{Role: "system", Content: r.config.System})
 	}
 	for _, line := range t.History {
-		messages = append(messages, message{Role: string(line.Role), Content: line.Text})
+		messages = append(messages, chatmodel.Message{Role: string(line.Role), Content: line.Text})
 	}
-	return append(messages, message{Role: "user", Content: t.Text()})
+	return append(messages, chatmodel.Message{Role: "user", Content: t.Text()})
 }
 
 // limitKey is how the endpoint calls the bound on a reply's tokens: OpenAI's

@@ -89,7 +89,7 @@ func TestRequest(t *testing.T) {
 		_, _ = io.WriteString(w, hello+finish+counts+done)
 	})
 	most, heat := 100, 0.5
-	r := responder(t, Config{BaseURL: url + "/v1/?version=1", APIKey: "key", System: "Be kind.", MaxTokens: &most, Temperature: &heat, Headers: map[string]string{"X-Title": "t"}})
+	r := responder(t, Config{BaseURL: url + "/v1/?version=1", APIKey: "key", System: "Be kind.", MaxTokens: most, Temperature: &heat, Headers: map[string]string{"X-Title": "t"}})
 	if _, err := r.Respond(t.Context(), turn); err != nil {
 		t.Fatal(err)
 	}
@@ -407,8 +407,8 @@ func TestErrorsShowNoKey(t *testing.T) {
 }
 
 func TestValidateReportsAllMistakes(t *testing.T) {
-	none, hot := 0, 3.0
-	err := Config{BaseURL: "here", IdleTimeout: -5, MaxTokens: &none, Temperature: &hot, Headers: map[string]string{"a b": ""}}.Validate()
+	hot := 3.0
+	err := Config{BaseURL: "here", IdleTimeout: -5, MaxTokens: -1, Temperature: &hot, Headers: map[string]string{"a b": ""}}.Validate()
 	for _, want := range []string{"BaseURL", "Model", "IdleTimeout", "MaxTokens", "Temperature", "a b"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s is not named in %v", want, err)

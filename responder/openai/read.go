@@ -2,30 +2,21 @@ package openai
 
 import (
 	"encoding/json"
-	"io"
 	"strings"
 
 	"github.com/onereply/onereply"
+	"github.com/onereply/onereply/internal/chatmodel"
 	"github.com/onereply/onereply/internal/upstream"
 )
 
-// read makes a reply of an answer, streamed or not.
-func read(answer *upstream.Answer, listener upstream.Listener) (onereply.Reply, error) {
-	r := &reading{answer: answer, text: upstream.Text{Listener: listener}}
-	defer r.spend()
-	if err := answer.WholeOrStream(r.whole, r.stream); err != nil {
-		return onereply.Reply{}, err
-	}
-	return r.reply()
-}
-
-// reading is what is known of an answer so far.
-type reading struct {
-	answer *upstream.Answer
-	text   upstream.Text
-	finish string
-	done   bool
-	usage  *usage
+// format is how a chat completions endpoint answers.
+var format = chatmodel.Format{
+	Whole:     readDocument,
+	Event:     readEvent,
+	StopField: "finish_reason",
+	LastEvent: "a finish_reason or [DONE]",
+	Withheld:  "content_filter",
+	Advice:    "the content filter kept all of it back; change the prompt or the filter",
 }
 
 // chunk is a completion, or a piece of one.
@@ -77,94 +68,36 @@ func (c *contentText) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
-func (r *reading) whole() error {
-	body, err := r.answer.All()
-	if err != nil {
-		return r.answer.ReadFault(err)
-	}
-	return r.take(body)
-}
-
-// stream reads events until the one that says that there are no more. What
-// follows the reason for the end is only the count of tokens, so losing that
-// loses no reply.
-func (r *reading) stream() error {
-	events := r.answer.Events()
-	for !r.done {
-		event, err := events.Next()
-		if err != nil && r.finish != "" && r.answer.Ended() == nil {
-			return nil
-		}
-		if err == io.EOF {
-			return r.answer.Broken("the stream was cut short: it ended without a finish_reason or [DONE]")
-		}
-		if err != nil {
-			return r.answer.ReadFault(err)
-		}
-		if err := r.event(event.Data); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (r *reading) event(data string) error {
-	if strings.TrimSpace(data) == "[DONE]" {
-		r.done = true
+func readEvent(r *chatmodel.Reading, data []byte) error {
+	if strings.TrimSpace(string(data)) == "[DONE]" {
+		r.Done = true
 		return nil
 	}
-	return r.take([]byte(data))
+	return readDocument(r, data)
 }
 
-// take reads one document: a completion, a piece of one, or an error.
-func (r *reading) take(data []byte) error {
+// readDocument reads a completion, a piece of one, or an error.
+func readDocument(r *chatmodel.Reading, data []byte) error {
 	if detail, ok := upstream.ParseError(data); ok {
-		return r.answer.RefusedFor(detail)
+		return r.Refused(detail)
 	}
 	var c chunk
 	if err := json.Unmarshal(data, &c); err != nil {
-		return r.answer.Broken("it is not what a chat completion looks like: %w", err)
+		return r.Broken("it does not look like a chat completion: %w", err)
 	}
 	if c.Usage != nil {
-		r.usage = c.Usage
+		r.Usage = onereply.Usage{Input: c.Usage.Input, Output: c.Usage.Output}
 	}
 	for _, choice := range c.Choices {
-		if err := r.choose(choice); err != nil {
+		if choice.Index != 0 { // one reply is asked for
+			continue
+		}
+		if choice.FinishReason != "" {
+			r.Stop = choice.FinishReason
+		}
+		if err := r.Add(choice.Delta.text() + choice.Message.text()); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func (r *reading) choose(c choice) error {
-	if c.Index != 0 {
-		return nil
-	}
-	if c.FinishReason != "" {
-		r.finish = c.FinishReason
-	}
-	for _, piece := range []string{c.Delta.text(), c.Message.text()} {
-		if err := r.text.Add(piece); err != nil {
-			return r.answer.Broken("%w", err)
-		}
-	}
-	return nil
-}
-
-func (r *reading) reply() (onereply.Reply, error) {
-	if r.text.Blank() && r.finish == "content_filter" {
-		return onereply.Reply{}, r.answer.Fault(onereply.ResponderBadRequest, "the content filter kept all of it back; change the prompt or the filter")
-	}
-	reply, err := r.text.Reply()
-	if err != nil {
-		return reply, r.answer.Broken("%w, finish_reason %q", err, r.answer.Excerpt(r.finish))
-	}
-	return reply, nil
-}
-
-// spend reports what the endpoint counted, also for a reply that failed.
-func (r *reading) spend() {
-	if r.usage != nil {
-		r.text.Listener.Spend(onereply.Usage{Input: r.usage.Input, Output: r.usage.Output})
-	}
 }

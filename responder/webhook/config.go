@@ -1,8 +1,6 @@
 package webhook
 
 import (
-	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -10,12 +8,11 @@ import (
 
 	"github.com/onereply/onereply"
 	"github.com/onereply/onereply/internal/apipath"
-	"github.com/onereply/onereply/internal/standardwebhooks"
 	"github.com/onereply/onereply/internal/upstream"
 )
 
-// DefaultIdleTimeout is what Config.IdleTimeout is where it is not set.
-const DefaultIdleTimeout = 20 * time.Second
+// DefaultIdleTimeout is the default of [Config].IdleTimeout.
+const DefaultIdleTimeout = upstream.DefaultIdleTimeout
 
 // Config says who answers. The zero value of each optional field means its
 // default.
@@ -41,34 +38,15 @@ type Config struct {
 
 // Validate reports all mistakes at once. It does not change the configuration.
 func (c Config) Validate() error {
-	var problems []error
-	reject := func(bad bool, format string, args ...any) {
-		if bad {
-			problems = append(problems, fmt.Errorf("webhook responder: "+format, args...))
-		}
-	}
-	_, err := upstream.ParseURL(c.URL)
-	reject(err != nil, "URL: %w", err)
-	_, err = standardwebhooks.ParseSecrets(c.Secret)
-	reject(err != nil, "Secret: %w", err)
+	p := upstream.Problems{Of: "webhook responder"}
+	p.URL("URL", c.URL)
+	p.Secrets("Secret", c.Secret)
 	if c.SealBase != "" {
-		_, err = upstream.ParseURL(c.SealBase)
-		reject(err != nil, "SealBase: %w", err)
+		p.URL("SealBase", c.SealBase)
 	}
-	err = upstream.CheckHeaders(c.Headers)
-	reject(err != nil, "Headers: %w", err)
-	reject(c.IdleTimeout < 0 && c.IdleTimeout != onereply.Zero, "IdleTimeout must not be negative, it is %v", c.IdleTimeout)
-	return errors.Join(problems...)
-}
-
-func (c Config) idleTimeout() time.Duration {
-	switch c.IdleTimeout {
-	case 0:
-		return DefaultIdleTimeout
-	case onereply.Zero:
-		return 0
-	}
-	return c.IdleTimeout
+	p.Headers("Headers", c.Headers)
+	p.IdleTimeout(c.IdleTimeout)
+	return p.Err()
 }
 
 // sealURL is where the turn is sealed, "" where no base is known.

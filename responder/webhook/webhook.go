@@ -39,7 +39,7 @@ func New(c Config) (*Responder, error) {
 	endpoint, err := upstream.New(upstream.Options{
 		URL:         c.URL,
 		Headers:     c.Headers,
-		IdleTimeout: c.idleTimeout(),
+		IdleTimeout: c.IdleTimeout,
 		Client:      c.HTTPClient,
 	})
 	if err != nil {

@@ -1,0 +1,102 @@
+package chatmodel
+
+import (
+	"io"
+
+	"github.com/onereply/onereply"
+	"github.com/onereply/onereply/internal/upstream"
+)
+
+// Format is how one API writes its answers. Whole and Event put what they find into the
+// [Reading]; their errors are those of its methods.
+type Format struct {
+	Whole func(r *Reading, body []byte) error // reads an answer that is one document
+	Event func(r *Reading, data []byte) error // reads one event of a stream
+
+	StopField string // the API's name of the reason for the end, for errors
+	LastEvent string // the API's name of what ends a stream, for errors
+	Withheld  string // the reason for the end that means: the reply was kept back
+	Advice    string // tells a person what to do about a reply that was kept back
+}
+
+// Reading is what is known of an answer so far.
+type Reading struct {
+	Stop  string         // the reason for the end; "": the text may go on
+	Done  bool           // the stream has said that nothing follows
+	Usage onereply.Usage // as counted by the API so far
+
+	format Format
+	answer *upstream.Answer
+	text   upstream.Text
+}
+
+// Read makes a reply of an answer with a status of success. The listener hears of each
+// piece of text, and of the tokens that were used: also for a reply that failed or was
+// interrupted, because its prompt was read all the same.
+func Read(answer *upstream.Answer, listener upstream.Listener, format Format) (onereply.Reply, error) {
+	r := &Reading{format: format, answer: answer, text: upstream.Text{Listener: listener}}
+	defer func() {
+		if r.Usage != (onereply.Usage{}) {
+			listener.Spend(r.Usage)
+		}
+	}()
+	if err := answer.WholeOrStream(r.whole, r.stream); err != nil {
+		return onereply.Reply{}, err
+	}
+	return r.reply()
+}
+
+// Add appends a piece of the reply's text.
+func (r *Reading) Add(piece string) error {
+	if err := r.text.Add(piece); err != nil {
+		return r.answer.Broken("%w", err)
+	}
+	return nil
+}
+
+// Refused is the error for an answer that turned out to be a refusal.
+func (r *Reading) Refused(detail upstream.Detail) error { return r.answer.RefusedFor(detail) }
+
+// Broken is the error for an answer that can't be understood.
+func (r *Reading) Broken(format string, args ...any) error { return r.answer.Broken(format, args...) }
+
+func (r *Reading) whole() error {
+	body, err := r.answer.All()
+	if err != nil {
+		return r.answer.ReadFault(err)
+	}
+	return r.format.Whole(r, body)
+}
+
+// stream reads events until the one that says that nothing follows. The text is complete
+// once there is a reason for the end: only the count of tokens may come after it, so a
+// stream that is lost from there on loses no reply.
+func (r *Reading) stream() error {
+	events := r.answer.Events()
+	for !r.Done {
+		event, err := events.Next()
+		switch {
+		case err != nil && r.Stop != "" && r.answer.Ended() == nil:
+			return nil
+		case err == io.EOF:
+			return r.answer.Broken("the stream was cut short: it ended without %s", r.format.LastEvent)
+		case err != nil:
+			return r.answer.ReadFault(err)
+		}
+		if err := r.format.Event(r, []byte(event.Data)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Reading) reply() (onereply.Reply, error) {
+	if r.text.Blank() && r.Stop == r.format.Withheld {
+		return onereply.Reply{}, r.answer.Fault(onereply.ResponderBadRequest, "%s", r.format.Advice)
+	}
+	reply, err := r.text.Reply()
+	if err != nil {
+		return reply, r.answer.Broken("%w, %s %q", err, r.format.StopField, r.answer.Excerpt(r.Stop))
+	}
+	return reply, nil
+}
