@@ -2,43 +2,11 @@ package onereply
 
 import (
 	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
 )
-
-// Code says what kind of mistake an [Error] is. The set is closed.
-type Code string
-
-// The codes.
-const (
-	CodeInvalid     Code = "invalid"     // the input is at fault; nothing was stored
-	CodeNotFound    Code = "not_found"   // no such bot, conversation or message
-	CodeConflict    Code = "conflict"    // the state does not allow it (a seal that comes too late, a trouble that is none)
-	CodeUnavailable Code = "unavailable" // the store is out of reach, or the node is closing: try again later
-	CodeUnknown     Code = "unknown"     // nobody knows whether a human's reply was stored: look at the transcript before you send it again
-	CodeNewer       Code = "newer"       // a newer version of the program wrote what is stored: this node leaves it alone until it is upgraded
-	CodeCorrupt     Code = "corrupt"     // what is stored is not what was written: nothing is changed of it, and it does not get better by itself
-	CodeTooMany     Code = "too_many"    // a limit of this conversation is reached: try again later
-)
-
-// Error is what those methods of [App] return that name a bot, and
-// [App.Conversations].
-type Error struct {
-	Code         Code
-	Op           string // "receive", "edit", …
-	Bot          string
-	Conversation string
-	Field        string // the part of the input that is at fault, where one is
-	Err          error
-}
-
-func (e *Error) Error() string {
-	return fmt.Sprintf("%s %q/%q: %v", e.Op, e.Bot, e.Conversation, e.Err)
-}
-func (e *Error) Unwrap() error { return e.Err }
 
 // Outcome is what became of an input.
 type Outcome = turn.Outcome

@@ -216,7 +216,7 @@ func (a *App) overdue(ctx context.Context, bot string, limit int) ([]AttentionIt
 	if bot == "" {
 		wanted = [][]string{slices.Collect(maps.Keys(a.bots)), nil}
 	}
-	now, seen := a.clock.now(), map[store.Key]bool{}
+	now, seen := a.clock.Now(), map[store.Key]bool{}
 	items := []AttentionItem{}
 	for _, bots := range wanted {
 		for part, err := range a.dueInParts(ctx, now, bots) {

@@ -68,19 +68,19 @@ const (
 func (a *App) act(ctx context.Context, action string, r *engine.Request) (engine.Result, error) {
 	actor, known := ActorOf(ctx)
 	if !known {
-		return a.request(ctx, r)
+		return a.node.Submit(ctx, r)
 	}
 	entry := store.AuditEntry{Action: action, By: actor.By, From: actor.From, Reason: r.Reason}
 	if r.Turn != 0 {
 		entry.Reason = fmt.Sprintf("turn %d", r.Turn)
 	}
 	r.Audit = &entry
-	result, err := a.request(ctx, r)
+	result, err := a.node.Submit(ctx, r)
 	done := entry // the engine may still read the other one
 	if done.At = result.At; err != nil || done.At == 0 {
-		done.At = a.clock.now()
+		done.At = a.clock.Now()
 	}
-	a.logOf(r.Key).LogAttrs(ctx, slog.LevelInfo, "action", slog.String("action", action),
+	a.log.LogAttrs(ctx, slog.LevelInfo, "action", slog.String("bot", r.Key.Bot), slog.String("conversation", r.Key.Conversation), slog.String("action", action),
 		slog.String("by", actor.By), slog.String("from", actor.From), slog.String("reason", entry.Reason), slog.Any("err", err))
 	if err == nil && result.Reason != turn.NoTrouble && result.Reason != turn.UnderWay {
 		a.actions.note(r.Key, done)

@@ -19,38 +19,6 @@ const (
 	ReasonNotAddressed = "not_addressed"
 )
 
-// call is one call of the API, for its errors.
-type call struct {
-	op  string
-	key store.Key
-}
-
-func (c call) fail(code Code, field string, err error) error {
-	return &Error{Code: code, Op: c.op, Bot: c.key.Bot, Conversation: c.key.Conversation, Field: field, Err: err}
-}
-
-// of reads an error of the engine, the store or a context.
-func (c call) of(err error) error {
-	var known *Error
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &known):
-		return err
-	case errors.Is(err, engine.ErrNotFound):
-		return c.fail(CodeNotFound, "", err)
-	case errors.Is(err, engine.ErrOutcomeUnknown):
-		return c.fail(CodeUnknown, "", err)
-	case errors.Is(err, store.ErrNewerSchema):
-		return c.fail(CodeNewer, "", err)
-	case errors.Is(err, store.ErrCorrupt):
-		return c.fail(CodeCorrupt, "", err)
-	case errors.Is(err, engine.ErrTooMany):
-		return c.fail(CodeTooMany, "", err)
-	}
-	return c.fail(CodeUnavailable, "", err)
-}
-
 // begin checks what all calls share.
 func (a *App) begin(op, bot, conversation string) (call, error) {
 	c := call{op: op, key: store.Key{Bot: bot, Conversation: conversation}}
@@ -82,7 +50,7 @@ func (a *App) Receive(ctx context.Context, bot, conversation string, m Message) 
 	case m.Unaddressed:
 		return a.ignore(ctx, c, m.ID, ReasonNotAddressed)
 	}
-	result, err := a.request(ctx, &engine.Request{Key: c.key, Op: engine.Receive, ID: m.ID, Group: m.Group != "", Body: bodyOf(m)})
+	result, err := a.node.Submit(ctx, &engine.Request{Key: c.key, Op: engine.Receive, ID: m.ID, Group: m.Group != "", Body: bodyOf(m)})
 	return receiptOf(result), c.of(err)
 }
 
@@ -100,7 +68,7 @@ func (a *App) ignore(ctx context.Context, c call, id, reason string) (Receipt, e
 	if err != nil {
 		return Receipt{}, c.of(err)
 	}
-	a.do(func(now turn.Time) { a.node.Counters.Ignore(now) })
+	a.node.Ignore()
 	return Receipt{MessageID: id, Version: snapshot.Record.Version, Outcome: OutcomeIgnored, Reason: reason}, nil
 }
 
@@ -124,7 +92,7 @@ func (a *App) Edit(ctx context.Context, bot, conversation, id string, change Edi
 	if field, err := checkChange(change); err != nil {
 		return Receipt{}, c.fail(CodeInvalid, field, err)
 	}
-	result, err := a.request(ctx, &engine.Request{Key: c.key, Op: engine.Edit, ID: id, Text: change.Text, Attachments: change.Attachments})
+	result, err := a.node.Submit(ctx, &engine.Request{Key: c.key, Op: engine.Edit, ID: id, Text: change.Text, Attachments: change.Attachments})
 	return receiptOf(result), c.of(err)
 }
 
@@ -138,7 +106,7 @@ func (a *App) Retract(ctx context.Context, bot, conversation, id string) (Receip
 	if err := checkName(id); err != nil {
 		return Receipt{}, c.fail(CodeInvalid, "id", err)
 	}
-	result, err := a.request(ctx, &engine.Request{Key: c.key, Op: engine.Retract, ID: id})
+	result, err := a.node.Submit(ctx, &engine.Request{Key: c.key, Op: engine.Retract, ID: id})
 	return receiptOf(result), c.of(err)
 }
 
@@ -152,7 +120,7 @@ func (a *App) Typing(ctx context.Context, bot, conversation string, d time.Durat
 	if d < 0 || d > MaxTyping*time.Second {
 		return c.fail(CodeInvalid, "for", errors.New("it must be 0 to 10m"))
 	}
-	_, err = a.request(ctx, &engine.Request{Key: c.key, Op: engine.Typing, For: d})
+	_, err = a.node.Submit(ctx, &engine.Request{Key: c.key, Op: engine.Typing, For: d})
 	return c.of(err)
 }
 
@@ -252,7 +220,7 @@ func (a *App) Seal(ctx context.Context, bot, conversation string, token int64) e
 	if err != nil {
 		return err
 	}
-	result, err := a.request(ctx, &engine.Request{Key: c.key, Op: engine.Seal, Token: token})
+	result, err := a.node.Submit(ctx, &engine.Request{Key: c.key, Op: engine.Seal, Token: token})
 	if err == nil && result.Outcome == turn.Fenced {
 		return c.fail(CodeConflict, "token", errors.New("this attempt was superseded or has lost its lease; do nothing irreversible"))
 	}

@@ -8,7 +8,6 @@
 // overtaken is discarded and answered afresh. What is promised, and what is
 // not, is in docs/guarantee.md.
 //
-// This package is the runtime: it carries out, with goroutines and real I/O,
-// what internal/engine decides. It must never import the server, the console,
-// a command or a concrete store.
+// This package is what a program uses; internal/node does the work. The package
+// must never import the server, the console, a command or a concrete store.
 package onereply

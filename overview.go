@@ -5,9 +5,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/onereply/onereply/internal/engine"
+	"github.com/onereply/onereply/internal/fleet"
+	"github.com/onereply/onereply/internal/node"
 	"github.com/onereply/onereply/turn"
 )
 
@@ -55,28 +58,37 @@ type Times struct {
 // It is the same from any node, but for the last few seconds. It reads nothing from
 // the store.
 func (a *App) Overview(ctx context.Context) (Overview, error) {
-	own := a.peers.own(ctx)
-	if len(own) == 0 {
-		err := context.Cause(ctx)
-		if err == nil {
-			err = errClosed
-		}
-		return Overview{}, &Error{Code: CodeUnavailable, Op: "overview", Err: fmt.Errorf("this node can't tell: %w", err)}
+	own, ok := a.report(ctx)
+	if !ok || own.State == fleet.Stopped {
+		return Overview{}, &Error{Code: CodeUnavailable, Op: "overview", Err: fmt.Errorf("this node can't tell: %w", cmp.Or(context.Cause(ctx), node.ErrClosed))}
 	}
-	return overviewOf(own[0].At, append(own, a.peers.neighbours()...)), nil
+	return overviewOf(own.At, append([]fleet.Report{own}, a.fleet.Reports()...)), nil
 }
 
-// neighbours is the reports of other nodes.
-func (p *peers) neighbours() (all []report) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, r := range p.reports {
-		all = append(all, r)
+// report is this node as it tells the others.
+func (a *App) report(ctx context.Context) (fleet.Report, bool) {
+	s, err := a.node.Status(ctx)
+	if err != nil {
+		return fleet.Report{}, false
 	}
-	return all
+	r := fleet.Report{
+		Node: a.options.Node, Version: fleet.Version(), Started: a.started, At: s.At, State: fleet.Ready,
+		Generating: s.Generating, Waiting: s.Remembered, Store: strings.Join(append([]string{a.store.Guarantees().Name}, s.Problems...), ": "),
+		Total: s.Counters.Total, Times: s.Counters.TimeToReply,
+	}
+	switch {
+	case s.Closed:
+		r.State, r.Generating, r.Waiting = fleet.Stopped, 0, 0
+	case s.Draining:
+		r.State = fleet.Draining
+	}
+	for _, m := range s.Minutes {
+		r.Minutes = append(r.Minutes, fleet.Minute(m))
+	}
+	return r, true
 }
 
-func overviewOf(now turn.Time, reports []report) Overview {
+func overviewOf(now turn.Time, reports []fleet.Report) Overview {
 	o := Overview{Now: now.Go(), Nodes: []NodeInfo{}}
 	newest := map[string]turn.Time{} // by name: a node that was started again has another life
 	for _, r := range reports {
@@ -88,13 +100,13 @@ func overviewOf(now turn.Time, reports []report) Overview {
 	}
 	for i, r := range reports {
 		o.addMinutes(first, r.Minutes)
-		state := r.state(now)
+		state := r.StateAt(now)
 		if i == 0 {
 			o.TimeToReply = Times{Bounds: r.Times.Bounds, Counts: make([]uint64, len(r.Times.Bounds))}
 		}
 		// An older life of the same name is gone, unless it speaks: then two nodes
 		// have one name.
-		hidden := state == nodeStopped || state == nodeSilent && (r.Started < newest[r.Node] || now.Sub(r.At) > listedFor)
+		hidden := state == fleet.Stopped || state == fleet.Silent && (r.Started < newest[r.Node] || now.Sub(r.At) > silentListedFor)
 		if hidden {
 			continue
 		}
@@ -109,12 +121,14 @@ func overviewOf(now turn.Time, reports []report) Overview {
 	return o
 }
 
-// keptMinutes is how many an overview has.
-const keptMinutes = 60
+const (
+	keptMinutes     = 60               // that an overview has
+	silentListedFor = 10 * time.Minute // a node that fell silent is listed
+)
 
-func (o *Overview) addMinutes(first int64, all [][]uint64) {
-	for _, numbers := range all {
-		if m, ok := decodeMinute(numbers); ok && m.Number >= first && m.Number < first+keptMinutes {
+func (o *Overview) addMinutes(first int64, all []fleet.Minute) {
+	for _, m := range all {
+		if m.Number >= first && m.Number < first+keptMinutes {
 			o.Minutes[m.Number-first].Add(m.Tally)
 		}
 	}

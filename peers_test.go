@@ -358,9 +358,9 @@ func TestStrangeBroadcasts(t *testing.T) {
 		defer s.Close()
 		stranger := b.join(nil).(*onBus)
 		for _, text := range []string{
-			`null`, `[]`, `{}`, `{"life":"x"}`, `{"life":"x","events":[null,{},{"type":""},7,{"type":"a","at":"nonsense"}]}`,
-			`{"life":"x","watches":[{"bot":"b"}],"reports":[{"life":"y","node":"z","minutes":[[1],[],null,[18446744073709551615,1,1,1,1,1,1,1,1,1]],"times":{"bounds":[1],"counts":[]}}]}`,
-			`{"life":"` + strings.Repeat("x", 600) + `","reports":[{"life":"long"}]}`,
+			`null`, `[]`, `{}`, `{"instance":"x"}`, `{"instance":"x","events":[null,{},{"Kind":""},7,{"Kind":"a","At":"nonsense"}]}`,
+			`{"instance":"x","watches":[{"bot":"b"}],"report":{"minutes":[[1],[],null,[18446744073709551615,1,1,1,1,1,1,1,1,1]],"times":{"bounds":[1],"counts":[]}}}`,
+			`{"instance":"` + strings.Repeat("x", 600) + `","report":{}}`,
 		} {
 			_ = stranger.Broadcast(t.Context(), []byte(text))
 		}

@@ -19,12 +19,8 @@ type Policy struct {
 
 // Policy is how long a bot waits now.
 func (a *App) Policy(ctx context.Context, bot string) (Policy, error) {
-	var now Policy
-	err := a.withPolicy(ctx, "policy", bot, func(p turn.Policy) turn.Policy {
-		now = Policy{Debounce: p.Debounce, MaxWait: p.MaxWait}
-		return p
-	})
-	return now, err
+	now, err := a.withPolicy(ctx, "policy", bot, func(p turn.Policy) turn.Policy { return p })
+	return Policy{Debounce: now.Debounce, MaxWait: now.MaxWait}, err
 }
 
 // SetPolicy changes how long a bot of this node waits, until the node ends. A
@@ -39,29 +35,19 @@ func (a *App) SetPolicy(ctx context.Context, bot string, p Policy) error {
 	case p.MaxWait < p.Debounce:
 		return c.fail(CodeInvalid, "max_wait", fmt.Errorf("it must not be less than debounce (%v)", p.Debounce))
 	}
-	return a.withPolicy(ctx, c.op, bot, func(now turn.Policy) turn.Policy {
+	_, err := a.withPolicy(ctx, c.op, bot, func(now turn.Policy) turn.Policy {
 		now.Debounce, now.MaxWait = p.Debounce, p.MaxWait
 		return now
 	})
+	return err
 }
 
-// withPolicy hands a bot's policy to change, which the loop runs, and waits
-// until the node goes by what comes of it.
-func (a *App) withPolicy(ctx context.Context, op, bot string, change func(turn.Policy) turn.Policy) error {
+// withPolicy changes a bot's policy and returns what it is then.
+func (a *App) withPolicy(ctx context.Context, op, bot string, change func(turn.Policy) turn.Policy) (turn.Policy, error) {
 	c := call{op: op, key: store.Key{Bot: bot}}
 	if _, ok := a.bots[bot]; !ok {
-		return c.fail(CodeNotFound, "bot", errors.New("no such bot is configured"))
+		return turn.Policy{}, c.fail(CodeNotFound, "bot", errors.New("no such bot is configured"))
 	}
-	done := make(chan struct{})
-	if !a.do(func(turn.Time) { a.node.ChangePolicy(bot, change); close(done) }) {
-		return c.of(errClosed)
-	}
-	select {
-	case <-done:
-		return nil
-	case <-a.ctx.Done():
-		return c.of(errClosed)
-	case <-ctx.Done():
-		return c.of(context.Cause(ctx))
-	}
+	now, err := a.node.ChangePolicy(ctx, bot, change)
+	return now, c.of(err)
 }

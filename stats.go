@@ -1,9 +1,6 @@
 package onereply
 
-import (
-	"github.com/onereply/onereply/internal/engine"
-	"github.com/onereply/onereply/turn"
-)
+import "context"
 
 // Stats are counters since the node was opened. Only the node that made a
 // write counts it.
@@ -31,24 +28,15 @@ type Histogram struct {
 
 // Stats returns the counters as they are now; zero after Close.
 func (a *App) Stats() Stats {
-	got := make(chan Stats, 1)
-	if !a.do(func(turn.Time) { got <- statsOf(a.node) }) {
+	status, err := a.node.Status(context.Background())
+	if err != nil || status.Closed {
 		return Stats{}
 	}
-	select {
-	case s := <-got:
-		return s
-	case <-a.ctx.Done():
-		return Stats{}
-	}
-}
-
-func statsOf(n *engine.Node) Stats {
-	c := n.Counters.Clone()
+	c := status.Counters
 	return Stats{
 		Accepted: c.Accepted, Duplicates: c.Duplicates, Ignored: c.Ignored, Turns: c.Turns, Discards: c.Discards,
 		DiscardedTokens: c.DiscardedTokens, BurstSize: Histogram(c.BurstSize), DueToStart: Histogram(c.DueToStart),
 		TimeToReply: Histogram(c.TimeToReply), LeasesLost: c.LeasesLost, Deliveries: c.Deliveries,
-		Generating: n.Generating(), Waiting: n.Remembered(),
+		Generating: status.Generating, Waiting: status.Remembered,
 	}
 }

@@ -87,7 +87,7 @@ func (a *App) Timeline(ctx context.Context, bot, conversation string, q Timeline
 	if err := t.read(ctx, a.store); err != nil {
 		return Timeline{}, c.of(err)
 	}
-	return Timeline{Bot: bot, Conversation: conversation, Now: a.clock.now().Go(), Turns: t.turns()}, nil
+	return Timeline{Bot: bot, Conversation: conversation, Now: a.clock.Now().Go(), Turns: t.turns()}, nil
 }
 
 // timeline is one that is being put together.

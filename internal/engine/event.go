@@ -17,7 +17,14 @@ type Event struct {
 	Covers  []string // ids of the messages that the reply answers, where this node knows them
 	Text    string   // of the message or the reply, where this node knows it
 	Author  string   // of a reply: one of turn's Reply… kinds
+
+	Node        string // where it happened; of a lost lease: where that was held. The runtime sets it
+	TextLeftOut bool   // the event came from another node without Text and Covers: it was too large
 }
+
+// Delta is the kind of an event that no write makes: a piece of a reply, as the
+// responder gives it.
+const Delta turn.Kind = "reply.delta"
 
 // NewEvent adds to a notice what follows from it without the transcript.
 func NewEvent(key store.Key, notice turn.Notice) Event {

@@ -4,7 +4,7 @@
 // channel that fail, and people who write as people do.
 //
 // [engine.Node] does no I/O and has no clock, so this is the second runtime of
-// the same code, beside the root package. An onlooker keeps a ledger of what a
+// the same code, beside internal/node. An onlooker keeps a ledger of what a
 // person would see, and judges the promise P1 to P7 by it.
 //
 // A run comes from a [Plan]: a list of what people do and what breaks. All

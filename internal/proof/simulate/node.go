@@ -9,7 +9,7 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// node is a process: the runtime around an [engine.Node], as the root package
+// node is a process: the runtime around an [engine.Node], as internal/node
 // is in earnest.
 type node struct {
 	*world
@@ -98,7 +98,7 @@ func (n *node) tellThawed(life int, f func(now turn.Time)) {
 	}
 }
 
-// settle does what the loop of the root package does after each batch.
+// settle does what the loop of internal/node does after each batch.
 func (n *node) settle() {
 	if !n.up() {
 		return

@@ -27,8 +27,8 @@ type settings struct {
 
 // Times that belong to the world and not to a bot.
 const (
-	storeTimeout = 10 * time.Second // as in the root package
-	returnGrace  = 10 * time.Second // as in the root package
+	storeTimeout = 10 * time.Second // as in internal/node
+	returnGrace  = 10 * time.Second // as in internal/node
 	clockError   = 15               // milliseconds by which a node may mistake the store's clock
 	ordinaryLink = 6 * time.Millisecond
 	slowestSend  = 400 * time.Millisecond

@@ -1,4 +1,4 @@
-package onereply
+package node
 
 import (
 	"log/slog"
@@ -44,8 +44,8 @@ func (h *health) wrote(err error) {
 	}
 }
 
-// problem is why writes fail, or nil.
-func (h *health) problem() error {
+// writesFail is why writes fail, or nil.
+func (h *health) writesFail() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.err == nil || time.Since(h.failedAt) > unreadyFor {
@@ -65,9 +65,9 @@ func (h *health) claimed(err error) {
 	h.claimErr, h.claimFailed = err, now
 }
 
-// blind is why claims have failed for a while, or nil: without them this node takes
+// claimsFail is why claims have failed for a while, or nil: without them this node takes
 // over nothing that others leave.
-func (h *health) blind() error {
+func (h *health) claimsFail() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.claimErr == nil || h.claimFailed.Sub(h.claimsFailed) < claimsMayFail || time.Since(h.claimFailed) > blindFor {

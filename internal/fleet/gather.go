@@ -1,20 +1,23 @@
-package onereply
+package fleet
 
 import (
 	"encoding/json"
 	"sync"
 	"sync/atomic"
+	"time"
 
+	"github.com/onereply/onereply/internal/engine"
 	"github.com/onereply/onereply/store"
 )
 
 // Limits of the events that wait to be told to other nodes. What exceeds them is
-// dropped: nobody who publishes ever waits.
+// dropped: a publisher never waits.
 const (
 	maxGathered      = 4096
 	maxGatheredBytes = 8 << 20
 	sizeOfEvent      = 256       // about what an event takes beside its texts
-	maxBulletin      = 256 << 10 // bytes of events that one broadcast holds, but for a single larger one
+	maxMessage       = 256 << 10 // bytes of events that one broadcast holds, but for a single larger one
+	maxOthers        = 256       // other nodes, and those that are gone
 )
 
 // gathering is the events that go out with the next broadcast.
@@ -22,30 +25,35 @@ type gathering struct {
 	wanted atomic.Bool // some other node watches something: asked for every event
 
 	mu      sync.Mutex
-	others  map[string]interest // by the life of the node
-	events  []Event
+	others  map[string]interest // by instance of the node
+	events  []engine.Event
 	bytes   int
 	deltas  map[store.Key]int // the last event of a conversation, where it is a delta
-	dropped uint64
+	dropped int
+}
+
+// interest is what another node watches.
+type interest struct {
+	topics []Topic
+	until  time.Time
 }
 
 // offer takes an event in, if some other node watches it. Deltas that follow each
 // other become one.
-func (g *gathering) offer(e *Event) (taken bool) {
+func (g *gathering) offer(e *engine.Event) (taken bool) {
 	if !g.wanted.Load() {
 		return false
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !g.watched(e) {
+	if !g.watches(e) {
 		return false
 	}
-	key := store.Key{Bot: e.Bot, Conversation: e.Conversation}
 	size := len(e.Text) + len(e.Reason)
-	i, follows := g.deltas[key]
-	follows = follows && e.Type == deltaType && g.events[i].Token == e.Token
+	i, follows := g.deltas[e.Key]
+	follows = follows && e.Kind == engine.Delta && g.events[i].Token == e.Token
 	if !follows {
-		size += sizeOfEvent + len(e.Bot) + 2*len(e.Conversation)
+		size += sizeOfEvent + len(e.Key.Bot) + 2*len(e.Key.Conversation)
 		for _, id := range e.Covers {
 			size += len(id)
 		}
@@ -59,16 +67,16 @@ func (g *gathering) offer(e *Event) (taken bool) {
 	case follows:
 		g.events[i].Text += e.Text
 		return true
-	case e.Type == deltaType:
-		g.deltas[key] = len(g.events)
+	case e.Kind == engine.Delta:
+		g.deltas[e.Key] = len(g.events)
 	default:
-		delete(g.deltas, key)
+		delete(g.deltas, e.Key)
 	}
 	g.events = append(g.events, *e)
 	return true
 }
 
-func (g *gathering) watched(e *Event) bool {
+func (g *gathering) watches(e *engine.Event) bool {
 	for _, other := range g.others {
 		for _, t := range other.topics {
 			if t.matches(e) {
@@ -80,7 +88,7 @@ func (g *gathering) watched(e *Event) bool {
 }
 
 // take removes what was gathered, and says how much was dropped meanwhile.
-func (g *gathering) take() (events []Event, dropped uint64) {
+func (g *gathering) take() (events []engine.Event, dropped int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	events, dropped = g.events, g.dropped
@@ -92,20 +100,20 @@ func (g *gathering) take() (events []Event, dropped uint64) {
 // packed makes events ready to be sent, some in each payload. One that is too large
 // for any goes without its text, which is in the transcript, and says so. That takes
 // a reply of control characters, which are six times as long as JSON.
-func packed(events []Event) (groups [][]json.RawMessage, tooLarge int) {
-	size := maxBulletin
+func packed(events []engine.Event) (groups [][]json.RawMessage, tooLarge int) {
+	size := maxMessage
 	for i := range events {
 		e := events[i]
 		text, err := json.Marshal(e)
-		if err == nil && len(text) > store.MaxBroadcast-maxBulletin {
+		if err == nil && len(text) > store.MaxBroadcast-maxMessage {
 			e.Text, e.Covers, e.TextLeftOut = "", nil, true
 			text, err = json.Marshal(e)
 		}
-		if err != nil || len(text) > store.MaxBroadcast-maxBulletin {
+		if err != nil || len(text) > store.MaxBroadcast-maxMessage {
 			tooLarge++ // not to be expected: names and reasons are short
 			continue
 		}
-		if size+len(text) > maxBulletin {
+		if size+len(text) > maxMessage {
 			groups, size = append(groups, nil), 0
 		}
 		last := len(groups) - 1
@@ -113,4 +121,30 @@ func packed(events []Event) (groups [][]json.RawMessage, tooLarge int) {
 		size += len(text)
 	}
 	return groups, tooLarge
+}
+
+// setInterest replaces what another node watches.
+func (g *gathering) setInterest(instance string, all []Topic) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	_, known := g.others[instance]
+	switch {
+	case len(all) == 0:
+		delete(g.others, instance)
+	case known || len(g.others) < maxOthers:
+		g.others[instance] = interest{topics: bounded(all), until: time.Now().Add(silentAfter)}
+	}
+	g.wanted.Store(len(g.others) > 0)
+}
+
+// dropStale drops what was not renewed.
+func (g *gathering) dropStale(now time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for instance, other := range g.others {
+		if now.After(other.until) {
+			delete(g.others, instance)
+		}
+	}
+	g.wanted.Store(len(g.others) > 0)
 }

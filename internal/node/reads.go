@@ -1,4 +1,4 @@
-package onereply
+package node
 
 import (
 	"sync"
@@ -45,13 +45,13 @@ func (r *reads) next() (o engine.Load, ok bool) {
 }
 
 // queueLoad has a record read.
-func (a *App) queueLoad(o engine.Load) {
-	if !a.reads.add(o) {
+func (n *Node) queueLoad(o engine.Load) {
+	if !n.reads.add(o) {
 		return
 	}
-	a.work.Go(func() {
-		for o, ok := a.reads.next(); ok; o, ok = a.reads.next() {
-			a.load(o)
+	n.goroutines.Go(func() {
+		for o, ok := n.reads.next(); ok; o, ok = n.reads.next() {
+			n.load(o)
 		}
 	})
 }

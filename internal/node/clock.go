@@ -1,4 +1,4 @@
-package onereply
+package node
 
 import (
 	"context"
@@ -10,10 +10,10 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// clock is the store's clock as this node knows it: the time that the store
+// Clock is the store's clock as this node knows it: the time that the store
 // told, plus what has passed since by the monotonic clock. A wall clock that
 // is wrong or jumps changes nothing.
-type clock struct {
+type Clock struct {
 	store store.Store
 	base  atomic.Pointer[reading]
 }
@@ -25,8 +25,8 @@ type reading struct {
 	off  time.Duration
 }
 
-func newClock(ctx context.Context, s store.Store) (*clock, error) {
-	c := &clock{store: s}
+func NewClock(ctx context.Context, s store.Store) (*Clock, error) {
+	c := &Clock{store: s}
 	var err error
 	for range firstReadings {
 		if err = c.again(ctx); err == nil && c.base.Load().off <= goodReading {
@@ -39,7 +39,7 @@ func newClock(ctx context.Context, s store.Store) (*clock, error) {
 	return c, nil
 }
 
-func (c *clock) now() turn.Time { return c.base.Load().now(time.Now()) }
+func (c *Clock) Now() turn.Time { return c.base.Load().now(time.Now()) }
 
 func (r *reading) now(at time.Time) turn.Time { return r.told.Add(at.Sub(r.at)) }
 
@@ -53,7 +53,7 @@ func (r *reading) wrongBy(at time.Time) time.Duration {
 // now is left: an answer that was held up on its way would set the clock back, and
 // this node would take a lease for its own when others take it over. But one that
 // can't be true together with the last one tells that the store's clock was set.
-func (c *clock) measure(ctx context.Context) error {
+func (c *Clock) measure(ctx context.Context) error {
 	before := time.Now()
 	told, err := c.store.Now(ctx)
 	if err != nil {
@@ -82,14 +82,14 @@ const (
 	driftPart     = 2000                  // clocks drift apart by less than this part of the time
 )
 
-func (c *clock) again(ctx context.Context) error {
+func (c *Clock) again(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, measureLimit)
 	defer cancel()
 	return c.measure(ctx)
 }
 
 // follow measures again and again, against drift.
-func (c *clock) follow(ctx context.Context, log *slog.Logger) {
+func (c *Clock) follow(ctx context.Context, log *slog.Logger) {
 	ticker := time.NewTicker(measureEvery)
 	defer ticker.Stop()
 	for {

@@ -1,4 +1,4 @@
-package onereply
+package node
 
 import (
 	"bytes"
@@ -17,16 +17,16 @@ func TestHealth(t *testing.T) {
 		var h health
 		full := errors.New("disk full")
 		h.wrote(full)
-		if h.problem() != full {
+		if h.writesFail() != full {
 			t.Error("a failed write does not show")
 		}
 		h.wrote(nil)
-		if h.problem() != nil {
+		if h.writesFail() != nil {
 			t.Error("a failed write shows although one has succeeded since")
 		}
 		h.wrote(full)
 		time.Sleep(unreadyFor + time.Second)
-		if h.problem() != nil {
+		if h.writesFail() != nil {
 			t.Error("without traffic it must be tried again")
 		}
 
@@ -55,18 +55,18 @@ func TestClaimsThatHang(t *testing.T) {
 		h.claimed(away)
 		for i := range 5 {
 			time.Sleep(storeTimeout + pollPause - time.Nanosecond)
-			if i > 0 && h.blind() != away {
+			if i > 0 && h.claimsFail() != away {
 				t.Fatal("ready between two claims that failed")
 			}
 			time.Sleep(time.Nanosecond)
 			h.claimed(away)
 		}
 		time.Sleep(time.Hour) // a node without a free place does not claim
-		if h.blind() != nil {
+		if h.claimsFail() != nil {
 			t.Error("not ready, although no claim failed for an hour")
 		}
 		h.claimed(away)
-		if h.blind() != nil {
+		if h.claimsFail() != nil {
 			t.Error("not ready after a single failure, the first for an hour")
 		}
 	})

@@ -1,4 +1,4 @@
-package onereply
+package node
 
 import (
 	"fmt"

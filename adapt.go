@@ -1,0 +1,187 @@
+package onereply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/onereply/onereply/internal/engine"
+	"github.com/onereply/onereply/internal/node"
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+// This file turns the types of the API into those of the runtime and back: a bot's
+// settings, what a responder is asked and answers, what a sender is given and says.
+
+// nodeBots is the bots as the runtime takes them.
+func (a *App) nodeBots() map[string]node.Bot {
+	bots := make(map[string]node.Bot, len(a.bots))
+	for name, b := range a.bots {
+		bot := node.Bot{Bot: b.engineBot(), Timeout: b.Timeout, SendTimeout: b.SendTimeout, Respond: a.respondWith(b.Responder)}
+		if b.Sender != nil {
+			bot.Send = sendWith(b.Sender)
+		}
+		bots[name] = bot
+	}
+	return bots
+}
+
+// engineBot is the settings that the engine decides by.
+func (b Bot) engineBot() engine.Bot {
+	can := capabilitiesOf(b.Sender)
+	resend := b.UnknownSend == UnknownResend || b.UnknownSend == UnknownAuto && (can.RecognisesRepeats || b.Sender == nil)
+	return engine.Bot{
+		Policy: turn.Policy{
+			Debounce: b.Debounce, MaxWait: b.MaxWait, OnNewInput: b.OnNewInput, MaxDiscards: b.MaxDiscards,
+			Lease: b.Lease, MediaWait: b.MediaWait, MaxAttempts: b.Attempts, ResendUnknown: resend,
+			RetryFor: b.RetryFor, Fallback: b.Fallback != "", TurnsPerMinute: b.TurnsPerMinute,
+		},
+		Fallback: b.Fallback, History: b.History, GroupWait: b.GroupWait, SplitAt: b.SplitAt, SplitWait: b.SplitWait,
+		StopWords: b.StopWords, OptOutWords: b.OptOutWords, Split: can.Split, Whole: can.AllParts,
+	}
+}
+
+// respondWith is a responder as the runtime runs it.
+func (a *App) respondWith(r Responder) func(context.Context, *node.Attempt) engine.Response {
+	return func(ctx context.Context, attempt *node.Attempt) engine.Response {
+		return readReply(r.Respond(ctx, a.newTurn(attempt)))
+	}
+}
+
+// newTurn is what a responder sees of an attempt.
+func (a *App) newTurn(o *node.Attempt) *Turn {
+	t := &Turn{
+		Bot: o.Key.Bot, Conversation: o.Key.Conversation, Number: o.Turn, Attempt: o.Start.Attempt, Token: o.Lease.Token,
+		History: newHistory(o.Prompt.History),
+	}
+	for _, e := range o.Prompt.Messages {
+		t.Messages = append(t.Messages, messageOf(e))
+	}
+	t.seal = func(ctx context.Context) error { return a.Seal(ctx, o.Key.Bot, o.Key.Conversation, o.Lease.Token) }
+	t.spend = func(u Usage) { o.Spend(u.Input + u.Output) }
+	t.delta = o.Delta
+	return t
+}
+
+func messageOf(e store.Entry) Message {
+	return Message{ID: e.ID, Text: e.Text, Sender: e.Sender, SentAt: e.SentAt.Go(), Attachments: e.Attachments, Metadata: e.Metadata}
+}
+
+// newHistory joins neighbours of one role.
+func newHistory(entries []store.Entry) []HistoryEntry {
+	var lines []HistoryEntry
+	for i := 0; i < len(entries); {
+		role := roleOf(entries[i])
+		var replies []string
+		var messages []Message
+		for ; i < len(entries) && roleOf(entries[i]) == role; i++ {
+			replies = append(replies, entries[i].Text)
+			messages = append(messages, messageOf(entries[i]))
+		}
+		text := strings.Join(replies, "\n")
+		if role == RoleUser {
+			text = joinMessages(messages)
+		}
+		lines = append(lines, HistoryEntry{Role: role, Text: text})
+	}
+	return lines
+}
+
+func roleOf(e store.Entry) Role {
+	if e.Kind == store.Reply {
+		return RoleAssistant
+	}
+	return RoleUser
+}
+
+// quotaPause is the least pause after a spent quota: somebody must pay first.
+const quotaPause = 5 * time.Minute
+
+// readReply turns what a responder returned into what the engine knows.
+func readReply(reply Reply, err error) engine.Response {
+	fail := func(err error) engine.Response {
+		var fault *ResponderError
+		if !errors.As(err, &fault) {
+			fault = &ResponderError{Kind: ResponderFailed, Err: err}
+		}
+		after := fault.RetryAfter
+		if fault.Kind == ResponderQuotaSpent {
+			after = max(after, quotaPause)
+		}
+		return engine.Response{Fault: fault.class(), Reason: fault.Error(), After: after}
+	}
+	if err != nil {
+		return fail(err)
+	}
+	if reply.Silent {
+		return engine.Response{None: true}
+	}
+	parts := notBlank(reply.Parts)
+	if len(reply.Parts) == 0 {
+		parts = notBlank([]string{reply.Text})
+	}
+	text := reply.Text
+	if strings.TrimSpace(text) == "" {
+		text = strings.Join(parts, "\n")
+	}
+	switch {
+	case len(parts) == 0:
+		return fail(errors.New("the responder gave an empty reply"))
+	case len(parts) > MaxParts:
+		return fail(fmt.Errorf("the reply has %d parts, more than %d", len(parts), MaxParts))
+	case max(len(text), size(parts)) > MaxReplyBytes:
+		return fail(fmt.Errorf("the reply has %d bytes, more than %d", max(len(text), size(parts)), MaxReplyBytes))
+	}
+	return engine.Response{Text: strings.ToValidUTF8(text, "\uFFFD"), Parts: parts}
+}
+
+func size(texts []string) (bytes int) {
+	for _, t := range texts {
+		bytes += len(t)
+	}
+	return bytes
+}
+
+func notBlank(texts []string) []string {
+	var out []string
+	for _, t := range texts {
+		if strings.TrimSpace(t) != "" {
+			out = append(out, strings.ToValidUTF8(t, "\uFFFD"))
+		}
+	}
+	return out
+}
+
+// sendWith is a sender as the runtime runs it.
+func sendWith(s Sender) func(context.Context, engine.Send) engine.SendResult {
+	whole := capabilitiesOf(s).AllParts
+	return func(ctx context.Context, o engine.Send) engine.SendResult {
+		return readSendError(s.Send(ctx, newDelivery(o, *o.Entry, whole)))
+	}
+}
+
+// readSendError turns what a sender returned into what the engine knows.
+func readSendError(err error) engine.SendResult {
+	if err == nil {
+		return engine.SendResult{}
+	}
+	known := outcomeOf(err)
+	return engine.SendResult{Err: known.Error(), Certain: known.NotDelivered, ForGood: known.Permanent, After: known.RetryAfter}
+}
+
+func newDelivery(o engine.Send, e store.Entry, whole bool) *Delivery {
+	d := &Delivery{
+		ID: e.ID, Bot: o.Key.Bot, Conversation: o.Key.Conversation, Turn: o.Reply.Turn,
+		Part: o.Reply.Done, Parts: e.Parts, Text: e.Text, Covers: e.Covers, Version: e.Version,
+		LateInput: e.Late, Human: e.Author == turn.ReplyHuman, CommittedAt: e.At.Go(), Try: o.Reply.Tries + 1,
+	}
+	if o.Reply.Parts == 1 && (whole || len(e.Parts) > 1) {
+		d.Part = -1
+		return d
+	}
+	d.Text = e.Parts[o.Reply.Done]
+	return d
+}

@@ -1,0 +1,169 @@
+package fleet
+
+import (
+	"crypto/rand"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/onereply/onereply/internal/engine"
+)
+
+// Limits of a broker.
+const (
+	EventsKept  = 1 << 14 // events that a reader can resume after
+	EventsAhead = 1 << 10 // events that a reader may be behind
+	eventsBlock = 1 << 9
+)
+
+// ring holds the last events, by number modulo EventsKept. It grows by blocks, so
+// that growing copies nothing.
+type ring [EventsKept / eventsBlock]*[eventsBlock]engine.Event
+
+func (r *ring) at(number uint64) *engine.Event {
+	block := &r[number%EventsKept/eventsBlock]
+	if *block == nil {
+		*block = new([eventsBlock]engine.Event)
+	}
+	return &(*block)[number%eventsBlock]
+}
+
+// Reader takes events from a broker, one call at a time. Its methods must neither
+// block nor call the broker.
+type Reader interface {
+	// Begin is called first: so many events follow at once.
+	Begin(events int)
+	// Take takes an event and its id. A reader that has no room returns false; it is
+	// dropped, and resumes after the last event that it took.
+	Take(id string, e *engine.Event) bool
+	// End is called last.
+	End()
+}
+
+// Broker hands events to readers and keeps the last of them. It never blocks a
+// publisher.
+type Broker struct {
+	mu      sync.Mutex
+	epoch   string // tells the ids of this broker from those of another
+	last    uint64 // number of the last event
+	ring    ring
+	readers map[*Subscription]struct{}
+	topics  topics
+	closed  bool
+	changed func() // called when a topic is new
+}
+
+// Subscription is one reader of a broker.
+type Subscription struct {
+	broker *Broker
+	reader Reader
+	topic  Topic
+}
+
+func newBroker(changed func()) *Broker {
+	return &Broker{
+		epoch: rand.Text()[:10], changed: changed,
+		readers: map[*Subscription]struct{}{}, topics: topics{},
+	}
+}
+
+// publish takes an event of this node.
+func (b *Broker) publish(e *engine.Event) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.add(e)
+}
+
+// relay takes an event of another node, and keeps it only if somebody here watches
+// it, or did a moment ago.
+func (b *Broker) relay(e *engine.Event) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.topics.match(e) {
+		b.add(e)
+	}
+}
+
+// watched is the topics that are watched here.
+func (b *Broker) watched() []Topic {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.topics.current()
+}
+
+// add gives an event its number, keeps it, and hands it to the readers.
+func (b *Broker) add(e *engine.Event) {
+	*b.ring.at(b.last) = *e
+	b.last++
+	for s := range b.readers {
+		b.offer(s, e, b.last)
+	}
+}
+
+// offer hands an event to a reader of its topic, and drops a reader that is too
+// slow. The id is made here because most events have no reader.
+func (b *Broker) offer(s *Subscription, e *engine.Event, number uint64) {
+	if s.topic.matches(e) && !s.reader.Take(b.epoch+"-"+strconv.FormatUint(number, 10), e) {
+		b.drop(s)
+	}
+}
+
+func (b *Broker) drop(s *Subscription) {
+	delete(b.readers, s)
+	b.topics.leave(s.topic)
+	s.reader.End()
+}
+
+// since is the number of the event with an id. Where the id is not known any more,
+// it is the number before the oldest event that is kept.
+func (b *Broker) since(id string) uint64 {
+	if id == "" {
+		return b.last
+	}
+	from := b.last - min(b.last, EventsKept)
+	epoch, number, _ := strings.Cut(id, "-")
+	if n, err := strconv.ParseUint(number, 10, 64); err == nil && epoch == b.epoch && n <= b.last {
+		from = max(from, n)
+	}
+	return from
+}
+
+// Subscribe starts to hand the events of a topic to a reader, those after the event
+// with the id first; "" starts with the next one.
+func (b *Broker) Subscribe(topic Topic, after string, reader Reader) *Subscription {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	from := b.since(after)
+	s := &Subscription{broker: b, topic: topic, reader: reader}
+	reader.Begin(int(b.last - from))
+	if b.closed {
+		reader.End()
+		return s
+	}
+	b.readers[s] = struct{}{}
+	if b.topics.join(topic) {
+		b.changed()
+	}
+	for ; from < b.last; from++ {
+		b.offer(s, b.ring.at(from), from+1)
+	}
+	return s
+}
+
+// Close ends the subscription. It may be called more than once.
+func (s *Subscription) Close() {
+	s.broker.mu.Lock()
+	defer s.broker.mu.Unlock()
+	if _, ok := s.broker.readers[s]; ok {
+		s.broker.drop(s)
+	}
+}
+
+func (b *Broker) close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	for s := range b.readers {
+		b.drop(s)
+	}
+}

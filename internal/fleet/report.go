@@ -1,0 +1,186 @@
+package fleet
+
+import (
+	"encoding/json"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/onereply/onereply/internal/engine"
+	"github.com/onereply/onereply/turn"
+)
+
+// The states of a node.
+const (
+	Ready    = "ready"
+	Draining = "draining"
+	Silent   = "silent"  // no report came for 15 s
+	Stopped  = "stopped" // it said so
+)
+
+// Report is what a node tells of itself, every few seconds.
+type Report struct {
+	Node       string           `json:"-"` // the message that holds the report names both
+	Instance   string           `json:"-"`
+	Version    string           `json:"version"`
+	Started    turn.Time        `json:"started"`
+	At         turn.Time        `json:"-"` // when it was made or, of another node, heard
+	Since      turn.Time        `json:"-"` // of another node: when its first report was heard
+	State      string           `json:"state"`
+	Generating int              `json:"generating"`
+	Waiting    int              `json:"waiting"`
+	Store      string           `json:"store"` // its engine, and what is wrong with it
+	Minutes    []Minute         `json:"minutes"`
+	Total      engine.Tally     `json:"total"`
+	Times      engine.Histogram `json:"times"`
+}
+
+// Minute is what a node counted in a minute. It travels as a list of numbers, since a
+// report holds up to sixty.
+type Minute engine.Minute
+
+// MarshalJSON implements [json.Marshaler].
+func (m Minute) MarshalJSON() ([]byte, error) {
+	return json.Marshal([...]uint64{
+		uint64(m.Number), m.Inputs, m.Duplicates, m.Ignored, m.Replies, m.MessagesAnswered,
+		m.Discards, m.ModelCalls, m.Failed, m.TokensDiscarded, m.LeasesLost,
+	})
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (m *Minute) UnmarshalJSON(text []byte) error {
+	var all [11]uint64
+	if err := json.Unmarshal(text, &all); err != nil {
+		return err
+	}
+	*m = Minute{Number: int64(all[0]), Tally: engine.Tally{
+		Inputs: all[1], Duplicates: all[2], Ignored: all[3], Replies: all[4], MessagesAnswered: all[5],
+		Discards: all[6], ModelCalls: all[7], Failed: all[8], TokensDiscarded: all[9], LeasesLost: all[10],
+	}}
+	return nil
+}
+
+// StateAt is the state that the node told, or that it is silent.
+func (r Report) StateAt(now turn.Time) string {
+	if r.State != Stopped && now.Sub(r.At) > silentAfter {
+		return Silent
+	}
+	return r.State
+}
+
+// overlapAllowed is how long a node and the one that replaces it may both be ready
+// under one name.
+const overlapAllowed = 2 * reportEvery
+
+// rememberFor is how long the last report of a node that is gone is kept: so long its
+// minutes count.
+const rememberFor = time.Hour
+
+// Limits of what another node says of itself; what exceeds them is cut.
+const (
+	maxWords   = 256 // bytes of its version, of its state, and of its store
+	maxBounds  = 64  // of its histogram
+	maxMinutes = 61  // the last hour, and the minute that begins meanwhile
+)
+
+func (r *Report) bound() {
+	r.Version, r.State, r.Store = start(r.Version, maxWords), start(r.State, maxWords), start(r.Store, maxWords)
+	r.Minutes = r.Minutes[max(0, len(r.Minutes)-maxMinutes):]
+	if len(r.Times.Bounds) > maxBounds || len(r.Times.Counts) != len(r.Times.Bounds) {
+		r.Times = engine.Histogram{}
+	}
+}
+
+// start is the first bytes of a text, whole characters only.
+func start(text string, bytes int) string {
+	if len(text) <= bytes {
+		return text
+	}
+	return strings.ToValidUTF8(text[:bytes], "")
+}
+
+// learn keeps the last report of each other node. A node's messages arrive in order,
+// so the newest is the one that came last; no clock but this node's own decides.
+func (f *Fleet) learn(node, instance string, r Report) {
+	r.bound()
+	now := f.options.Now()
+	r.Node, r.Instance, r.At, r.Since = node, instance, now, now
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	before, known := f.reports[instance]
+	if known {
+		r.Since = before.Since
+	}
+	if known || len(f.reports) < maxOthers || f.evict(now) {
+		f.reports[instance] = r
+	}
+	if node == f.options.Name && r.State == Ready && now.Sub(r.Since) >= overlapAllowed && !f.warned {
+		f.warned = true
+		f.log.Warn("another node runs under this node's name: leases, logs and the overview can't tell them apart. "+
+			"Give each node a name of its own (node: in the configuration, --node), or none, for the host's name and a random suffix", "node", node)
+	}
+}
+
+// evict makes room by dropping the node that is gone longest, and reports whether
+// there was one.
+func (f *Fleet) evict(now turn.Time) bool {
+	oldest := ""
+	for instance, r := range f.reports {
+		if state := r.StateAt(now); (state == Silent || state == Stopped) && (oldest == "" || r.At < f.reports[oldest].At) {
+			oldest = instance
+		}
+	}
+	delete(f.reports, oldest)
+	return oldest != ""
+}
+
+// forget drops what other nodes have not renewed for too long.
+func (f *Fleet) forget() {
+	f.gathered.dropStale(time.Now())
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := f.options.Now()
+	for instance, r := range f.reports {
+		switch {
+		case now.Sub(r.At) > rememberFor:
+			delete(f.reports, instance)
+		case r.At > now: // the store's clock was set back
+			r.At = now
+			f.reports[instance] = r
+		}
+	}
+}
+
+// Reports are the last reports of the other nodes, those that are gone too.
+func (f *Fleet) Reports() (all []Report) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, r := range f.reports {
+		all = append(all, r)
+	}
+	return all
+}
+
+// Version is the version of this module in the program.
+func Version() string {
+	const module = "github.com/onereply/onereply"
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	found := info.Main
+	for _, dependency := range info.Deps {
+		if dependency.Path == module {
+			found = *dependency
+		}
+	}
+	if found.Path == module && found.Version != "" && found.Version != "(devel)" {
+		return found.Version
+	}
+	for _, setting := range info.Settings {
+		if setting.Key == "vcs.revision" {
+			return "devel-" + setting.Value[:min(len(setting.Value), 12)]
+		}
+	}
+	return "devel"
+}

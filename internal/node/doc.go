@@ -1,0 +1,24 @@
+// Package node is the runtime around an [engine.Node]: it carries out, with
+// goroutines and real I/O, what the engine decides.
+//
+// The engine is single-threaded. One goroutine, the loop (loop.go), owns it:
+// everything that happens reaches the engine as a task of the loop, in order of
+// arrival, and the loop performs each output that the engine asks for. The loop
+// never waits for anything but its next task, its timer or the end of the node.
+// Whatever takes time runs in a goroutine of its own and ends by posting its
+// result as a task:
+//
+//	commits, deletions, claims   one goroutine each, or the store's own (perform.go)
+//	reads of conversations       at most maxReads, first come first served (reads.go)
+//	responders and senders       one each, with a context that a Stop ends (work.go)
+//	maintenance, the clock       one each, for the life of the node (expire.go, clock.go)
+//
+// All of them belong to the Node, whose Wait waits for them.
+//
+// What the runtime itself decides is in plain functions that take a store and a
+// time (storage.go, expire.go, results.go), so that tests and the simulation run
+// the same code.
+//
+// The package must never import the root, a concrete store, a responder or a
+// channel: who answers and who delivers are functions in [Bot].
+package node

@@ -1,0 +1,54 @@
+package node
+
+import (
+	"context"
+	"time"
+
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+const (
+	expireEvery = 10 * time.Minute
+	expireBatch = 500             // entries and ids that one call removes at most
+	minIDs      = 192 * time.Hour // providers deliver again for up to a week
+)
+
+// maintain removes what is older than the retention, at the start and every ten
+// minutes.
+func (n *Node) maintain() {
+	ticker := time.NewTicker(expireEvery)
+	defer ticker.Stop()
+	for {
+		if err := Expire(n.ctx, n.store, n.clock.Now, n.options.Retention); err != nil && n.ctx.Err() == nil {
+			n.log.Error("what is older than the retention could not be removed", "err", err)
+		}
+		select {
+		case <-n.ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// Expire removes transcripts older than the retention, and ids of messages that
+// are older than both it and minIDs, in small batches until nothing is left.
+func Expire(ctx context.Context, s store.Store, now func() turn.Time, retention time.Duration) error {
+	for ctx.Err() == nil {
+		at := now()
+		removed, err := expireOnce(ctx, s, at.Add(-retention), at.Add(-max(retention, minIDs)))
+		if err != nil {
+			return err
+		}
+		if removed < expireBatch {
+			return nil
+		}
+	}
+	return nil
+}
+
+func expireOnce(ctx context.Context, s store.Store, entriesBefore, idsBefore turn.Time) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	return s.Expire(ctx, entriesBefore, idsBefore, expireBatch)
+}

@@ -1,0 +1,144 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/onereply/onereply/internal/engine"
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+// storeTimeout bounds one output that the store carries out.
+const storeTimeout = 10 * time.Second
+
+func (n *Node) storeContext() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(n.ctx, storeTimeout)
+}
+
+// laterCommitter is an optional power of a store: a commit that is answered by a
+// call, so that no goroutine waits for each. The write is not changed until then.
+// done neither blocks nor calls the store. The store itself bounds how long it
+// takes; Wait waits for it.
+type laterCommitter interface {
+	CommitLater(write *store.Write, done func(store.Result, error))
+}
+
+func (n *Node) commit(write *store.Write) {
+	if s, ok := n.store.(laterCommitter); ok {
+		n.goroutines.Add(1)
+		s.CommitLater(write, func(result store.Result, err error) {
+			n.committed(write, result, err)
+			n.goroutines.Done()
+		})
+		return
+	}
+	n.goroutines.Go(func() {
+		ctx, cancel := n.storeContext()
+		defer cancel()
+		result, err := n.store.Commit(ctx, *write)
+		n.committed(write, result, err)
+	})
+}
+
+func (n *Node) committed(write *store.Write, result store.Result, err error) {
+	n.health.wrote(err)
+	if err != nil {
+		n.health.log(n.logOf(write.Key), "a write failed", "turn", write.Record.Turn, "token", write.Record.Token,
+			"not_applied", errors.Is(err, store.ErrNotApplied), "err", err)
+	}
+	n.post(func(now turn.Time) { n.engine.Committed(now, write.Key, result, err) })
+}
+
+func (n *Node) load(o engine.Load) {
+	ctx, cancel := n.storeContext()
+	defer cancel()
+	result := Load(ctx, n.store, o)
+	switch {
+	case errors.Is(result.Err, store.ErrNewerSchema):
+		n.health.log(n.logOf(o.Key), "a newer version of the program wrote this conversation; it is left alone: upgrade this node", "err", result.Err)
+	case errors.Is(result.Err, store.ErrCorrupt):
+		n.health.log(n.logOf(o.Key), "what is stored of this conversation can't be read; it is left alone: onereply doctor names all of them", "err", result.Err)
+	case result.Err != nil:
+		n.health.log(n.logOf(o.Key), "a read failed", "err", result.Err)
+	}
+	n.post(func(now turn.Time) { n.engine.Loaded(now, result) })
+}
+
+func (n *Node) readPrompt(o engine.ReadPrompt) {
+	ctx, cancel := n.storeContext()
+	defer cancel()
+	waiting, tail, err := ReadPrompt(ctx, n.store, o)
+	if err != nil {
+		n.health.log(n.logOf(o.Key), "the prompt could not be read", "err", err)
+	}
+	n.post(func(now turn.Time) { n.engine.PromptRead(now, o.Key, o.Nonce, waiting, tail, err) })
+}
+
+func (n *Node) remove(o engine.Delete) {
+	ctx, cancel := n.storeContext()
+	defer cancel()
+	err := n.store.Delete(ctx, o.Key)
+	if err != nil {
+		n.logOf(o.Key).Error("a conversation could not be deleted", "err", err)
+	}
+	n.post(func(now turn.Time) { n.engine.Deleted(now, o.Key, err) })
+}
+
+func (n *Node) claim(o engine.Claim) {
+	ctx, cancel := n.storeContext()
+	defer cancel()
+	claimed, err := n.store.Claim(ctx, n.clock.Now(), o.Limit, o.Hold, o.Bots...)
+	if n.ctx.Err() == nil {
+		n.health.claimed(err)
+		if err != nil {
+			n.health.log(n.log, "due timers could not be claimed", "err", err)
+		}
+	}
+	n.post(func(now turn.Time) { n.engine.Claimed(now, claimed, err) })
+}
+
+func (n *Node) recover(o engine.Recover) {
+	ctx, cancel := n.storeContext()
+	defer cancel()
+	found, err := n.store.Due(ctx, o.Until, o.Limit)
+	if err != nil && n.ctx.Err() == nil {
+		n.log.Error("what was under way before could not be read; it is taken over when its leases end", "err", err)
+	}
+	n.post(func(now turn.Time) { n.engine.Recovered(now, found, err) })
+}
+
+// tell hands on what happened, and logs it.
+func (n *Node) tell(e *engine.Event) {
+	e.Node = n.options.Name
+	if e.Kind == turn.LeaseLost {
+		e.Node = e.Holder // the one that was lost
+	}
+	n.options.Tell(e)
+	level := levelOf(e.Kind)
+	if !n.log.Enabled(n.ctx, level) {
+		return // the attributes would be made for nothing, for every message
+	}
+	log := n.logOf(e.Key).With("turn", e.Turn, "token", e.Token)
+	switch level {
+	case slog.LevelWarn:
+		log.Warn(string(e.Kind), "reason", e.Reason)
+	case slog.LevelInfo:
+		log.Info(string(e.Kind), "reason", e.Reason, "saw", e.Through, "newest", e.Version)
+	default:
+		log.Debug(string(e.Kind), "version", e.Version)
+	}
+}
+
+// levelOf is how much an operator wants to know of it.
+func levelOf(kind turn.Kind) slog.Level {
+	switch kind {
+	case turn.TurnFailed, turn.ReplyFailedKind:
+		return slog.LevelWarn
+	case turn.ReplyDiscardedKind, turn.LeaseLost, turn.TurnRequeued, turn.ReplyResent, turn.ReplyMarked:
+		return slog.LevelInfo
+	}
+	return slog.LevelDebug
+}
