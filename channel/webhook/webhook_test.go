@@ -18,6 +18,7 @@ import (
 	"github.com/onereply/onereply"
 	"github.com/onereply/onereply/channel/webhook"
 	"github.com/onereply/onereply/internal/memoryhttp"
+	"github.com/onereply/onereply/internal/respondertest"
 )
 
 const (
@@ -43,13 +44,6 @@ func sender(t testing.TB, c webhook.Config) *webhook.Sender {
 	return s
 }
 
-func serve(t testing.TB, handler http.HandlerFunc) string {
-	t.Helper()
-	server := httptest.NewServer(handler)
-	t.Cleanup(server.Close)
-	return server.URL
-}
-
 // request is what a receiver got.
 type request struct {
 	id, body string
@@ -58,7 +52,7 @@ type request struct {
 // receiver keeps what it gets, and checks every signature.
 func receiver(t testing.TB) (url string, got *[]request) {
 	got = new([]request)
-	return serve(t, func(_ http.ResponseWriter, r *http.Request) {
+	return respondertest.Serve(t, func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		if err := webhook.Verify(secret, r.Header, body, 0); err != nil {
 			t.Error(err)
@@ -111,7 +105,7 @@ func TestSend(t *testing.T) {
 }
 
 func TestSendWithoutSecret(t *testing.T) {
-	url := serve(t, func(_ http.ResponseWriter, r *http.Request) {
+	url := respondertest.Serve(t, func(_ http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("webhook-signature") != "" || r.Header.Get("webhook-id") != "c1/1" || r.Header.Get("webhook-timestamp") == "" || r.Header.Get("X-Key") != "k" {
 			t.Errorf("got %v", r.Header)
 		}
@@ -142,7 +136,7 @@ func TestOutcomesByStatus(t *testing.T) {
 	}
 	for want, statuses := range want {
 		for _, status := range statuses {
-			url := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			url := respondertest.Serve(t, func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Retry-After", "7")
 				w.Header().Set("Location", "/elsewhere")
 				w.WriteHeader(status)
@@ -163,7 +157,7 @@ func TestOutcomesByStatus(t *testing.T) {
 		}
 	}
 	for _, status := range []int{200, 201, 202, 204, 299} {
-		url := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
+		url := respondertest.Serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
 		if err := sender(t, webhook.Config{URL: url}).Send(t.Context(), delivery()); err != nil {
 			t.Errorf("%d: got %v", status, err)
 		}
@@ -173,7 +167,7 @@ func TestOutcomesByStatus(t *testing.T) {
 func TestOutcomesWithoutAnAnswer(t *testing.T) {
 	closed := httptest.NewServer(nil)
 	closed.Close()
-	plain := serve(t, func(http.ResponseWriter, *http.Request) {})
+	plain := respondertest.Serve(t, func(http.ResponseWriter, *http.Request) {})
 	certain, unknown := outcome{certain: true}, outcome{}
 	tests := map[string]struct {
 		url  string
@@ -182,7 +176,7 @@ func TestOutcomesWithoutAnAnswer(t *testing.T) {
 		"refused":                {closed.URL, certain},
 		"no such name":           {"http://nobody.invalid", certain},
 		"no TLS there":           {strings.Replace(plain, "http:", "https:", 1), certain},
-		"lost after it was sent": {serve(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }), unknown},
+		"lost after it was sent": {respondertest.Serve(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }), unknown},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/onereply/onereply"
 	"github.com/onereply/onereply/internal/memoryhttp"
+	"github.com/onereply/onereply/internal/respondertest"
 	"github.com/onereply/onereply/internal/upstream"
 )
 
@@ -26,13 +27,6 @@ func endpoint(t testing.TB, o upstream.Options) *upstream.Endpoint {
 		t.Fatal(err)
 	}
 	return e
-}
-
-func serve(t testing.TB, handler http.HandlerFunc) string {
-	t.Helper()
-	server := httptest.NewServer(handler)
-	t.Cleanup(server.Close)
-	return server.URL
 }
 
 // refusing is an address of this machine at which nobody listens.
@@ -54,7 +48,7 @@ func kindOf(err error) onereply.ResponderErrorKind {
 }
 
 func TestPostSendsHeadersAndBody(t *testing.T) {
-	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	url := respondertest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		fmt.Fprintf(w, "%s %s %s %s %s", r.Method, r.Header.Get("Content-Type"), r.Header.Get("X-A"), r.Header.Get("X-B"), body)
 	})
@@ -76,8 +70,8 @@ func TestUnsentIsKnown(t *testing.T) {
 	}{
 		"refused":       {upstream.Options{URL: refusing(t)}, true},
 		"no such name":  {upstream.Options{URL: "http://nobody.invalid"}, true},
-		"TLS handshake": {upstream.Options{URL: strings.Replace(serve(t, func(http.ResponseWriter, *http.Request) {}), "http:", "https:", 1)}, true},
-		"hung up after the request": {upstream.Options{URL: serve(t, func(http.ResponseWriter, *http.Request) {
+		"TLS handshake": {upstream.Options{URL: strings.Replace(respondertest.Serve(t, func(http.ResponseWriter, *http.Request) {}), "http:", "https:", 1)}, true},
+		"hung up after the request": {upstream.Options{URL: respondertest.Serve(t, func(http.ResponseWriter, *http.Request) {
 			panic(http.ErrAbortHandler)
 		})}, false},
 		"a transport that does not tell": {upstream.Options{URL: "http://a.test", Client: &http.Client{Transport: silent{}}}, false},
@@ -108,7 +102,7 @@ func (silent) RoundTrip(*http.Request) (*http.Response, error) { return nil, err
 // spelling when a connection that served before is lost.
 func TestARequestIsNeverRepeated(t *testing.T) {
 	var requests atomic.Int32
-	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	url := respondertest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if requests.Add(1) > 1 {
 			panic(http.ErrAbortHandler)
 		}
@@ -132,8 +126,8 @@ func TestARequestIsNeverRepeated(t *testing.T) {
 }
 
 func TestRedirectsAreNotFollowed(t *testing.T) {
-	target := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("the redirect was followed") })
-	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	target := respondertest.Serve(t, func(http.ResponseWriter, *http.Request) { t.Error("the redirect was followed") })
+	url := respondertest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, target, http.StatusTemporaryRedirect)
 	})
 	for _, client := range []*http.Client{nil, {}} {
@@ -152,7 +146,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 func TestCancellationClosesTheRequest(t *testing.T) {
 	superseded := errors.New("superseded")
 	arrived, closed := make(chan struct{}), make(chan struct{})
-	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	url := respondertest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.(http.Flusher).Flush()
 		close(arrived)
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -176,7 +170,7 @@ func TestCancellationClosesTheRequest(t *testing.T) {
 func TestCancellationBeforeTheAnswer(t *testing.T) {
 	superseded := errors.New("superseded")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	url := serve(t, func(_ http.ResponseWriter, r *http.Request) {
+	url := respondertest.Serve(t, func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		cancel(superseded)
 		<-r.Context().Done()
@@ -245,7 +239,7 @@ func TestARefusalWithoutEnd(t *testing.T) {
 }
 
 func TestBoundsOfAnAnswer(t *testing.T) {
-	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	url := respondertest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("X-Refuse") != "" {
 			w.WriteHeader(http.StatusTeapot)
 		}
@@ -277,7 +271,7 @@ func TestBoundsOfAnAnswer(t *testing.T) {
 
 func TestErrorsShowNoSecrets(t *testing.T) {
 	const key, other = "sk-very-secret-key", "another-secret"
-	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	url := respondertest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, `{"error":{"message":"bad `+r.Header.Get("Authorization")+` and `+r.Header.Get("X-Other")+` `+key+`"}}`, http.StatusUnauthorized)
 	})
 	e := endpoint(t, upstream.Options{

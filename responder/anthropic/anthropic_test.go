@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"reflect"
 	"strings"
 	"testing"
@@ -16,22 +15,8 @@ import (
 
 	"github.com/onereply/onereply"
 	"github.com/onereply/onereply/internal/memoryhttp"
+	"github.com/onereply/onereply/internal/respondertest"
 )
-
-// recorder is a listener that remembers.
-type recorder struct {
-	deltas []string
-	usage  []onereply.Usage
-	cancel func() // at the first delta, where it is set
-}
-
-func (r *recorder) Delta(text string) {
-	r.deltas = append(r.deltas, text)
-	if r.cancel != nil {
-		r.cancel()
-	}
-}
-func (r *recorder) Spend(u onereply.Usage) { r.usage = append(r.usage, u) }
 
 var turn = &onereply.Turn{
 	Bot: "support", Conversation: "c1", Number: 3, Attempt: 2,
@@ -49,44 +34,6 @@ func responder(t testing.TB, c Config) *Responder {
 		t.Fatal(err)
 	}
 	return r
-}
-
-func serve(t testing.TB, handler http.HandlerFunc) string {
-	t.Helper()
-	server := httptest.NewServer(handler)
-	t.Cleanup(server.Close)
-	return server.URL
-}
-
-// always answers every request alike.
-func always(status int, header map[string]string, body string) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
-		for name, value := range header {
-			w.Header().Set(name, value)
-		}
-		w.WriteHeader(status)
-		_, _ = io.WriteString(w, body)
-	}
-}
-
-// stalls sends a body and then nothing more.
-func stalls(body string, closed chan<- struct{}) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		_, _ = io.WriteString(w, body)
-		w.(http.Flusher).Flush()
-		<-r.Context().Done()
-		close(closed)
-	}
-}
-
-func faultOf(t testing.TB, err error) *onereply.ResponderError {
-	t.Helper()
-	fault, ok := errors.AsType[*onereply.ResponderError](err)
-	if !ok {
-		t.Fatalf("got %v, want a fault", err)
-	}
-	return fault
 }
 
 // events makes a stream of documents, each named after its type.
@@ -117,7 +64,7 @@ func TestRequest(t *testing.T) {
 	for _, base := range []string{"", "/", "/v1", "/v1/"} {
 		var path, key, version, idempotency string
 		var body map[string]any
-		url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		url := respondertest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 			path, key, version, idempotency = r.URL.Path, r.Header.Get("X-Api-Key"), r.Header.Get("Anthropic-Version"), r.Header.Get("Idempotency-Key")
 			if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
 				t.Error(err)
@@ -158,13 +105,13 @@ func TestAnswers(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			var heard recorder
-			reply, err := responder(t, Config{BaseURL: serve(t, always(200, nil, test.body))}).respond(t.Context(), turn, &heard)
-			if err != nil || reply.Text != "Hello" || strings.Join(heard.deltas, "") != "Hello" {
-				t.Fatalf("got %+v, %v, heard %q", reply, err, heard.deltas)
+			var heard respondertest.Listener
+			reply, err := responder(t, Config{BaseURL: respondertest.Serve(t, respondertest.Always(200, nil, test.body))}).respond(t.Context(), turn, &heard)
+			if err != nil || reply.Text != "Hello" || strings.Join(heard.Deltas, "") != "Hello" {
+				t.Fatalf("got %+v, %v, heard %q", reply, err, heard.Deltas)
 			}
-			if !reflect.DeepEqual(heard.usage, []onereply.Usage{test.usage}) {
-				t.Errorf("spent %v", heard.usage)
+			if !reflect.DeepEqual(heard.Usage, []onereply.Usage{test.usage}) {
+				t.Errorf("spent %v", heard.Usage)
 			}
 		})
 	}
@@ -194,8 +141,8 @@ func TestBadAnswers(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, err := responder(t, Config{BaseURL: serve(t, always(200, nil, test.body))}).Respond(t.Context(), turn)
-			if fault := faultOf(t, err); fault.Kind != test.kind || !strings.Contains(err.Error(), test.says) {
+			_, err := responder(t, Config{BaseURL: respondertest.Serve(t, respondertest.Always(200, nil, test.body))}).Respond(t.Context(), turn)
+			if fault := respondertest.ErrorOf(t, err); fault.Kind != test.kind || !strings.Contains(err.Error(), test.says) {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -223,10 +170,10 @@ func TestRefusals(t *testing.T) {
 	for _, test := range tests {
 		t.Run(fmt.Sprint(test.status, test.message), func(t *testing.T) {
 			requests := 0
-			handler := always(test.status, map[string]string{"Retry-After": "7"}, test.message)
-			r := responder(t, Config{BaseURL: serve(t, func(w http.ResponseWriter, r *http.Request) { requests++; handler(w, r) })})
+			handler := respondertest.Always(test.status, map[string]string{"Retry-After": "7"}, test.message)
+			r := responder(t, Config{BaseURL: respondertest.Serve(t, func(w http.ResponseWriter, r *http.Request) { requests++; handler(w, r) })})
 			_, err := r.Respond(t.Context(), turn)
-			if fault := faultOf(t, err); fault.Kind != test.kind || fault.RetryAfter != 7*time.Second || requests != 1 {
+			if fault := respondertest.ErrorOf(t, err); fault.Kind != test.kind || fault.RetryAfter != 7*time.Second || requests != 1 {
 				t.Errorf("got %v after %v, by %d requests", err, fault.RetryAfter, requests)
 			}
 		})
@@ -238,24 +185,24 @@ func TestCancellation(t *testing.T) {
 	superseded := errors.New("superseded")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	closed := make(chan struct{})
-	heard := recorder{cancel: func() { cancel(superseded) }}
-	r := responder(t, Config{BaseURL: serve(t, stalls(events(start, hel), closed))})
+	heard := respondertest.Listener{OnDelta: func() { cancel(superseded) }}
+	r := responder(t, Config{BaseURL: respondertest.Serve(t, respondertest.Stalls(events(start, hel), closed))})
 	if _, err := r.respond(ctx, turn, &heard); err != superseded { // itself: a fault would count as an attempt
 		t.Errorf("got %v", err)
 	}
 	<-closed
-	if !reflect.DeepEqual(heard.usage, []onereply.Usage{{Input: 7, Output: 1}}) {
-		t.Errorf("spent %v", heard.usage)
+	if !reflect.DeepEqual(heard.Usage, []onereply.Usage{{Input: 7, Output: 1}}) {
+		t.Errorf("spent %v", heard.Usage)
 	}
 }
 
 func TestSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		closed := make(chan struct{})
-		client := memoryhttp.Serve(t, stalls(events(start, hel), closed))
+		client := memoryhttp.Serve(t, respondertest.Stalls(events(start, hel), closed))
 		began := time.Now()
 		_, err := responder(t, Config{BaseURL: memoryhttp.URL, HTTPClient: client, IdleTimeout: 5 * time.Second}).Respond(t.Context(), turn)
-		if fault := faultOf(t, err); fault.Kind != onereply.ResponderFailed || time.Since(began).Truncate(time.Second) != 5*time.Second {
+		if fault := respondertest.ErrorOf(t, err); fault.Kind != onereply.ResponderFailed || time.Since(began).Truncate(time.Second) != 5*time.Second {
 			t.Errorf("got %v after %v", err, time.Since(began))
 		}
 		<-closed
@@ -284,28 +231,24 @@ func FuzzAnswer(f *testing.F) {
 	for _, seed := range []string{events(start, block1, hel, lo, stopped, end), document, events(`{"type":"error"}`), "data: null\n\n", "{}", "[]"} {
 		f.Add(seed)
 	}
-	transport := &canned{}
+	transport := &respondertest.Canned{}
 	r, err := New(Config{BaseURL: "http://a.test", Model: "m", HTTPClient: &http.Client{Transport: transport}})
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, body string) {
-		transport.body = body
-		var heard recorder
+		transport.Body = body
+		var heard respondertest.Listener
 		reply, err := r.respond(t.Context(), turn, &heard)
 		if err != nil {
-			faultOf(t, err)
+			respondertest.ErrorOf(t, err)
 			return
 		}
-		if strings.TrimSpace(reply.Text) == "" || len(reply.Text) > onereply.MaxReplyBytes || strings.Join(heard.deltas, "") != reply.Text {
-			t.Errorf("%q gives %q, heard %q", body, reply.Text, heard.deltas)
+		if strings.TrimSpace(reply.Text) == "" || len(reply.Text) > onereply.MaxReplyBytes || strings.Join(heard.Deltas, "") != reply.Text {
+			t.Errorf("%q gives %q, heard %q", body, reply.Text, heard.Deltas)
 		}
 	})
 }
 
 // canned is a transport that answers with one body.
 type canned struct{ body string }
-
-func (c *canned) RoundTrip(*http.Request) (*http.Response, error) {
-	return &http.Response{StatusCode: 200, ProtoMajor: 1, Header: http.Header{}, ContentLength: int64(len(c.body)), Body: io.NopCloser(strings.NewReader(c.body))}, nil
-}

@@ -16,16 +16,8 @@ import (
 
 	"github.com/onereply/onereply"
 	"github.com/onereply/onereply/internal/memoryhttp"
+	"github.com/onereply/onereply/internal/respondertest"
 )
-
-// recorder is a listener that remembers.
-type recorder struct {
-	deltas []string
-	usage  []onereply.Usage
-}
-
-func (r *recorder) Delta(text string)      { r.deltas = append(r.deltas, text) }
-func (r *recorder) Spend(u onereply.Usage) { r.usage = append(r.usage, u) }
 
 var turn = &onereply.Turn{
 	Bot: "support", Conversation: "c1", Number: 3, Attempt: 2,
@@ -43,33 +35,6 @@ func responder(t testing.TB, c Config) *Responder {
 	return r
 }
 
-func serve(t testing.TB, handler http.HandlerFunc) string {
-	t.Helper()
-	server := httptest.NewServer(handler)
-	t.Cleanup(server.Close)
-	return server.URL
-}
-
-// always answers every request alike.
-func always(status int, header map[string]string, body string) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
-		for name, value := range header {
-			w.Header().Set(name, value)
-		}
-		w.WriteHeader(status)
-		_, _ = io.WriteString(w, body)
-	}
-}
-
-func faultOf(t testing.TB, err error) *onereply.ResponderError {
-	t.Helper()
-	fault, ok := errors.AsType[*onereply.ResponderError](err)
-	if !ok {
-		t.Fatalf("got %v, want a fault", err)
-	}
-	return fault
-}
-
 const (
 	hello  = `data: {"choices":[{"index":0,"delta":{"role":"assistant","content":"Hel"}}]}` + "\n\n" + `data: {"choices":[{"index":0,"delta":{"content":"lo"}}]}` + "\n\n"
 	finish = `data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}` + "\n\n"
@@ -81,7 +46,7 @@ const (
 func TestRequest(t *testing.T) {
 	var path, key, authorization, extra string
 	var body map[string]any
-	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	url := respondertest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		path, key, authorization, extra = r.URL.String(), r.Header.Get("Idempotency-Key"), r.Header.Get("Authorization"), r.Header.Get("X-Title")
 		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
 			t.Error(err)
@@ -133,13 +98,13 @@ func TestAnswers(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			r := responder(t, Config{BaseURL: serve(t, always(200, nil, test.body))})
-			var heard recorder
+			r := responder(t, Config{BaseURL: respondertest.Serve(t, respondertest.Always(200, nil, test.body))})
+			var heard respondertest.Listener
 			reply, err := r.respond(t.Context(), turn, &heard)
 			if err != nil || reply.Text != test.text {
 				t.Fatalf("got %+v, %v", reply, err)
 			}
-			if len(heard.deltas) != test.deltas || strings.Join(heard.deltas, "") != test.text || !reflect.DeepEqual(heard.usage, test.usage) {
+			if len(heard.Deltas) != test.deltas || strings.Join(heard.Deltas, "") != test.text || !reflect.DeepEqual(heard.Usage, test.usage) {
 				t.Errorf("heard %+v", heard)
 			}
 		})
@@ -177,9 +142,9 @@ func TestBadAnswers(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			r := responder(t, Config{BaseURL: serve(t, always(200, test.header, test.body))})
+			r := responder(t, Config{BaseURL: respondertest.Serve(t, respondertest.Always(200, test.header, test.body))})
 			reply, err := r.Respond(t.Context(), turn)
-			fault := faultOf(t, err)
+			fault := respondertest.ErrorOf(t, err)
 			if fault.Kind != test.kind || !strings.Contains(fault.Error(), test.says) || !reflect.DeepEqual(reply, onereply.Reply{}) {
 				t.Errorf("got %+v, %v", reply, err)
 			}
@@ -218,10 +183,10 @@ func TestRefusals(t *testing.T) {
 	for _, test := range tests {
 		t.Run(fmt.Sprint(test.status, test.body), func(t *testing.T) {
 			requests := 0
-			handler := always(test.status, test.header, test.body)
-			r := responder(t, Config{BaseURL: serve(t, func(w http.ResponseWriter, r *http.Request) { requests++; handler(w, r) })})
+			handler := respondertest.Always(test.status, test.header, test.body)
+			r := responder(t, Config{BaseURL: respondertest.Serve(t, func(w http.ResponseWriter, r *http.Request) { requests++; handler(w, r) })})
 			_, err := r.Respond(t.Context(), turn)
-			fault := faultOf(t, err)
+			fault := respondertest.ErrorOf(t, err)
 			if fault.Kind != test.kind || fault.RetryAfter != test.after || !strings.Contains(err.Error(), fmt.Sprint(test.status)) {
 				t.Errorf("got %v after %v", err, fault.RetryAfter)
 			}
@@ -236,7 +201,7 @@ func TestNobodyThere(t *testing.T) {
 	server := httptest.NewServer(nil)
 	server.Close()
 	_, err := responder(t, Config{BaseURL: server.URL}).Respond(t.Context(), turn)
-	if fault := faultOf(t, err); fault.Kind != onereply.ResponderUnavailable {
+	if fault := respondertest.ErrorOf(t, err); fault.Kind != onereply.ResponderUnavailable {
 		t.Errorf("got %v", err)
 	}
 }
@@ -289,7 +254,7 @@ func TestProtocol(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			endpoint := &test.endpoint
-			r := responder(t, Config{BaseURL: serve(t, endpoint.ServeHTTP)})
+			r := responder(t, Config{BaseURL: respondertest.Serve(t, endpoint.ServeHTTP)})
 			for i, want := range []int{test.first, test.second} {
 				endpoint.seen = nil
 				reply, err := r.Respond(t.Context(), turn)
@@ -323,37 +288,21 @@ func TestCancellation(t *testing.T) {
 	superseded := errors.New("superseded")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	closed := make(chan struct{})
-	r := responder(t, Config{BaseURL: serve(t, func(w http.ResponseWriter, r *http.Request) {
+	r := responder(t, Config{BaseURL: respondertest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		_, _ = io.WriteString(w, hello)
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
 		close(closed)
 	})})
-	_, err := r.respond(ctx, turn, &interrupter{cancel: func() { cancel(superseded) }})
+	_, err := r.respond(ctx, turn, &respondertest.Listener{OnDelta: func() { cancel(superseded) }})
 	if err != superseded { // itself: a fault would count as an attempt
 		t.Errorf("got %v", err)
 	}
 	<-closed
 }
 
-// interrupter ends the call at the first delta.
-type interrupter struct {
-	recorder
-	cancel func()
-}
-
-func (i *interrupter) Delta(string) { i.cancel() }
-
 func TestSilence(t *testing.T) {
-	stalls := func(body string) http.HandlerFunc {
-		return func(w http.ResponseWriter, r *http.Request) {
-			_, _ = io.Copy(io.Discard, r.Body)
-			_, _ = io.WriteString(w, body)
-			w.(http.Flusher).Flush()
-			<-r.Context().Done()
-		}
-	}
 	tests := map[string]struct {
 		body string
 		ends time.Duration
@@ -367,7 +316,7 @@ func TestSilence(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := responder(t, Config{BaseURL: memoryhttp.URL, HTTPClient: memoryhttp.Serve(t, stalls(test.body))})
+				r := responder(t, Config{BaseURL: memoryhttp.URL, HTTPClient: memoryhttp.Serve(t, respondertest.Stalls(test.body, nil))})
 				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 				defer cancel()
 				start := time.Now()
@@ -385,7 +334,7 @@ func TestSilence(t *testing.T) {
 						t.Error(err)
 					}
 				default:
-					if faultOf(t, err).Kind != test.kind {
+					if respondertest.ErrorOf(t, err).Kind != test.kind {
 						t.Error(err)
 					}
 				}
@@ -396,7 +345,7 @@ func TestSilence(t *testing.T) {
 
 func TestErrorsShowNoKey(t *testing.T) {
 	const key = "sk-very-secret-key"
-	r := responder(t, Config{APIKey: " " + key + "\n", BaseURL: serve(t, always(401, nil, `{"error":{"message":"Incorrect API key provided: `+key+`"}}`))})
+	r := responder(t, Config{APIKey: " " + key + "\n", BaseURL: respondertest.Serve(t, respondertest.Always(401, nil, `{"error":{"message":"Incorrect API key provided: `+key+`"}}`))})
 	_, err := r.Respond(t.Context(), turn)
 	if err == nil || strings.Contains(err.Error(), key) {
 		t.Errorf("got %v", err)
@@ -434,28 +383,24 @@ func FuzzAnswer(f *testing.F) {
 	for _, seed := range []string{hello + finish + counts + done, whole, `{"error":"x"}`, "[]", "data: [DONE]", `{"choices":[{"delta":{"content":[]}}]}`, `data: {"choices":[{"delta":{"content":[1]}}]}`, "data: null\n\n"} {
 		f.Add(seed)
 	}
-	transport := &canned{}
+	transport := &respondertest.Canned{}
 	r, err := New(Config{BaseURL: "http://a.test", Model: "m", HTTPClient: &http.Client{Transport: transport}})
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, body string) {
-		transport.body = body
-		var heard recorder
+		transport.Body = body
+		var heard respondertest.Listener
 		reply, err := r.respond(t.Context(), turn, &heard)
 		if err != nil {
-			faultOf(t, err)
+			respondertest.ErrorOf(t, err)
 			return
 		}
-		if strings.TrimSpace(reply.Text) == "" || len(reply.Text) > onereply.MaxReplyBytes || strings.Join(heard.deltas, "") != reply.Text {
-			t.Errorf("%q gives %q, heard %q", body, reply.Text, heard.deltas)
+		if strings.TrimSpace(reply.Text) == "" || len(reply.Text) > onereply.MaxReplyBytes || strings.Join(heard.Deltas, "") != reply.Text {
+			t.Errorf("%q gives %q, heard %q", body, reply.Text, heard.Deltas)
 		}
 	})
 }
 
 // canned is a transport that answers with one body.
 type canned struct{ body string }
-
-func (c *canned) RoundTrip(*http.Request) (*http.Response, error) {
-	return &http.Response{StatusCode: 200, ProtoMajor: 1, Header: http.Header{}, ContentLength: int64(len(c.body)), Body: io.NopCloser(strings.NewReader(c.body))}, nil
-}

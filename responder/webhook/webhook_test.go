@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"reflect"
 	"strings"
 	"testing"
@@ -16,24 +15,11 @@ import (
 
 	"github.com/onereply/onereply"
 	"github.com/onereply/onereply/internal/memoryhttp"
+	"github.com/onereply/onereply/internal/respondertest"
 	"github.com/onereply/onereply/internal/standardwebhooks"
 )
 
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
-
-// recorder is a listener that remembers.
-type recorder struct {
-	deltas []string
-	cancel func() // at the first delta, where it is set
-}
-
-func (r *recorder) Delta(text string) {
-	r.deltas = append(r.deltas, text)
-	if r.cancel != nil {
-		r.cancel()
-	}
-}
-func (r *recorder) Spend(onereply.Usage) {}
 
 var turn = &onereply.Turn{
 	Bot: "support", Conversation: "c/1 ü", Number: 3, Attempt: 2, Token: 9,
@@ -53,29 +39,9 @@ func responder(t testing.TB, c Config) *Responder {
 	return r
 }
 
-func serve(t testing.TB, handler http.HandlerFunc) string {
-	t.Helper()
-	server := httptest.NewServer(handler)
-	t.Cleanup(server.Close)
-	return server.URL
-}
-
 // always answers every request alike.
 func always(status int, media, body string) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", media)
-		w.WriteHeader(status)
-		_, _ = io.WriteString(w, body)
-	}
-}
-
-func faultOf(t testing.TB, err error) *onereply.ResponderError {
-	t.Helper()
-	fault, ok := errors.AsType[*onereply.ResponderError](err)
-	if !ok {
-		t.Fatalf("got %v, want a fault", err)
-	}
-	return fault
+	return respondertest.Always(status, map[string]string{"Content-Type": media}, body)
 }
 
 func TestRequest(t *testing.T) {
@@ -84,7 +50,7 @@ func TestRequest(t *testing.T) {
 		t.Fatal(err)
 	}
 	var body []byte
-	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	url := respondertest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ = io.ReadAll(r.Body)
 		if err := secrets.Verify(r.Header, body, time.Now(), time.Minute); err != nil {
 			t.Error(err)
@@ -116,7 +82,7 @@ func TestSealURLOfDots(t *testing.T) {
 }
 
 func TestRequestWithoutSecretAndSeal(t *testing.T) {
-	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	url := respondertest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		if r.Header.Get("webhook-signature") != "" || r.Header.Get("webhook-id") == "" || strings.Contains(string(body), "seal_url") || !strings.Contains(string(body), `"history":[]`) {
 			t.Errorf("got %v, %s", r.Header, body)
@@ -148,10 +114,10 @@ func TestAnswers(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			var heard recorder
-			reply, err := responder(t, Config{URL: serve(t, always(200, test.media, test.body))}).respond(t.Context(), turn, &heard)
-			if err != nil || !reflect.DeepEqual(reply, test.want) || len(heard.deltas) != test.deltas {
-				t.Errorf("got %+v, %v, heard %q", reply, err, heard.deltas)
+			var heard respondertest.Listener
+			reply, err := responder(t, Config{URL: respondertest.Serve(t, always(200, test.media, test.body))}).respond(t.Context(), turn, &heard)
+			if err != nil || !reflect.DeepEqual(reply, test.want) || len(heard.Deltas) != test.deltas {
+				t.Errorf("got %+v, %v, heard %q", reply, err, heard.Deltas)
 			}
 		})
 	}
@@ -192,8 +158,8 @@ func TestBadAnswers(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			reply, err := responder(t, Config{URL: serve(t, always(test.status, test.media, test.body))}).Respond(t.Context(), turn)
-			fault := faultOf(t, err)
+			reply, err := responder(t, Config{URL: respondertest.Serve(t, always(test.status, test.media, test.body))}).Respond(t.Context(), turn)
+			fault := respondertest.ErrorOf(t, err)
 			if fault.Kind != test.kind || !strings.Contains(err.Error(), test.says) || !reflect.DeepEqual(reply, onereply.Reply{}) {
 				t.Errorf("got %+v, %v", reply, err)
 			}
@@ -203,7 +169,7 @@ func TestBadAnswers(t *testing.T) {
 
 // raw serves what stands on the wire, and hangs up.
 func raw(t testing.TB, wire string) string {
-	return serve(t, func(w http.ResponseWriter, r *http.Request) {
+	return respondertest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		connection, _, err := w.(http.Hijacker).Hijack()
 		if err != nil {
@@ -239,7 +205,7 @@ func TestEndOfAStream(t *testing.T) {
 			if test.ok && (err != nil || reply.Text != "Hello") {
 				t.Errorf("got %+v, %v", reply, err)
 			}
-			if !test.ok && faultOf(t, err).Kind != onereply.ResponderFailed {
+			if !test.ok && respondertest.ErrorOf(t, err).Kind != onereply.ResponderFailed {
 				t.Errorf("got %+v, %v", reply, err)
 			}
 		})
@@ -250,7 +216,7 @@ func TestCancellation(t *testing.T) {
 	superseded := errors.New("superseded")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	closed := make(chan struct{})
-	r := responder(t, Config{URL: serve(t, func(w http.ResponseWriter, r *http.Request) {
+	r := responder(t, Config{URL: respondertest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		w.Header().Set("Content-Type", eventStream)
 		_, _ = io.WriteString(w, "data: {\"delta\":\"Hel\"}\n\n")
@@ -258,7 +224,7 @@ func TestCancellation(t *testing.T) {
 		<-r.Context().Done()
 		close(closed)
 	})})
-	if _, err := r.respond(ctx, turn, &recorder{cancel: func() { cancel(superseded) }}); err != superseded { // itself: a fault would count as an attempt
+	if _, err := r.respond(ctx, turn, &respondertest.Listener{OnDelta: func() { cancel(superseded) }}); err != superseded { // itself: a fault would count as an attempt
 		t.Errorf("got %v", err)
 	}
 	<-closed
@@ -274,7 +240,7 @@ func TestSilence(t *testing.T) {
 		}))
 		start := time.Now()
 		_, err := responder(t, Config{URL: memoryhttp.URL, HTTPClient: client}).Respond(t.Context(), turn)
-		if fault := faultOf(t, err); fault.Kind != onereply.ResponderFailed || time.Since(start).Truncate(time.Second) != DefaultIdleTimeout {
+		if fault := respondertest.ErrorOf(t, err); fault.Kind != onereply.ResponderFailed || time.Since(start).Truncate(time.Second) != DefaultIdleTimeout {
 			t.Errorf("got %v after %v", err, time.Since(start))
 		}
 	})
@@ -299,16 +265,19 @@ func FuzzAnswer(f *testing.F) {
 	f.Add(`{"parts":["a",""],"text":null}`, false)
 	f.Add("data: {\"delta\":\"Hel\"}\n\ndata: {\"text\":\"x\"}\n\n", true)
 	f.Add("data: {\"error\":{\"code\":429}}\n\ndata: [DONE]\n\n", true)
-	transport := &canned{}
+	transport := &respondertest.Canned{}
 	r, err := New(Config{URL: "http://a.test", HTTPClient: &http.Client{Transport: transport}})
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, body string, stream bool) {
-		transport.body, transport.stream = body, stream
+		transport.Body, transport.ContentType = body, ""
+		if stream {
+			transport.ContentType = eventStream
+		}
 		reply, err := r.Respond(t.Context(), turn)
 		if err != nil {
-			faultOf(t, err)
+			respondertest.ErrorOf(t, err)
 			return
 		}
 		if strings.TrimSpace(reply.Text) == "" || len(reply.Parts) > onereply.MaxParts {
@@ -320,18 +289,4 @@ func FuzzAnswer(f *testing.F) {
 			}
 		}
 	})
-}
-
-// canned is a transport that answers with one body.
-type canned struct {
-	body   string
-	stream bool
-}
-
-func (c *canned) RoundTrip(*http.Request) (*http.Response, error) {
-	header := http.Header{}
-	if c.stream {
-		header.Set("Content-Type", eventStream)
-	}
-	return &http.Response{StatusCode: 200, ProtoMajor: 1, Header: header, ContentLength: int64(len(c.body)), Body: io.NopCloser(strings.NewReader(c.body))}, nil
 }
