@@ -2,7 +2,6 @@ package onereply
 
 import (
 	"encoding/json"
-	"time"
 
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
@@ -21,12 +20,12 @@ const (
 
 // Receipt acknowledges an input, once it is durable.
 type Receipt struct {
-	MessageID string    `json:"message_id"`
-	Version   int64     `json:"version"`
-	Duplicate bool      `json:"duplicate"`
-	DueAt     time.Time `json:"due_at,omitzero"` // when the next turn starts; zero while paused, or while one runs
-	Outcome   Outcome   `json:"outcome"`
-	Reason    string    `json:"reason,omitempty"`
+	MessageID string  `json:"message_id"`
+	Version   int64   `json:"version"`
+	Duplicate bool    `json:"duplicate"`
+	DueAt     Time    `json:"due_at"` // when the next turn starts; zero while paused, or while one runs
+	Outcome   Outcome `json:"outcome"`
+	Reason    string  `json:"reason,omitempty"`
 }
 
 // Edit is an edit of a message.
@@ -44,23 +43,23 @@ type State struct {
 	Phase          turn.Phase `json:"phase"`
 	Pending        int        `json:"pending"`
 	Turn           int64      `json:"turn"`
-	DueAt          *time.Time `json:"due_at"`
-	FirstPendingAt *time.Time `json:"first_pending_at"`
+	DueAt          Time       `json:"due_at"`
+	FirstPendingAt Time       `json:"first_pending_at"`
 	Lease          *Lease     `json:"lease"`
 	Discards       int        `json:"discards"`
 	Attempts       int        `json:"attempts"`
 	LastError      string     `json:"last_error"`
 	PauseReason    string     `json:"pause_reason,omitempty"`
-	SetAside       int        `json:"set_aside,omitempty"`        // messages that brought down each worker that took them
-	LastActivityAt *time.Time `json:"last_activity_at,omitempty"` // in lists
-	LastInput      *LastInput `json:"last_input,omitempty"`       // in lists with a preview, where there is one
+	SetAside       int        `json:"set_aside,omitempty"`       // messages that brought down each worker that took them
+	LastActivityAt Time       `json:"last_activity_at,omitzero"` // in lists
+	LastInput      *LastInput `json:"last_input,omitempty"`      // in lists with a preview, where there is one
 }
 
 // Lease is who works on a conversation.
 type Lease struct {
-	Holder    string    `json:"holder"`
-	Token     int64     `json:"token"`
-	ExpiresAt time.Time `json:"expires_at"`
+	Holder    string `json:"holder"`
+	Token     int64  `json:"token"`
+	ExpiresAt Time   `json:"expires_at"`
 }
 
 // Entry is one line of a transcript, as people and programs see it.
@@ -70,8 +69,8 @@ type Entry struct {
 	ID          string          `json:"id"`
 	Text        string          `json:"text"`
 	Sender      *Person         `json:"sender,omitempty"`
-	At          time.Time       `json:"at"`
-	SentAt      *time.Time      `json:"sent_at,omitempty"`
+	At          Time            `json:"at"`
+	SentAt      Time            `json:"sent_at,omitzero"`
 	Status      turn.Status     `json:"status"`
 	Reason      string          `json:"reason,omitempty"`
 	Covers      []string        `json:"covers"`
@@ -80,36 +79,9 @@ type Entry struct {
 	Parts       []string        `json:"parts,omitempty"`
 	LateInput   bool            `json:"late_input,omitempty"`
 	Author      string          `json:"author,omitempty"` // of a reply: "human" or "fallback", else the responder
-	EditedAt    *time.Time      `json:"edited_at,omitempty"`
+	EditedAt    Time            `json:"edited_at,omitzero"`
 	Attachments []Attachment    `json:"attachments,omitempty"`
 	Metadata    json.RawMessage `json:"metadata,omitempty"`
-}
-
-// Event is something that happened, for those who watch.
-type Event struct {
-	ID           string    `json:"id"` // of the event; resumes a stream
-	Type         string    `json:"type"`
-	At           time.Time `json:"at"`
-	Node         string    `json:"node"` // that tells it; of lease.lost: that held the lease
-	Bot          string    `json:"bot"`
-	Conversation string    `json:"conversation"`
-	Turn         int64     `json:"turn,omitempty"`
-	Token        int64     `json:"token,omitempty"`
-	Attempt      int       `json:"attempt,omitempty"`
-	Version      int64     `json:"version"`
-	Through      int64     `json:"through,omitempty"`
-	DueAt        time.Time `json:"due_at,omitzero"`
-	FirstByteAt  time.Time `json:"first_byte_at,omitzero"` // of an attempt that streamed: reply.committed, reply.discarded, attempt.failed
-	Seq          int64     `json:"seq,omitempty"`          // the entry in the transcript
-	MessageID    string    `json:"message_id,omitempty"`   // message.*
-	ReplyID      string    `json:"reply_id,omitempty"`     // reply.*, part.*, lease.lost
-	Covers       []string  `json:"covers,omitempty"`
-	Text         string    `json:"text,omitempty"`          // of the message, the reply, or the delta
-	TextLeftOut  bool      `json:"text_left_out,omitempty"` // with covers: the event came from another node, and was too large; see the transcript
-	Part         int       `json:"part,omitempty"`
-	Parts        int       `json:"parts,omitempty"`
-	LateInput    bool      `json:"late_input,omitempty"`
-	Reason       string    `json:"reason,omitempty"`
 }
 
 // ConversationQuery selects conversations.

@@ -37,8 +37,8 @@ type AttentionItem struct {
 	Conversation string        `json:"conversation"`
 	Turn         int64         `json:"turn"`
 	Seq          int64         `json:"seq,omitempty"` // of the reply, where it is about one
-	At           time.Time     `json:"at"`            // when it came to be so: the last write of a failed turn; of what is overdue, when it was due
-	Since        time.Time     `json:"since"`         // since when somebody waits
+	At           Time          `json:"at"`            // when it came to be so: the last write of a failed turn; of what is overdue, when it was due
+	Since        Time          `json:"since"`         // since when somebody waits
 	Reason       string        `json:"reason"`
 	Actions      []string      `json:"actions"` // what helps: "requeue", "resend", "mark_sent", "flush"
 }
@@ -128,7 +128,7 @@ func attentionOf(item store.Item) []AttentionItem {
 		}
 		items = append(items, AttentionItem{
 			Kind: AttentionFailedTurn, Bot: item.Key.Bot, Conversation: item.Key.Conversation, Turn: r.Turn,
-			At: item.Active.Go(), Since: cmp.Or(since, item.Active).Go(), Reason: r.LastError, Actions: []string{"requeue"},
+			At: timeOf(item.Active), Since: timeOf(cmp.Or(since, item.Active)), Reason: r.LastError, Actions: []string{"requeue"},
 		})
 	}
 	if r.Aside != nil && (r.Phase != turn.Failed || !r.FailedAside()) { // else that is the failed turn
@@ -140,7 +140,7 @@ func attentionOf(item store.Item) []AttentionItem {
 	switch {
 	case r.Reply != nil && r.Reply.Lost.Count > 0:
 		lost := lostOf(item, r.Reply.Lost, "sending")
-		lost.Turn, lost.Seq, lost.Since = r.Reply.Turn, r.Reply.Seq, cmp.Or(r.Reply.Since, item.Active).Go()
+		lost.Turn, lost.Seq, lost.Since = r.Reply.Turn, r.Reply.Seq, timeOf(cmp.Or(r.Reply.Since, item.Active))
 		items = append(items, lost)
 	case r.Lost.Count > 0 && r.Phase != turn.Failed:
 		items = append(items, lostOf(item, r.Lost, "generating"))
@@ -155,7 +155,7 @@ func asideOf(item store.Item) AttentionItem {
 	a := r.Aside
 	out := AttentionItem{
 		Kind: AttentionSetAside, Bot: item.Key.Bot, Conversation: item.Key.Conversation, Turn: cmp.Or(a.Turn, r.Turn),
-		At: cmp.Or(a.At, item.Active).Go(), Since: cmp.Or(a.Since, a.At, item.Active).Go(), Actions: []string{"requeue"},
+		At: timeOf(cmp.Or(a.At, item.Active)), Since: timeOf(cmp.Or(a.Since, a.At, item.Active)), Actions: []string{"requeue"},
 		Reason: "1 message was set aside: each worker that took it was lost",
 	}
 	if r.Phase == turn.Generating || r.Phase == turn.Sending {
@@ -173,7 +173,7 @@ func lostOf(item store.Item, lost turn.Lost, doing string) AttentionItem {
 	r := item.Snapshot.Record
 	out := AttentionItem{
 		Kind: AttentionLeaseLost, Bot: item.Key.Bot, Conversation: item.Key.Conversation, Turn: r.Turn,
-		At: lost.At.Go(), Since: cmp.Or(firstPending(r), item.Active).Go(), Actions: []string{},
+		At: timeOf(lost.At), Since: timeOf(cmp.Or(firstPending(r), item.Active)), Actions: []string{},
 	}
 	out.Reason = fmt.Sprintf("a worker on %s was lost while %s", lost.Holder, doing)
 	if lost.Count > 1 {
@@ -189,7 +189,7 @@ func lostOf(item store.Item, lost turn.Lost, doing string) AttentionItem {
 
 func troubleOf(key store.Key, t turn.Trouble) AttentionItem {
 	out := AttentionItem{
-		Kind: AttentionPartial, Bot: key.Bot, Conversation: key.Conversation, Turn: t.Turn, Seq: t.Seq, At: t.At.Go(), Since: t.At.Go(),
+		Kind: AttentionPartial, Bot: key.Bot, Conversation: key.Conversation, Turn: t.Turn, Seq: t.Seq, At: timeOf(t.At), Since: timeOf(t.At),
 		Actions: []string{"resend", "mark_sent"},
 	}
 	switch t.Status {
@@ -293,13 +293,13 @@ func (a *App) late(now turn.Time, key store.Key, r turn.Record) (AttentionItem, 
 	}
 	out := AttentionItem{
 		Kind: AttentionOverdue, Bot: key.Bot, Conversation: key.Conversation, Turn: r.Turn,
-		At: due.Go(), Since: cmp.Or(firstPending(r), due).Go(), Actions: []string{},
+		At: timeOf(due), Since: timeOf(cmp.Or(firstPending(r), due)), Actions: []string{},
 	}
 	switch {
 	case r.Lease.Nonce != "":
 		out.Reason = fmt.Sprintf("the lease of %s has expired, and no node took over", r.Lease.Holder)
 	case r.Reply != nil:
-		out.Turn, out.Seq, out.Since = r.Reply.Turn, r.Reply.Seq, cmp.Or(r.Reply.Since, due).Go()
+		out.Turn, out.Seq, out.Since = r.Reply.Turn, r.Reply.Seq, timeOf(cmp.Or(r.Reply.Since, due))
 		out.Reason, out.Actions = "no node sends the reply", []string{"flush"}
 	default:
 		out.Reason, out.Actions = "no node begins the turn", []string{"flush"}

@@ -25,7 +25,7 @@ func needs(t *testing.T, app *onereply.App, q onereply.AttentionQuery) (lines []
 		t.Fatal(err)
 	}
 	for _, i := range got.Items {
-		if i.At.IsZero() || i.Since.IsZero() || i.Since.After(i.At) || i.Bot != "bot" {
+		if i.At.IsZero() || i.Since.IsZero() || i.Since.After(i.At.Time) || i.Bot != "bot" {
 			t.Errorf("item = %+v", i)
 		}
 		lines = append(lines, fmt.Sprintf("%s %s/%d %q %v", i.Kind, i.Conversation, i.Turn, i.Reason, i.Actions))
@@ -168,7 +168,7 @@ func TestAttentionToEachPhaseThatIsOverdue(t *testing.T) {
 		}
 		var lines []string
 		for _, i := range got.Items {
-			lines = append(lines, fmt.Sprintf("%s/%s %d/%d %v %v %s %v", i.Bot, i.Conversation, i.Turn, i.Seq, due.Sub(turn.At(i.At)), due.Sub(turn.At(i.Since)), i.Reason, i.Actions))
+			lines = append(lines, fmt.Sprintf("%s/%s %d/%d %v %v %s %v", i.Bot, i.Conversation, i.Turn, i.Seq, due.Sub(turn.At(i.At.Time)), due.Sub(turn.At(i.Since.Time)), i.Reason, i.Actions))
 		}
 		slices.Sort(lines)
 		want := []string{
@@ -223,7 +223,7 @@ func TestAttentionToLostLeases(t *testing.T) {
 		}
 		var lines []string
 		for _, i := range got.Items {
-			lines = append(lines, fmt.Sprintf("%s %s %d/%d %v %v %s %v", i.Kind, i.Conversation, i.Turn, i.Seq, turn.At(i.At).Sub(start), turn.At(i.Since).Sub(start), i.Reason, i.Actions))
+			lines = append(lines, fmt.Sprintf("%s %s %d/%d %v %v %s %v", i.Kind, i.Conversation, i.Turn, i.Seq, turn.At(i.At.Time).Sub(start), turn.At(i.Since.Time).Sub(start), i.Reason, i.Actions))
 		}
 		slices.Sort(lines)
 		want := []string{

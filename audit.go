@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/onereply/onereply/internal/engine"
 	"github.com/onereply/onereply/store"
@@ -39,13 +38,13 @@ func ActorOf(ctx context.Context) (Actor, bool) {
 
 // AuditEntry is one action.
 type AuditEntry struct {
-	At           time.Time `json:"at"`
-	Action       string    `json:"action"` // "pause", "resume", "flush", "requeue", "resend", "mark_sent", "reply", "delete"
-	Bot          string    `json:"bot"`
-	Conversation string    `json:"conversation"`
-	By           string    `json:"by"`
-	From         string    `json:"from"`
-	Reason       string    `json:"reason"` // its first 128 bytes
+	At           Time   `json:"at"`
+	Action       string `json:"action"` // "pause", "resume", "flush", "requeue", "resend", "mark_sent", "reply", "delete"
+	Bot          string `json:"bot"`
+	Conversation string `json:"conversation"`
+	By           string `json:"by"`
+	From         string `json:"from"`
+	Reason       string `json:"reason"` // its first 128 bytes
 }
 
 // AuditQuery selects actions.
@@ -203,7 +202,7 @@ func newest(found []noted, limit int) []AuditEntry {
 	entries := make([]AuditEntry, 0, min(len(found), limit))
 	for _, n := range found[:min(len(found), limit)] {
 		entries = append(entries, AuditEntry{
-			At: n.entry.At.Go(), Action: n.entry.Action, Bot: n.key.Bot, Conversation: n.key.Conversation,
+			At: timeOf(n.entry.At), Action: n.entry.Action, Bot: n.key.Bot, Conversation: n.key.Conversation,
 			By: n.entry.By, From: n.entry.From, Reason: n.entry.Reason,
 		})
 	}

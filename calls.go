@@ -75,7 +75,7 @@ func (a *App) ignore(ctx context.Context, c call, id, reason string) (Receipt, e
 func receiptOf(r engine.Result) Receipt {
 	return Receipt{
 		MessageID: r.MessageID, Version: r.Version, Duplicate: r.Duplicate,
-		DueAt: r.Due.Go(), Outcome: r.Outcome, Reason: r.Reason,
+		DueAt: timeOf(r.Due), Outcome: r.Outcome, Reason: r.Reason,
 	}
 }
 
@@ -117,8 +117,8 @@ func (a *App) Typing(ctx context.Context, bot, conversation string, d time.Durat
 	if err != nil {
 		return err
 	}
-	if d < 0 || d > MaxTyping*time.Second {
-		return c.fail(CodeInvalid, "for", errors.New("it must be 0 to 10m"))
+	if d < 0 || d > MaxTyping {
+		return c.fail(CodeInvalid, "for", fmt.Errorf("it must be 0 to %v", MaxTyping))
 	}
 	_, err = a.node.Submit(ctx, &engine.Request{Key: c.key, Op: engine.Typing, For: d})
 	return c.of(err)
@@ -209,7 +209,7 @@ func (a *App) Answer(ctx context.Context, bot, conversation, text string) (Recei
 		err = fmt.Errorf("%w: %w", engine.ErrOutcomeUnknown, err)
 	}
 	receipt := receiptOf(result)
-	receipt.Outcome, receipt.DueAt = OutcomeQueued, time.Time{}
+	receipt.Outcome, receipt.DueAt = OutcomeQueued, Time{}
 	return receipt, c.of(err)
 }
 
@@ -269,7 +269,7 @@ func stateOf(key store.Key, r turn.Record) State {
 		s.SetAside = r.Aside.Pending
 	}
 	if r.Lease.Nonce != "" {
-		s.Lease = &Lease{Holder: r.Lease.Holder, Token: r.Lease.Token, ExpiresAt: r.Lease.Expires.Go()}
+		s.Lease = &Lease{Holder: r.Lease.Holder, Token: r.Lease.Token, ExpiresAt: timeOf(r.Lease.Expires)}
 	}
 	return s
 }
@@ -281,14 +281,6 @@ func firstPending(r turn.Record) turn.Time {
 		return r.NewerSince
 	}
 	return r.WaitingSince
-}
-
-func timeOf(t turn.Time) *time.Time {
-	if t == 0 {
-		return nil
-	}
-	at := t.Go()
-	return &at
 }
 
 // Transcript returns at most limit entries with a sequence greater than after,
@@ -327,7 +319,7 @@ func (a *App) transcript(ctx context.Context, bot, conversation string, q store.
 
 func entryOf(e store.Entry) Entry {
 	out := Entry{
-		Seq: e.Seq, Kind: e.Kind, ID: e.ID, Text: e.Text, At: e.At.Go(), SentAt: timeOf(e.SentAt), Status: e.Status, Reason: e.Reason,
+		Seq: e.Seq, Kind: e.Kind, ID: e.ID, Text: e.Text, At: timeOf(e.At), SentAt: timeOf(e.SentAt), Status: e.Status, Reason: e.Reason,
 		Covers: e.Covers, Version: e.Version, Turn: e.Turn, Parts: e.Parts, LateInput: e.Late, Author: e.Author,
 		EditedAt: timeOf(e.EditedAt), Attachments: e.Attachments, Metadata: e.Metadata,
 	}

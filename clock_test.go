@@ -63,7 +63,7 @@ func TestASendEndsBeforeItsLeaseWhateverTheClockSays(t *testing.T) {
 		var expires, ended time.Time
 		var w *world
 		bot := onereply.Bot{Lease: lease, Sender: onereply.SenderFunc(func(ctx context.Context, _ *onereply.Delivery) error {
-			expires = w.state(0).Lease.ExpiresAt
+			expires = w.state(0).Lease.ExpiresAt.Time
 			<-ctx.Done()
 			ended = time.Now()
 			return nil

@@ -19,38 +19,30 @@ type Tally = engine.Tally
 
 // Overview is what goes on, on all nodes of a store.
 type Overview struct {
-	Now         time.Time     `json:"now"`
+	Now         Time          `json:"now"`
 	Nodes       []NodeInfo    `json:"nodes"`         // by name
 	Minutes     []MinuteTally `json:"minutes"`       // the last 60 with this one, oldest first, of all nodes
 	Totals      Tally         `json:"totals"`        // of the nodes listed, since each was opened
-	TimeToReply Times         `json:"time_to_reply"` // likewise
+	TimeToReply Histogram     `json:"time_to_reply"` // likewise
 }
 
 // NodeInfo is a node as it told of itself. One that closed is not listed; one that
 // just went silent is, for ten minutes.
 type NodeInfo struct {
-	Node       string    `json:"node"`
-	Version    string    `json:"version"`
-	StartedAt  time.Time `json:"started_at"`
-	SeenAt     time.Time `json:"seen_at"`    // when it last told of itself; every 5 s
-	State      string    `json:"state"`      // ready, draining, or silent: nothing for 15 s
-	Generating int       `json:"generating"` // attempts that run there
-	Waiting    int       `json:"waiting"`    // conversations in its memory
-	Store      string    `json:"store"`      // its engine, and what is wrong with it
+	Node       string `json:"node"`
+	Version    string `json:"version"`
+	StartedAt  Time   `json:"started_at"`
+	SeenAt     Time   `json:"seen_at"`    // when it last told of itself; every 5 s
+	State      string `json:"state"`      // ready, draining, or silent: nothing for 15 s
+	Generating int    `json:"generating"` // attempts that run there
+	Waiting    int    `json:"waiting"`    // conversations in its memory
+	Store      string `json:"store"`      // its engine, and what is wrong with it
 }
 
 // MinuteTally is what all nodes counted in a minute.
 type MinuteTally struct {
-	At time.Time `json:"at"` // its begin
+	At Time `json:"at"` // its begin
 	Tally
-}
-
-// Times is how long sent replies took, from the first waiting input.
-type Times struct {
-	Bounds []float64 `json:"bounds"` // in seconds
-	Counts []uint64  `json:"counts"` // at or below the bound of the same index
-	Count  uint64    `json:"count"`  // all
-	Sum    float64   `json:"sum"`    // in seconds
 }
 
 // Overview tells what goes on, on all nodes that share the store and can hear each
@@ -89,20 +81,20 @@ func (a *App) report(ctx context.Context) (fleet.Report, bool) {
 }
 
 func overviewOf(now turn.Time, reports []fleet.Report) Overview {
-	o := Overview{Now: now.Go(), Nodes: []NodeInfo{}}
+	o := Overview{Now: timeOf(now), Nodes: []NodeInfo{}}
 	newest := map[string]turn.Time{} // by name: a node that was started again has another life
 	for _, r := range reports {
 		newest[r.Node] = max(newest[r.Node], r.Started)
 	}
 	first := engine.MinuteOf(now) - keptMinutes + 1
 	for i := range int64(keptMinutes) {
-		o.Minutes = append(o.Minutes, MinuteTally{At: turn.Time((first + i) * time.Minute.Milliseconds()).Go()})
+		o.Minutes = append(o.Minutes, MinuteTally{At: timeOf(turn.Time((first + i) * time.Minute.Milliseconds()))})
 	}
 	for i, r := range reports {
 		o.addMinutes(first, r.Minutes)
 		state := r.StateAt(now)
 		if i == 0 {
-			o.TimeToReply = Times{Bounds: r.Times.Bounds, Counts: make([]uint64, len(r.Times.Bounds))}
+			o.TimeToReply = Histogram{Bounds: r.Times.Bounds, Counts: make([]uint64, len(r.Times.Bounds))}
 		}
 		// An older life of the same name is gone, unless it speaks: then two nodes
 		// have one name.
@@ -111,13 +103,15 @@ func overviewOf(now turn.Time, reports []fleet.Report) Overview {
 			continue
 		}
 		o.Nodes = append(o.Nodes, NodeInfo{
-			Node: r.Node, Version: r.Version, StartedAt: r.Started.Go(), SeenAt: r.At.Go(), State: state,
+			Node: r.Node, Version: r.Version, StartedAt: timeOf(r.Started), SeenAt: timeOf(r.At), State: state,
 			Generating: r.Generating, Waiting: r.Waiting, Store: r.Store,
 		})
 		o.Totals.Add(r.Total)
 		o.TimeToReply.add(r.Times)
 	}
-	slices.SortFunc(o.Nodes, func(a, b NodeInfo) int { return cmp.Or(cmp.Compare(a.Node, b.Node), a.StartedAt.Compare(b.StartedAt)) })
+	slices.SortFunc(o.Nodes, func(a, b NodeInfo) int {
+		return cmp.Or(cmp.Compare(a.Node, b.Node), a.StartedAt.Compare(b.StartedAt.Time))
+	})
 	return o
 }
 
@@ -136,7 +130,7 @@ func (o *Overview) addMinutes(first int64, all []fleet.Minute) {
 
 // add adds what a node counted. One of another release may have other bounds; then
 // its counts can't be added to ours, whose report is the first.
-func (t *Times) add(h engine.Histogram) {
+func (t *Histogram) add(h engine.Histogram) {
 	if !slices.Equal(t.Bounds, h.Bounds) || len(h.Counts) != len(t.Counts) {
 		return
 	}

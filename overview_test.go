@@ -46,9 +46,9 @@ func sum(minutes []onereply.MinuteTally) (all onereply.Tally) {
 
 // comparable is what must be the same from any node.
 func comparable(o onereply.Overview) string {
-	o.Now = time.Time{}
+	o.Now = onereply.Time{}
 	for i := range o.Nodes {
-		o.Nodes[i].SeenAt = time.Time{}
+		o.Nodes[i].SeenAt = onereply.Time{}
 	}
 	text, err := json.Marshal(o)
 	if err != nil {
@@ -76,7 +76,7 @@ func TestOverview(t *testing.T) {
 		if o.Totals != want || sum(o.Minutes) != want {
 			t.Errorf("totals %+v, minutes %+v; want %+v", o.Totals, sum(o.Minutes), want)
 		}
-		if len(o.Minutes) != 60 || !o.Minutes[59].At.Equal(o.Now.Truncate(time.Minute)) || o.Minutes[58].At.Sub(o.Minutes[57].At) != time.Minute {
+		if len(o.Minutes) != 60 || !o.Minutes[59].At.Equal(o.Now.Truncate(time.Minute)) || o.Minutes[58].At.Sub(o.Minutes[57].At.Time) != time.Minute {
 			t.Errorf("the minutes are %v to %v", o.Minutes[0].At, o.Minutes[len(o.Minutes)-1].At)
 		}
 		if o.Minutes[59].Inputs != 0 {
@@ -86,7 +86,7 @@ func TestOverview(t *testing.T) {
 			t.Errorf("times to reply %+v", r)
 		}
 		for _, n := range o.Nodes {
-			if n.Version == "" || n.Store != "memory" || !n.StartedAt.Equal(started) || o.Now.Sub(n.SeenAt) > 5*time.Second {
+			if n.Version == "" || n.Store != "memory" || !n.StartedAt.Equal(started) || o.Now.Sub(n.SeenAt.Time) > 5*time.Second {
 				t.Errorf("a node is %+v", n)
 			}
 		}

@@ -22,7 +22,7 @@ func TestSetPolicy(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return time.Until(got.DueAt)
+			return time.Until(got.DueAt.Time)
 		}
 		if got := due("before"); got != 2*time.Second {
 			t.Errorf("due in %v before", got)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/onereply/onereply/internal/atonce"
@@ -25,9 +24,9 @@ const (
 
 // LastInput is the last message of a conversation that was not deleted.
 type LastInput struct {
-	Text   string    `json:"text"` // its first MaxPreviewRunes characters
-	At     time.Time `json:"at"`
-	Sender *Person   `json:"sender,omitempty"`
+	Text   string  `json:"text"` // its first MaxPreviewRunes characters
+	At     Time    `json:"at"`
+	Sender *Person `json:"sender,omitempty"`
 }
 
 // list reads one page, and leaves out what a search does not match.
@@ -136,7 +135,7 @@ func previewOf(e *store.Entry) *LastInput {
 	if e == nil {
 		return nil
 	}
-	out := &LastInput{Text: firstRunes(e.Text, MaxPreviewRunes), At: e.At.Go()}
+	out := &LastInput{Text: firstRunes(e.Text, MaxPreviewRunes), At: timeOf(e.At)}
 	if e.Sender != (Person{}) {
 		sender := e.Sender
 		out.Sender = &sender

@@ -20,10 +20,10 @@ type Stats struct {
 
 // Histogram counts values at or below each of its bounds.
 type Histogram struct {
-	Bounds []float64
-	Counts []uint64 // values at or below the bound with the same index
-	Count  uint64   // all values
-	Sum    float64
+	Bounds []float64 `json:"bounds"`
+	Counts []uint64  `json:"counts"` // values at or below the bound with the same index
+	Count  uint64    `json:"count"`  // all values
+	Sum    float64   `json:"sum"`
 }
 
 // Stats returns the counters as they are now; zero after Close.

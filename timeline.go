@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sort"
-	"time"
 
 	"github.com/onereply/onereply/internal/engine"
 	"github.com/onereply/onereply/store"
@@ -23,38 +22,16 @@ type TimelineQuery struct {
 type Timeline struct {
 	Bot          string         `json:"bot"`
 	Conversation string         `json:"conversation"`
-	Now          time.Time      `json:"now"`
+	Now          Time           `json:"now"`
 	Turns        []TimelineTurn `json:"turns"`
 }
 
 // TimelineTurn is one turn. What happened before the first one has the number 0.
 type TimelineTurn struct {
-	Turn  int64          `json:"turn"`
-	Open  bool           `json:"open"` // it is not over
-	Lost  int            `json:"lost"` // steps before its first that were dropped: there were too many
-	Steps []TimelineStep `json:"steps"`
-}
-
-// TimelineStep is one line of a timeline: an [Event] that was kept, without
-// texts. Fields that do not apply are zero.
-type TimelineStep struct {
-	Type        string    `json:"type"`
-	At          time.Time `json:"at"`
-	Node        string    `json:"node,omitempty"` // turn.started, lease.lost: who holds or held the lease
-	Turn        int64     `json:"turn,omitempty"`
-	Token       int64     `json:"token,omitempty"`
-	Attempt     int       `json:"attempt,omitempty"`
-	Version     int64     `json:"version"`
-	Through     int64     `json:"through,omitempty"`
-	DueAt       time.Time `json:"due_at,omitzero"`
-	FirstByteAt time.Time `json:"first_byte_at,omitzero"`
-	Seq         int64     `json:"seq,omitempty"`
-	MessageID   string    `json:"message_id,omitempty"`
-	ReplyID     string    `json:"reply_id,omitempty"`
-	Part        int       `json:"part,omitempty"`
-	Parts       int       `json:"parts,omitempty"`
-	Reason      string    `json:"reason,omitempty"` // cut after 160 bytes
-	LateInput   bool      `json:"late_input,omitempty"`
+	Turn  int64   `json:"turn"`
+	Open  bool    `json:"open"` // it is not over
+	Lost  int     `json:"lost"` // steps before its first that were dropped: there were too many
+	Steps []Event `json:"steps"`
 }
 
 // Timeline tells what happened in the last turns of a conversation. Of a turn
@@ -87,7 +64,7 @@ func (a *App) Timeline(ctx context.Context, bot, conversation string, q Timeline
 	if err := t.read(ctx, a.store); err != nil {
 		return Timeline{}, c.of(err)
 	}
-	return Timeline{Bot: bot, Conversation: conversation, Now: a.clock.Now().Go(), Turns: t.turns()}, nil
+	return Timeline{Bot: bot, Conversation: conversation, Now: timeOf(a.clock.Now()), Turns: t.turns()}, nil
 }
 
 // timeline is one that is being put together.
@@ -173,18 +150,16 @@ func (t *timeline) open(number int64) bool {
 	return number == r.Turn && (waits || interrupted)
 }
 
-func (t *timeline) step(n turn.Notice) TimelineStep {
-	out := TimelineStep{
-		Type: string(n.Kind), At: n.At.Go(), Node: n.Holder, Turn: n.Turn, Token: n.Token, Attempt: n.Attempt,
-		Version: n.Version, Through: n.Through, DueAt: n.Due.Go(), FirstByteAt: n.FirstByte.Go(), Seq: n.Seq,
-		MessageID: n.MessageID, Part: n.Part, Parts: n.Parts, Reason: n.Reason, LateInput: n.Late,
-	}
+// step is the event of a step that was kept.
+func (t *timeline) step(n turn.Notice) Event {
+	e := engine.Event{Notice: n}
 	switch {
 	case n.Seq == 0:
 	case n.Kind == turn.MessageAccepted:
-		out.MessageID = t.ids[n.Seq]
+		e.MessageID = t.ids[n.Seq]
 	default:
-		out.ReplyID = engine.ReplyID(t.key, n.Turn)
+		e.ReplyID = engine.ReplyID(t.key, n.Turn)
 	}
-	return out
+	e.Node = n.Holder
+	return eventOf("", &e)
 }

@@ -17,13 +17,13 @@ import (
 )
 
 // told is what a subscriber was told, without what the timeline leaves out.
-func told(s *onereply.Subscription) (steps []onereply.TimelineStep) {
+func told(s *onereply.Subscription) (steps []onereply.Event) {
 	for len(s.Events) > 0 {
 		e := <-s.Events
 		if e.Type == "reply.delta" {
 			continue
 		}
-		step := onereply.TimelineStep{
+		step := onereply.Event{
 			Type: e.Type, At: e.At, Turn: e.Turn, Token: e.Token, Attempt: e.Attempt, Version: e.Version, Through: e.Through,
 			DueAt: e.DueAt, FirstByteAt: e.FirstByteAt, Seq: e.Seq, MessageID: e.MessageID, ReplyID: e.ReplyID,
 			Part: e.Part, Parts: e.Parts, Reason: e.Reason, LateInput: e.LateInput,
@@ -46,7 +46,7 @@ func (w *world) timeline(node int, q onereply.TimelineQuery) onereply.Timeline {
 }
 
 // steps are all steps of a timeline, turn by turn.
-func steps(t onereply.Timeline) (all []onereply.TimelineStep) {
+func steps(t onereply.Timeline) (all []onereply.Event) {
 	for _, one := range t.Turns {
 		all = append(all, one.Steps...)
 	}
@@ -54,12 +54,12 @@ func steps(t onereply.Timeline) (all []onereply.TimelineStep) {
 }
 
 // byTurn puts steps into the order of a timeline.
-func byTurn(all []onereply.TimelineStep) []onereply.TimelineStep {
-	slices.SortStableFunc(all, func(a, b onereply.TimelineStep) int { return int(a.Turn - b.Turn) })
+func byTurn(all []onereply.Event) []onereply.Event {
+	slices.SortStableFunc(all, func(a, b onereply.Event) int { return int(a.Turn - b.Turn) })
 	return all
 }
 
-func wantSteps(t *testing.T, got, want []onereply.TimelineStep) {
+func wantSteps(t *testing.T, got, want []onereply.Event) {
 	t.Helper()
 	for i := range max(len(got), len(want)) {
 		switch {

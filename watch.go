@@ -52,12 +52,3 @@ func (a *App) Subscribe(w EventQuery) *Subscription {
 
 // Close ends the subscription. It may be called more than once.
 func (s *Subscription) Close() { s.subscription.Close() }
-
-func eventOf(id string, e *engine.Event) Event {
-	return Event{
-		ID: id, Type: string(e.Kind), At: e.At.Go(), Node: e.Node, Bot: e.Key.Bot, Conversation: e.Key.Conversation,
-		Turn: e.Turn, Token: e.Token, Attempt: e.Attempt, Version: e.Version, Through: e.Through, DueAt: e.Due.Go(),
-		MessageID: e.MessageID, ReplyID: e.ReplyID, Covers: e.Covers, Text: e.Text, TextLeftOut: e.TextLeftOut,
-		Part: e.Part, Parts: e.Parts, Reason: e.Reason, LateInput: e.Late, Seq: e.Seq, FirstByteAt: e.FirstByte.Go(),
-	}
-}

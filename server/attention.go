@@ -8,14 +8,8 @@ import (
 
 // attention is a page of what needs somebody. NextCursor is null at the end.
 type attention struct {
-	Items      []attentionItem `json:"items"`
-	NextCursor *string         `json:"next_cursor"`
-}
-
-type attentionItem struct {
-	onereply.AttentionItem
-	At    instant `json:"at"`
-	Since instant `json:"since"`
+	Items      []onereply.AttentionItem `json:"items"`
+	NextCursor *string                  `json:"next_cursor"`
 }
 
 func (s *Server) getAttention(w http.ResponseWriter, r *http.Request) error {
@@ -35,10 +29,7 @@ func (s *Server) getAttention(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	out := attention{Items: make([]attentionItem, 0, len(found.Items))}
-	for _, i := range found.Items {
-		out.Items = append(out.Items, attentionItem{AttentionItem: i, At: instant(i.At), Since: instant(i.Since)})
-	}
+	out := attention{Items: listOf(found.Items)}
 	if found.Next != "" {
 		out.NextCursor = &found.Next
 	}

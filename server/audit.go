@@ -8,7 +8,7 @@ import (
 
 // audit is who did what, newest first.
 type audit struct {
-	Entries []auditEntry `json:"entries"`
+	Entries []onereply.AuditEntry `json:"entries"`
 }
 
 // getAudit answers for one conversation, or for all.
@@ -27,9 +27,5 @@ func (s *Server) getAudit(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	out := audit{Entries: make([]auditEntry, 0, len(entries))}
-	for _, e := range entries {
-		out.Entries = append(out.Entries, auditEntryOf(e))
-	}
-	return respond(w, http.StatusOK, out)
+	return respond(w, http.StatusOK, audit{Entries: listOf(entries)})
 }

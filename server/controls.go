@@ -119,5 +119,5 @@ func respondState(w http.ResponseWriter, status int, now onereply.State, err err
 	if err != nil {
 		return err
 	}
-	return respond(w, status, stateOf(now))
+	return respond(w, status, now)
 }

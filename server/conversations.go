@@ -1,6 +1,10 @@
 package server
 
-import "net/http"
+import (
+	"net/http"
+
+	"github.com/onereply/onereply"
+)
 
 func (s *Server) getState(w http.ResponseWriter, r *http.Request) error {
 	now, err := s.app.State(r.Context(), r.PathValue("bot"), r.PathValue("conversation"))
@@ -17,8 +21,8 @@ func (s *Server) deleteConversation(w http.ResponseWriter, r *http.Request) erro
 // transcript is a page of one. Next is what to give as after, or as before, to go
 // on; null at the end.
 type transcript struct {
-	Entries []entry `json:"entries"`
-	Next    *int64  `json:"next"`
+	Entries []onereply.Entry `json:"entries"`
+	Next    *int64           `json:"next"`
 }
 
 func (s *Server) getTranscript(w http.ResponseWriter, r *http.Request) error {
@@ -34,10 +38,7 @@ func (s *Server) getTranscript(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	out := transcript{Entries: make([]entry, 0, len(entries))}
-	for _, e := range entries {
-		out.Entries = append(out.Entries, entryOf(e))
-	}
+	out := transcript{Entries: listOf(entries)}
 	switch {
 	case len(entries) < page.limit:
 	case page.last:
@@ -57,13 +58,13 @@ func (s *Server) getTimeline(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return respond(w, http.StatusOK, timelineOf(got))
+	return respond(w, http.StatusOK, got)
 }
 
 // conversations is a page of a list. NextCursor is null at the end.
 type conversations struct {
-	Conversations []state `json:"conversations"`
-	NextCursor    *string `json:"next_cursor"`
+	Conversations []onereply.State `json:"conversations"`
+	NextCursor    *string          `json:"next_cursor"`
 }
 
 func (s *Server) getConversations(w http.ResponseWriter, r *http.Request) error {
@@ -75,10 +76,7 @@ func (s *Server) getConversations(w http.ResponseWriter, r *http.Request) error 
 	if err != nil {
 		return err
 	}
-	out := conversations{Conversations: make([]state, 0, len(list.Conversations))}
-	for _, one := range list.Conversations {
-		out.Conversations = append(out.Conversations, stateOf(one))
-	}
+	out := conversations{Conversations: listOf(list.Conversations)}
 	if list.Next != "" {
 		out.NextCursor = &list.Next
 	}

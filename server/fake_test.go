@@ -44,10 +44,17 @@ type call struct {
 }
 
 func newFakeApp() *fakeApp {
+	now := onereply.Time{Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	return &fakeApp{
 		receipt: onereply.Receipt{Outcome: onereply.OutcomeQueued},
 		state:   onereply.State{Phase: turn.Idle},
 		events:  make(chan onereply.Event, 16),
+		// As the library answers: no time is missing, and no list is nil.
+		line: onereply.Timeline{Now: now, Turns: []onereply.TimelineTurn{}},
+		overview: onereply.Overview{
+			Now: now, Nodes: []onereply.NodeInfo{}, Minutes: []onereply.MinuteTally{},
+			TimeToReply: onereply.Histogram{Bounds: []float64{}, Counts: []uint64{}},
+		},
 	}
 }
 

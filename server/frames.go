@@ -30,7 +30,7 @@ func (f *frames) of(e onereply.Event) ([]byte, error) {
 	if kept := slot.Load(); kept != nil && kept.id == e.ID {
 		return kept.text, nil
 	}
-	data, err := json.Marshal(eventOf(e))
+	data, err := json.Marshal(e)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,8 @@ import (
 	"log/slog"
 	"net/http"
 	"time"
+
+	"github.com/onereply/onereply"
 )
 
 // postLogin opens a session for who has a key.
@@ -50,16 +52,16 @@ func (s *Server) postLogout(w http.ResponseWriter, r *http.Request) error {
 
 // sessionState tells a page whether it must ask for a key.
 type sessionState struct {
-	Required  bool     `json:"required"`
-	SignedIn  bool     `json:"signed_in"`
-	CSRF      string   `json:"csrf"`
-	ExpiresAt *instant `json:"expires_at"`
+	Required  bool          `json:"required"`
+	SignedIn  bool          `json:"signed_in"`
+	CSRF      string        `json:"csrf"`
+	ExpiresAt onereply.Time `json:"expires_at"`
 }
 
 func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
 	out := sessionState{Required: len(s.guard.keys) > 0}
 	if found, ok := s.guard.sessions.of(r, time.Now()); ok {
-		out.SignedIn, out.CSRF, out.ExpiresAt = true, found.csrf, instantOf(found.expires)
+		out.SignedIn, out.CSRF, out.ExpiresAt = true, found.csrf, onereply.Time{Time: found.expires}
 	}
 	return respond(w, http.StatusOK, out)
 }

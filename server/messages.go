@@ -126,5 +126,5 @@ func accepted(w http.ResponseWriter, got onereply.Receipt, err error) error {
 	if err != nil {
 		return err
 	}
-	return respond(w, http.StatusAccepted, receiptOf(got))
+	return respond(w, http.StatusAccepted, got)
 }

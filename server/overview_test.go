@@ -17,7 +17,7 @@ func TestOverview(t *testing.T) {
 		}},
 		Minutes:     []onereply.MinuteTally{{At: when, Tally: tally}},
 		Totals:      tally,
-		TimeToReply: onereply.Times{Bounds: []float64{1, 2.5}, Counts: []uint64{1, 3}, Count: 4, Sum: 9.5},
+		TimeToReply: onereply.Histogram{Bounds: []float64{1, 2.5}, Counts: []uint64{1, 3}, Count: 4, Sum: 9.5},
 	}
 	s := New(app, Options{})
 	const counted = `"inputs":9,"duplicates":1,"ignored":2,"replies":3,"messages_answered":7,"discards":4,"model_calls":8,"failed":1,"tokens_discarded":1200,"leases_lost":5`
@@ -25,7 +25,7 @@ func TestOverview(t *testing.T) {
 		"nodes":[{"node":"node1","version":"1.2","started_at":"2026-01-02T02:04:05.000Z","seen_at":"2026-01-02T02:04:05.000Z","state":"ready","generating":2,"waiting":5,"store":"redis"}],
 		"minutes":[{"at":"2026-01-02T02:04:05.000Z",`+counted+`}],"totals":{`+counted+`},
 		"time_to_reply":{"bounds":[1,2.5],"counts":[1,3],"count":4,"sum":9.5}}`)
-	app.overview = onereply.Overview{Now: when}
+	app.overview = onereply.Overview{Now: when, Nodes: []onereply.NodeInfo{}, Minutes: []onereply.MinuteTally{}, TimeToReply: onereply.Histogram{Bounds: []float64{}, Counts: []uint64{}}}
 	wantJSON(t, ask(t, s, "GET", "/v1/overview", "").body, `{"now":"2026-01-02T02:04:05.000Z","nodes":[],"minutes":[],
 		"totals":{"inputs":0,"duplicates":0,"ignored":0,"replies":0,"messages_answered":0,"discards":0,"model_calls":0,"failed":0,"tokens_discarded":0,"leases_lost":0},
 		"time_to_reply":{"bounds":[],"counts":[],"count":0,"sum":0}}`)

@@ -28,6 +28,14 @@ func writeBody(w http.ResponseWriter, status int, contentType string, body any) 
 	return nil
 }
 
+// listOf makes an empty list of nil: the API writes [] and not null.
+func listOf[T any](all []T) []T {
+	if all == nil {
+		return []T{}
+	}
+	return all
+}
+
 func respondEmpty(w http.ResponseWriter) error {
 	w.WriteHeader(http.StatusNoContent)
 	return nil

@@ -15,13 +15,13 @@ import (
 
 const here = "/v1/bots/support/conversations/c1"
 
-func at(t *testing.T, text string) time.Time {
+func at(t *testing.T, text string) onereply.Time {
 	t.Helper()
 	out, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return out
+	return onereply.Time{Time: out}
 }
 
 // fullState has every field set.
@@ -29,8 +29,8 @@ func fullState(t *testing.T) onereply.State {
 	due, first := at(t, "2026-01-02T03:04:05+01:00"), at(t, "2026-01-02T03:04:05.6789Z")
 	return onereply.State{
 		Bot: "support", Conversation: "c1", Version: 4, Answered: 2, Phase: turn.Generating, Pending: 2, Turn: 3,
-		DueAt: &due, FirstPendingAt: &first, Lease: &onereply.Lease{Holder: "n1", Token: 9, ExpiresAt: first},
-		Discards: 1, Attempts: 1, LastError: "timeout", PauseReason: "x", LastActivityAt: &first,
+		DueAt: due, FirstPendingAt: first, Lease: &onereply.Lease{Holder: "n1", Token: 9, ExpiresAt: first},
+		Discards: 1, Attempts: 1, LastError: "timeout", PauseReason: "x", LastActivityAt: first,
 	}
 }
 
@@ -123,7 +123,7 @@ func TestTranscriptIsAsInTheContract(t *testing.T) {
 	app := newFakeApp()
 	sent := at(t, "2026-01-02T03:04:04Z")
 	app.entries = []onereply.Entry{
-		{Seq: 1, Kind: store.Message, ID: "m1", Text: "hi", Sender: &onereply.Person{ID: "u1", Name: "Ann"}, At: sent, SentAt: &sent, EditedAt: &sent, Status: turn.InputAnswered, Version: 1,
+		{Seq: 1, Kind: store.Message, ID: "m1", Text: "hi", Sender: &onereply.Person{ID: "u1", Name: "Ann"}, At: sent, SentAt: sent, EditedAt: sent, Status: turn.InputAnswered, Covers: []string{}, Version: 1,
 			Attachments: []onereply.Attachment{{Kind: "image", URL: "https://example.com/i.png", MIMEType: "image/png", Pending: true}}, Metadata: json.RawMessage(`{"any":[1]}`)},
 		{Seq: 2, Kind: store.Reply, ID: "c1/1", Text: "ab", At: sent, Status: turn.ReplySent, Covers: []string{"m1"}, Version: 1, Turn: 1, Parts: []string{"a", "b"}, LateInput: true, Author: "human", Reason: "r"},
 	}
@@ -148,12 +148,12 @@ func TestTranscriptIsAsInTheContract(t *testing.T) {
 func TestTimelineIsAsInTheContract(t *testing.T) {
 	app := newFakeApp()
 	when := at(t, "2026-01-02T03:04:04Z")
-	full := onereply.TimelineStep{
+	full := onereply.Event{
 		Type: "reply.committed", At: when, Node: "n1", Turn: 3, Token: 9, Attempt: 2, Version: 5, Through: 4, DueAt: when, FirstByteAt: when,
 		Seq: 7, MessageID: "m1", ReplyID: "c1/3", Part: 1, Parts: 2, Reason: "r", LateInput: true,
 	}
 	app.line = onereply.Timeline{Bot: "support", Conversation: "c1", Now: when, Turns: []onereply.TimelineTurn{
-		{Turn: 3, Open: true, Lost: 1, Steps: []onereply.TimelineStep{full, {Type: "message.accepted", At: when}}}, {Turn: 4},
+		{Turn: 3, Open: true, Lost: 1, Steps: []onereply.Event{full, {Type: "message.accepted", At: when}}}, {Turn: 4, Steps: []onereply.Event{}},
 	}}
 	wantJSON(t, ask(t, New(app, Options{}), "GET", here+"/timeline", "").body, `{"bot":"support","conversation":"c1","now":"2026-01-02T03:04:04.000Z","turns":[
 		{"turn":3,"open":true,"lost":1,"steps":[

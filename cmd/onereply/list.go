@@ -75,7 +75,7 @@ func (p *program) printList(found []client.Document[onereply.State]) error {
 	for _, one := range found {
 		s := one.Value
 		active := ""
-		if s.LastActivityAt != nil {
+		if !s.LastActivityAt.IsZero() {
 			active = s.LastActivityAt.UTC().Format(time.RFC3339)
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\n",

@@ -40,8 +40,8 @@ func (p *program) printState(s onereply.State) error {
 		}
 	}
 	add(s.PauseReason != "", "paused: %s", line(s.PauseReason))
-	if s.DueAt != nil {
-		add(true, "due %s", clock(*s.DueAt))
+	if !s.DueAt.IsZero() {
+		add(true, "due %s", clock(s.DueAt))
 	}
 	if s.Lease != nil {
 		add(true, "lease %d of %s until %s", s.Lease.Token, line(s.Lease.Holder), clock(s.Lease.ExpiresAt))
@@ -106,7 +106,7 @@ func sender(who *onereply.Person) string {
 func named(bot, conversation string) string { return line(bot) + "/" + line(conversation) }
 
 // clock is the time of the day, as the API has it: UTC.
-func clock(t time.Time) string { return t.UTC().Format("15:04:05.000Z") }
+func clock(t onereply.Time) string { return t.UTC().Format("15:04:05.000Z") }
 
 // line makes one line of a text. What a terminal would obey is shown instead:
 // anybody can write to a bot.

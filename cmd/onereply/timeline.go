@@ -19,7 +19,7 @@ func (p *program) printTimeline(t onereply.Timeline) error {
 		}
 		fmt.Fprintln(table, turnLine(one))
 		for _, step := range one.Steps {
-			after := step.At.Sub(one.Steps[0].At).Round(time.Millisecond)
+			after := step.At.Sub(one.Steps[0].At.Time).Round(time.Millisecond)
 			fmt.Fprintf(table, "  %s\t+%v\t%s\t%s\n", clock(step.At), after, step.Type, stepLine(step))
 		}
 	}
@@ -38,7 +38,7 @@ func turnLine(one onereply.TimelineTurn) string {
 }
 
 // stepLine is what a step was about.
-func stepLine(s onereply.TimelineStep) string {
+func stepLine(s onereply.Event) string {
 	var parts []string
 	add := func(show bool, format string, args ...any) {
 		if show {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"time"
 
 	"github.com/onereply/onereply"
 	"github.com/onereply/onereply/server"
@@ -53,7 +52,7 @@ func answerOnly(w http.ResponseWriter, r *http.Request) {
 		ID     string          `json:"id"`
 		Text   string          `json:"text"`
 		Sender onereply.Person `json:"sender"`
-		SentAt time.Time       `json:"sent_at"`
+		SentAt onereply.Time   `json:"sent_at"`
 	}
 	if err := json.NewDecoder(r.Body).Decode(&message); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)

@@ -88,7 +88,7 @@ func (b *bench) lateStarts(ctx context.Context, c crowd) (times, error) {
 	paced(ctx, c.count, c.over, func(i int) {
 		var receipt onereply.Receipt
 		receipt, failures[i] = n.Receive(ctx, botName, fmt.Sprintf("chat-%d", i), onereply.Message{ID: "m", Text: text, Sender: person()})
-		due[i] = receipt.DueAt
+		due[i] = receipt.DueAt.Time
 	})
 	err = errors.Join(append(failures, ctx.Err())...)
 	if err == nil {
