@@ -31,9 +31,8 @@ type commandLine struct {
 
 	Delete deleteCommand `cmd:"" help:"Delete all that is stored of a conversation."`
 
-	Doctor  doctorCommand  `cmd:"" help:"Examine all that a store holds, and mend what can be mended."`
-	Migrate migrateCommand `cmd:"" help:"Bring a store to the schema of this program, and say what it guarantees."`
-	Copy    copyCommand    `cmd:"" help:"Copy a store into another, such as the embedded one into PostgreSQL."`
+	Doctor doctorCommand `cmd:"" help:"Examine all that a store holds, and mend what can be mended."`
+	Copy   copyCommand   `cmd:"" help:"Copy a store into another, such as the embedded one into PostgreSQL."`
 
 	Simulate simulateCommand `cmd:"" help:"Try the promise: many simulated runs, in which everything breaks."`
 

@@ -81,8 +81,7 @@ func TestKeepingRefuses(t *testing.T) {
 		{"a doctor of a store that is not there", []string{"doctor", "--store", missing}, failure, "there is no file"},
 		{"a doctor of a memory", []string{"doctor", "--store", "memory:"}, misuse, "a store in memory is empty"},
 		{"a doctor of a store of a later build", []string{"doctor", "--store", "nats://localhost"}, misuse, "nats is not in this build yet"},
-		{"a migration of a memory", []string{"migrate", "--store", "memory:"}, misuse, "a store in memory is empty"},
-		{"a migration without a folder", []string{"migrate", "--store", "sqlite:" + filepath.Join(t.TempDir(), "a/b.db")}, failure, "does not exist: create it"},
+		{"a copy without a folder", []string{"copy", "--from", url, "--to", "sqlite:" + filepath.Join(t.TempDir(), "a/b.db")}, failure, "does not exist: create it"},
 		{"a copy without a target", []string{"copy", "--from", url}, misuse, "--to"},
 		{"a copy from a store that is not there", []string{"copy", "--from", missing, "--to", url}, failure, "there is no file"},
 		{"a copy to itself", []string{"copy", "--from", url, "--to", url}, misuse, "are the same store"},
@@ -104,7 +103,7 @@ func TestKeepingRefusesAStoreInUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer kept.Close()
-	for _, args := range [][]string{{"doctor", "--store", url}, {"migrate", "--store", url}, {"copy", "--from", url, "--to", url + "2"}} {
+	for _, args := range [][]string{{"doctor", "--store", url}, {"copy", "--from", url, "--to", url + "2"}} {
 		do(t, nil, "", args...).expect(t, failure, "", store.ErrInUse.Error())
 	}
 }

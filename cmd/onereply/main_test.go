@@ -61,7 +61,7 @@ func write(t *testing.T, name, content string) string {
 func TestHelp(t *testing.T) {
 	all := do(t, nil, "", "--help")
 	all.expect(t, success, "Usage: onereply <command>", "")
-	commands := strings.Fields("demo serve check send reply tail show list flush pause resume requeue resend mark-sent delete doctor migrate copy simulate bench version")
+	commands := strings.Fields("demo serve check send reply tail show list flush pause resume requeue resend mark-sent delete doctor copy simulate bench version")
 	for _, command := range commands {
 		if !strings.Contains(all.stdout, "\n  "+command+" ") {
 			t.Errorf("--help does not mention %s", command)

@@ -25,7 +25,7 @@ func explain(err error) error {
 	case "3D000":
 		advice = "the database does not exist; create it"
 	case "42501":
-		advice = "the user lacks a right; run onereply migrate as the owner of the database, which may create and change the schema onereply, and start again for what this user then needs"
+		advice = "the user lacks a right; start a node once as the owner of the database, which creates the schema onereply, and then again as this user: the error says which rights it needs"
 	case "42P01", "42703", "42883", "3F000":
 		advice = "the schema is not the one that this program knows; it was changed by a newer program, or by hand"
 	case "53100":

@@ -53,7 +53,7 @@ const createVersion = `CREATE SCHEMA IF NOT EXISTS onereply;
 const writeVersion = `INSERT INTO onereply.schema (version, oldest) VALUES ($1, $2)`
 
 // errNoSchema: nothing of onereply is in the database.
-var errNoSchema = errors.New("there is nothing of onereply in this database: check the address; to start with an empty one, run onereply migrate")
+var errNoSchema = errors.New("there is nothing of onereply in this database: check the address (a node creates the schema when it starts)")
 
 // createSchema creates the schema in a database that has none, in one transaction:
 // a crash leaves the database as it was. An existing schema is only read. One that

@@ -35,7 +35,7 @@ func settle(ctx context.Context, client rueidis.Client, create script, o Options
 	case len(answer) != 2:
 		return shards{}, fmt.Errorf("the key %s:meta is not what was written", o.Prefix)
 	case o.ReadOnly && answer[0] == "" && answer[1] == "":
-		return shards{}, fmt.Errorf("there is nothing of onereply with the prefix %s on this server: check the address and the prefix; to start with an empty one, run onereply migrate", o.Prefix)
+		return shards{}, fmt.Errorf("there is nothing of onereply with the prefix %s on this server: check the address and the prefix (a node creates what it needs when it starts)", o.Prefix)
 	}
 	schema, schemaErr := strconv.Atoi(answer[0])
 	count, countErr := strconv.Atoi(answer[1])
