@@ -18,7 +18,7 @@ type Prompt struct {
 
 // newPrompt makes a prompt of the entries as they were at the version through.
 func newPrompt(entries, tail []store.Entry, through int64, history int) Prompt {
-	p := Prompt{History: newHistory(tail, history)}
+	p := Prompt{History: History(tail, history)}
 	for _, e := range entries {
 		if seen, ok := asOf(e, through); ok {
 			p.Messages = append(p.Messages, seen)
@@ -70,38 +70,72 @@ func (p Prompt) IDs() []string {
 	return ids
 }
 
-// newHistory is what came before, in the order of the replies: the messages
+// History is what came before, in the order of the replies: the messages
 // that a reply answered stand before it, whenever they were accepted. Only
 // what reached the person counts as said.
-func newHistory(tail []store.Entry, limit int) []store.Entry {
-	type placed struct {
-		at, rank int64
-		entry    store.Entry
-	}
-	var lines []placed
-	asked := promptOrder(tail)
-	for _, e := range tail {
-		switch {
-		case e.Kind == store.Reply && said(&e):
-			lines = append(lines, placed{e.Seq, last, e})
-		case e.Kind == store.Message && e.Status == turn.InputAnswered && e.ReplySeq != 0:
-			lines = append(lines, placed{e.ReplySeq, asked[e.ID], e})
-		case e.Kind == store.Message && e.Status == turn.InputClosed:
-			lines = append(lines, placed{e.Seq, 0, e})
-		}
-	}
-	slices.SortStableFunc(lines, func(a, b placed) int {
-		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.rank, b.rank))
-	})
-	for len(lines) > 0 && lines[len(lines)-1].rank != last {
-		lines = lines[:len(lines)-1] // nobody answered it, and what waits now stands alone
-	}
+func History(tail []store.Entry, limit int) []store.Entry {
+	lines := historyLines(tail)
 	lines = lines[max(0, len(lines)-limit):]
 	out := make([]store.Entry, len(lines))
 	for i, l := range lines {
 		out[i] = l.entry
 	}
 	return out
+}
+
+// historyLine is an entry and its place in the history.
+type historyLine struct {
+	at, rank int64 // by the reply, then by the place in its prompt
+	entry    store.Entry
+}
+
+// historyLines are all lines that a tail of the transcript gives, in order.
+func historyLines(tail []store.Entry) []historyLine {
+	var lines []historyLine
+	asked := promptOrder(tail)
+	for _, e := range tail {
+		switch {
+		case e.Kind == store.Reply && said(&e):
+			lines = append(lines, historyLine{e.Seq, last, e})
+		case e.Kind == store.Message && e.Status == turn.InputAnswered && e.ReplySeq != 0:
+			lines = append(lines, historyLine{e.ReplySeq, asked[e.ID], e})
+		case e.Kind == store.Message && e.Status == turn.InputClosed:
+			lines = append(lines, historyLine{e.Seq, 0, e})
+		}
+	}
+	slices.SortStableFunc(lines, func(a, b historyLine) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.rank, b.rank))
+	})
+	for len(lines) > 0 && lines[len(lines)-1].rank != last {
+		lines = lines[:len(lines)-1] // nobody answered it, and what waits now stands alone
+	}
+	return lines
+}
+
+// HistoryComplete reports whether the last limit lines of the history are the same
+// whatever is in the transcript before the tail. An older message belongs among them
+// where one of their replies answered it.
+func HistoryComplete(tail []store.Entry, limit int) bool {
+	lines := historyLines(tail)
+	if len(lines) < limit {
+		return false
+	}
+	first := lines[len(lines)-limit]
+	there := make(map[string]bool, len(tail))
+	for _, e := range tail {
+		there[e.ID] = true
+	}
+	for _, e := range tail {
+		if e.Kind != store.Reply || e.Seq < first.at {
+			continue
+		}
+		for i, id := range e.Covers {
+			if (e.Seq > first.at || int64(i) > first.rank) && !there[id] {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // last is the rank of a reply among the messages that it answers.

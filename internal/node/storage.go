@@ -46,16 +46,44 @@ func readWaiting(ctx context.Context, s store.Store, key store.Key, after int64)
 }
 
 // ReadPrompt reads what an [engine.ReadPrompt] asks for: the messages that wait, and
-// the last entries of the transcript, oldest first.
+// a tail of the transcript, oldest first, that holds the history.
 func ReadPrompt(ctx context.Context, s store.Store, o engine.ReadPrompt) (waiting, tail []store.Entry, err error) {
 	waiting, err = readWaiting(ctx, s, o.Key, o.AfterSeq)
 	if err == nil && o.History > 0 {
-		// Twice as many, for those that do not count: what waits, what was withdrawn.
-		limit := min(2*o.History+len(waiting), store.MaxEntries)
-		tail, err = s.Entries(ctx, o.Key, store.EntryQuery{Limit: limit, Backward: true})
+		tail, err = readTail(ctx, s, o.Key, o.History, len(waiting))
 	}
-	slices.Reverse(tail)
 	return waiting, tail, err
+}
+
+// maxTail bounds how many entries are read for a history. It is more than may wait in
+// a conversation and were answered before that.
+const maxTail = 20 * store.MaxEntries
+
+// readTail reads backwards from the end of the transcript, until it has the whole
+// history. Entries that wait are not part of that. The first page has room for them
+// and for twice the history, because some entries do not count: withdrawn messages,
+// and replies that never arrived. So nearly always there is only one.
+func readTail(ctx context.Context, s store.Store, key store.Key, history, waiting int) ([]store.Entry, error) {
+	var tail []store.Entry
+	query := store.EntryQuery{Backward: true, Limit: min(2*history+waiting, store.MaxEntries)}
+	for read := 0; read < maxTail; {
+		page, err := s.Entries(ctx, key, query)
+		if err != nil {
+			return nil, err
+		}
+		read += len(page)
+		end := len(page) < query.Limit
+		if !end {
+			query.Before, query.Limit = page[len(page)-1].Seq, store.MaxEntries
+		}
+		page = slices.DeleteFunc(page, func(e store.Entry) bool { return e.Status == turn.InputPending })
+		slices.Reverse(page)
+		tail = append(page, tail...)
+		if end || engine.HistoryComplete(tail, history) {
+			break
+		}
+	}
+	return tail, nil
 }
 
 // readEntry reads the entry with a sequence.
