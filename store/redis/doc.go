@@ -38,7 +38,7 @@
 //	timers           sorted set: conversations by due time
 //	all              sorted set: conversations by name, for sweeps
 //	list:PHASE:BOT   sorted set: conversations, newest activity first
-//	list:attention:BOT  sorted set: those of them that need attention and are not shown as failed
+//	list:attention:BOT  sorted set: those of them that need attention
 //	bots             hash: bot → number of its conversations
 //	settled, gone    sorted sets: conversations by the oldest in their own set
 //	bare             sorted set: idle conversations with nothing left in them

@@ -180,7 +180,7 @@ func (s *Store) bots(ctx context.Context, one string) (map[string][]string, erro
 // places reads lists and merges them, newest first.
 func (s *Store) places(ctx context.Context, calls []call) ([]place, error) {
 	var places []place
-	for i, result := range s.scripts.list.runAll(ctx, s.client, calls) {
+	for _, result := range s.scripts.list.runAll(ctx, s.client, calls) {
 		texts, err := result.AsStrSlice()
 		if err != nil {
 			return nil, err
@@ -190,7 +190,6 @@ func (s *Store) places(ctx context.Context, calls []call) ([]place, error) {
 			if err != nil {
 				return nil, err
 			}
-			p.list = turn.Phase(calls[i].arguments[0])
 			places = append(places, p)
 		}
 	}
@@ -198,9 +197,7 @@ func (s *Store) places(ctx context.Context, calls []call) ([]place, error) {
 		return cmp.Or(cmp.Compare(b.Active, a.Active), a.Key.Compare(b.Key))
 	})
 	// A conversation that changed its phase between two reads is in both lists.
-	return slices.CompactFunc(places, func(a, b place) bool {
-		return a.Key == b.Key && (a.list == attentionList) == (b.list == attentionList)
-	}), nil
+	return slices.CompactFunc(places, func(a, b place) bool { return a.Key == b.Key }), nil
 }
 
 // listedPlace reads a member of a list and its score.
@@ -229,15 +226,10 @@ func (s *Store) items(ctx context.Context, places []place, query store.ListQuery
 	var items []store.Item
 	for i, item := range records {
 		item.Active = places[i].Active
-		switch {
-		case item.Err != nil: // nothing tells that it left the list; it may be in both of what needs attention
-			if len(items) > 0 && items[len(items)-1].Key == item.Key {
-				continue
-			}
-		case item.Snapshot.Op.IsZero() || !selects(query, places[i].list, item.Snapshot.Record):
-			continue
+		gone := item.Snapshot.Op.IsZero() || !selects(query, item.Snapshot.Record)
+		if item.Err != nil || !gone { // a record that can't be read stands where it was written
+			items = append(items, item)
 		}
-		items = append(items, item)
 	}
 	return items, nil
 }
@@ -246,7 +238,6 @@ func (s *Store) items(ctx context.Context, places []place, query store.ListQuery
 type place struct {
 	Active turn.Time
 	Key    store.Key
-	list   turn.Phase // that it was found in
 }
 
 // in returns after which score and name the list of a bot goes on; nil is the

@@ -33,8 +33,6 @@ var (
 	foundLua string
 	//go:embed scripts/claim.lua
 	claimLua string
-	//go:embed scripts/attend.lua
-	attendLua string
 	//go:embed scripts/list.lua
 	listLua string
 	//go:embed scripts/sweep.lua
@@ -51,8 +49,8 @@ var (
 
 // scripts are all that the server runs for a store.
 type scripts struct {
-	create, rights, clock, commit, found, claim, attend, list, sweep, remove script
-	expireEntries, expireIDs, expireBare                                     script
+	create, rights, clock, commit, found, claim, list, sweep, remove script
+	expireEntries, expireIDs, expireBare                             script
 }
 
 func loadScripts() scripts {
@@ -63,7 +61,6 @@ func loadScripts() scripts {
 		commit:        writes(commitLua),
 		found:         reads(foundLua),
 		claim:         writes(claimLua),
-		attend:        writes(attendLua),
 		list:          reads(listLua),
 		sweep:         reads(sweepLua),
 		remove:        writes(deleteLua),

@@ -17,7 +17,6 @@ func TestLongConversationsCostNoMore(t *testing.T) {
 	cost := func(answered int) (settle, query string) {
 		server := testservers.NewRedis(t)
 		s := openNew(t, server)
-		s.healer.done.Wait() // it counts too
 		var ops ops
 		op := transcript(t, s, key("c"), &ops, answered)
 		op = mustCommit(t, s, message(key("c"), op, ops.next(), int64(answered+1)))
@@ -65,7 +64,6 @@ func transcript(t testing.TB, s *Store, key store.Key, ops *ops, answered int) (
 func counted(t *testing.T, server *testservers.RedisServer, run func()) string {
 	t.Helper()
 	s := openWith(t, server.URL(), Options{Prefix: "counter"})
-	s.healer.done.Wait()
 	command(t, server, "CONFIG RESETSTAT")
 	run()
 	text, err := s.client.Do(t.Context(), s.client.B().Info().Section("commandstats").Build()).ToString()

@@ -31,7 +31,6 @@ type Store struct {
 	broadcasts string                    // their channel
 	echoed     atomic.Pointer[time.Time] // when one of this node's own came back
 
-	healer healer
 	spread spread
 
 	calls  sync.RWMutex // held for reading during each call; Close waits for them
@@ -92,9 +91,6 @@ func (s *Store) open(ctx context.Context, config rueidis.ClientOption, o Options
 	s.spread.seen.Store(dials)
 	s.hints = newHinter(client, o.Prefix+":hints", o.Timeout)
 	s.broadcasts = o.Prefix + ":broadcasts"
-	if !s.looks {
-		s.startHealing()
-	}
 	return nil
 }
 
@@ -194,7 +190,6 @@ func (s *Store) Guarantees() store.Guarantees { return s.promise }
 // Close implements [store.Store]. Calls that were begun are finished; each has
 // its own time-out.
 func (s *Store) Close() error {
-	s.healer.close()
 	s.calls.Lock()
 	defer s.calls.Unlock()
 	if s.closed {

@@ -138,7 +138,7 @@ else -- the record was lost, and with it in which list it is
 end
 local place = string.format('%.0f', -tonumber(now))
 redis.call('ZADD', list_of(phase, bot), place, name)
-if attention == '1' and phase ~= 'failed' then
+if attention == '1' then
   redis.call('ZADD', list_of('attention', bot), place, name)
 else
   redis.call('ZREM', list_of('attention', bot), name)

@@ -18,7 +18,7 @@ local function expire(name, left)
       redis.call('ZREMRANGEBYSCORE', own('entries', name), seq, seq)
       index(name, entry, nil)
     else
-      redis.call('ZREM', own('settled', name), seq) -- it was lost, or a program of a release before took what failed for settled
+      redis.call('ZREM', own('settled', name), seq) -- the entry was lost
     end
     local claim = settled and entry.kind == 'message' and redis.call('HGET', own('ids', name), entry.id)
     if claim then
