@@ -251,7 +251,7 @@ func TestBrokenStoresAreNotLinearizable(t *testing.T) {
 		"none": {replaced{}, porcupine.Ok},
 		"reads first and writes afterwards": {replaced{commit: func(b *broken, w store.Write) (store.Result, error) {
 			if b.read(w.Key).Op != w.Expect {
-				return store.Result{Status: store.Conflict}, nil
+				return b.Store.Commit(ctx, w)
 			}
 			time.Sleep(time.Millisecond) // a round trip
 			w.Expect = b.read(w.Key).Op
@@ -270,7 +270,26 @@ func TestBrokenStoresAreNotLinearizable(t *testing.T) {
 		"says conflict and writes": {replaced{commit: func(b *broken, w store.Write) (store.Result, error) {
 			result, err := b.Store.Commit(ctx, w)
 			if w.Op[15]%16 == 0 {
-				result = store.Result{Status: store.Conflict}
+				result = store.Result{Status: store.Conflict, Current: b.read(w.Key)}
+			}
+			return result, err
+		}}, porcupine.Illegal},
+		"a conflict holds the record that it met before": {replaced{commit: func(b *broken, w store.Write) (store.Result, error) {
+			result, err := b.Store.Commit(ctx, w)
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			if result.Status == store.Conflict {
+				b.before[w.Key], result.Current = result.Current, b.before[w.Key]
+			}
+			return result, err
+		}}, porcupine.Illegal},
+		"a conflict holds the Op of one record with another": {replaced{commit: func(b *broken, w store.Write) (store.Result, error) {
+			result, err := b.Store.Commit(ctx, w)
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			if result.Status == store.Conflict {
+				met := result.Current.Record
+				result.Current.Record, b.before[w.Key] = b.before[w.Key].Record, store.Snapshot{Record: met}
 			}
 			return result, err
 		}}, porcupine.Illegal},

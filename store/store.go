@@ -90,7 +90,7 @@ type Status int
 const (
 	OK        Status = iota // applied and durable
 	Conflict                // the record is not the expected one; nothing was written
-	Duplicate               // an id was claimed before; nothing was written
+	Duplicate               // the record is the expected one, and an id was claimed before; nothing was written
 )
 
 func (s Status) String() string {
@@ -105,11 +105,21 @@ func (s Status) String() string {
 	return fmt.Sprintf("status(%d)", int(s))
 }
 
-// Result is what became of a [Write].
+// Result is the store's answer to a [Write] whose outcome is known.
 type Result struct {
 	Status Status
-	// Duplicates are the ids of the write that were claimed before, in the
-	// order of the write. Conflict is reported before Duplicate.
+
+	// Current is the record that a Conflict met, exactly as Load would give it, or
+	// the zero Snapshot where there is no record. The next write can expect
+	// Current.Op, so trying again costs one round trip and no Load. It is as old as
+	// the answer: by the time it arrives another node may have written again, and
+	// then the next write conflicts too. It is zero for the other outcomes.
+	Current Snapshot
+
+	// Duplicates are the ids of the write's messages that are claimed already or
+	// occur twice in the write, in the order of the write. A Conflict holds them
+	// too, as of the moment of Current: so a message that is delivered again is
+	// recognized with one round trip by a node that does not know the record.
 	Duplicates []string
 }
 
@@ -295,7 +305,9 @@ type Store interface {
 	Load(ctx context.Context, key Key) (Snapshot, error)
 
 	// Commit applies a write, durably, or tells why not. It closes every race
-	// between nodes: of two writes that expect the same Op, one is applied.
+	// between nodes: of two writes that expect the same Op, one is applied. Where
+	// the record in the way of a Conflict can't be read, the error wraps
+	// [ErrNotApplied] and what Load would say: [ErrNewerSchema] or [ErrCorrupt].
 	Commit(ctx context.Context, write Write) (Result, error)
 
 	// Claim returns timers with At <= now, earliest first, at most limit, and

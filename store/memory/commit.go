@@ -22,7 +22,7 @@ func (s *Store) Commit(ctx context.Context, write store.Write) (store.Result, er
 		c = &conversation{ids: make(map[string]turn.Time)} // stored only if all goes well
 	}
 	if c.op != write.Expect {
-		return store.Result{Status: store.Conflict}, nil
+		return c.conflict(write)
 	}
 	if repeated := c.claimed(write.Append); len(repeated) > 0 {
 		return store.Result{Status: store.Duplicate, Duplicates: repeated}, nil
@@ -37,6 +37,15 @@ func (s *Store) Commit(ctx context.Context, write store.Write) (store.Result, er
 	c.apply(write)
 	s.timers.set(write.Key, write.Timer)
 	return store.Result{Status: store.OK}, nil
+}
+
+// conflict is the answer to a write that expects another record.
+func (c *conversation) conflict(write store.Write) (store.Result, error) {
+	current, err := c.snapshot(write.Key)
+	if err != nil {
+		return store.Result{}, notApplied(write.Key, err)
+	}
+	return store.Result{Status: store.Conflict, Current: current, Duplicates: c.claimed(write.Append)}, nil
 }
 
 func notApplied(key store.Key, err error) error {

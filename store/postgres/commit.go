@@ -11,7 +11,7 @@ import (
 
 // In and out: see commit_v1. It is one transaction and one round trip; the
 // answer comes once it is durable.
-const commitWrite = `SELECT outcome, claimed_before FROM onereply.commit_v1($1::text, $2::text, $3::bytea, $4::bytea,
+const commitWrite = `SELECT outcome, claimed_before, there_schema, there_op, there_record FROM onereply.commit_v1($1::text, $2::text, $3::bytea, $4::bytea,
 	$5::text, $6::bigint, $7::bigint, $8::int, $9::boolean, $10::text, $11::bigint,
 	$12::bigint[], $13::text[], $14::text[], $15::text[], $16::text[], $17::bigint[],
 	$18::bigint[], $19::bigint[], $20::text[], $21::text[], $22::bigint[], $23::boolean,
@@ -28,25 +28,46 @@ func (s *Store) Commit(ctx context.Context, write store.Write) (store.Result, er
 	if err != nil {
 		return store.Result{}, s.failed(notApplied(err), "commit %v", write.Key)
 	}
-	var word string
-	var claimed []string
-	err = outcome(s.one(ctx, commitWrite, arguments, &word, &claimed))
-	if err == nil && word == "sequence" {
-		err = notApplied(fmt.Errorf("entry %q has sequence %d, which is not greater than the last one",
-			write.Append[0].ID, write.Append[0].Seq))
-	}
+	var a answer
+	err = outcome(s.one(ctx, commitWrite, arguments, &a.outcome, &a.claimed, &a.schema, &a.op, &a.record))
 	if err != nil {
 		return store.Result{}, s.failed(err, "commit %v", write.Key)
 	}
-	result := store.Result{Status: statuses[word]}
-	if result.Status == store.Duplicate {
-		result.Duplicates = duplicates(write.Append, claimed)
+	result, err := a.result(write)
+	if err != nil {
+		return store.Result{}, s.failed(notApplied(err), "commit %v", write.Key)
 	}
 	return result, nil
 }
 
-// statuses are the words of commit_v1 for what became of a write.
-var statuses = map[string]store.Status{"ok": store.OK, "conflict": store.Conflict, "duplicate": store.Duplicate}
+// answer is what commit_v1 returns.
+type answer struct {
+	outcome string
+	claimed []string
+	schema  *int // NULL where there is no record, or no conflict
+	op      []byte
+	record  *string
+}
+
+// result reads the answer to a write. An error means that nothing was written.
+func (a answer) result(write store.Write) (store.Result, error) {
+	switch a.outcome {
+	case "ok":
+		return store.Result{Status: store.OK}, nil
+	case "duplicate":
+		return store.Result{Status: store.Duplicate, Duplicates: duplicates(write.Append, a.claimed)}, nil
+	case "sequence":
+		return store.Result{}, fmt.Errorf("entry %q has sequence %d, which is not greater than the last one",
+			write.Append[0].ID, write.Append[0].Seq)
+	}
+	result := store.Result{Status: store.Conflict, Duplicates: duplicates(write.Append, a.claimed)}
+	if a.schema == nil {
+		return result, nil
+	}
+	var err error
+	result.Current, err = row{key: write.Key, schema: *a.schema, op: a.op, record: *a.record}.snapshot()
+	return result, err
+}
 
 // encode returns the arguments of commitWrite.
 func encode(w store.Write) ([]any, error) {

@@ -80,15 +80,19 @@ CREATE INDEX message_ids_by_age ON onereply.message_ids (claimed_ms)
 -- as an array, in the order of their sequences; the ids among them to claim, their
 -- sequences, and whether one occurs twice; entries to change, settles and marks,
 -- as JSON arrays, and the bodies of the changes. What is empty is NULL.
--- Out: ok; conflict; duplicate, with the ids that were claimed before; sequence,
--- if the first new entry does not come after the last one.
+-- Out: ok; duplicate, with the ids that were claimed before; sequence, if the first
+-- new entry does not come after the last one; conflict, with the record that is
+-- there, NULL for none, and the ids that are claimed.
 --
 -- Races: it locks the row of the conversation and compares the op under that
 -- lock, so of two writes that expect the same op one finds another op and
 -- changes nothing. A first write inserts the row instead; of two, one waits for
 -- the other and finds that it is there. Each statement below begins after the lock
 -- was taken and sees all that was committed until then (READ COMMITTED, which
--- Open insists on), so nobody can claim an id between the look and the claim.
+-- Open insists on), so nobody can claim an id between the look and the claim. What
+-- a conflict met is read by one statement after the comparison, without a lock: it
+-- is what this write lost against, or something newer. A conflict writes nothing,
+-- so its answer waits for no disk.
 CREATE FUNCTION onereply.commit_v1(
   for_bot text, for_conversation text, expected_op bytea, new_op bytea,
   new_phase text, new_active_ms bigint, new_last_seq bigint, new_schema int,
@@ -97,7 +101,7 @@ CREATE FUNCTION onereply.commit_v1(
   versions bigint[], reply_seqs bigint[], bodies text[],
   new_ids text[], new_id_seqs bigint[], id_twice boolean,
   changed json, changed_bodies text[], settles json, marks json,
-  OUT outcome text, OUT claimed_before text[]
+  OUT outcome text, OUT claimed_before text[], OUT there_schema int, OUT there_op bytea, OUT there_record text
 ) LANGUAGE plpgsql AS $$
 DECLARE
   number bigint; -- of the conversation
@@ -116,6 +120,11 @@ BEGIN
   END IF;
   IF number IS NULL THEN
     outcome := 'conflict';
+    SELECT c.schema, c.op, c.record,
+        (SELECT array_agg(m.message_id) FROM onereply.message_ids AS m
+          WHERE m.conversation_id = c.id AND m.message_id = ANY (new_ids))
+      INTO there_schema, there_op, there_record, claimed_before
+      FROM onereply.conversations AS c WHERE c.bot = for_bot AND c.conversation = for_conversation;
     RETURN;
   END IF;
 

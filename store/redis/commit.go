@@ -39,17 +39,21 @@ func (s *Store) tryCommit(ctx context.Context, write store.Write) (store.Result,
 	if err := s.agree(ctx, true); err != nil {
 		return store.Result{}, fmt.Errorf("%w: %w", store.ErrUnknown, err)
 	}
-	return parseResult(answer)
+	return parseResult(write.Key, answer)
 }
 
 func notApplied(err error) error { return fmt.Errorf("%w: %w", store.ErrNotApplied, err) }
 
-func parseResult(answer []string) (store.Result, error) {
+func parseResult(key store.Key, answer []string) (store.Result, error) {
 	switch {
 	case len(answer) == 1 && answer[0] == "ok":
 		return store.Result{Status: store.OK}, nil
-	case len(answer) == 1 && answer[0] == "conflict":
-		return store.Result{Status: store.Conflict}, nil
+	case len(answer) >= 4 && answer[0] == "conflict":
+		current, err := decodeSnapshot(key, answer[1], answer[2], answer[3])
+		if err != nil {
+			return store.Result{}, notApplied(err)
+		}
+		return store.Result{Status: store.Conflict, Current: current, Duplicates: answer[4:]}, nil
 	case len(answer) > 1 && answer[0] == "duplicate":
 		return store.Result{Status: store.Duplicate, Duplicates: answer[1:]}, nil
 	case len(answer) == 2 && answer[0] == "refused":

@@ -168,8 +168,7 @@ func (p *pending) apply(db *connection) error {
 		return err
 	}
 	if there.op != p.Expect {
-		p.result.Status = store.Conflict
-		return nil
+		return p.conflict(db, there.id)
 	}
 	if p.refused = p.checkSequences(there.lastSeq); p.refused != nil {
 		return nil

@@ -40,7 +40,7 @@ var commitTests = []test{
 	{"a write that is sent twice is applied once", func(s *subject) {
 		write := s.write(key, none, message(1, "m1"))
 		s.ok(write)
-		s.conflict(write)
+		s.conflict(write, "m1")
 		equal(s, "Entries", idsOf(s.entries(key, store.EntryQuery{})), "m1")
 	}},
 	{"an op from before a deletion never matches again", func(s *subject) {

@@ -35,6 +35,27 @@ var concurrencyTests = []test{
 			s.Errorf("%d writes were applied and there are %d entries", applied.Load(), got)
 		}
 	}},
+	{"writers that go on from what a conflict met need no Load", func(s *subject) {
+		s.race(writers, func(int) {
+			known := store.Snapshot{}
+			for applied := 0; applied < rounds; {
+				write := s.write(key, known.Op, reply(known.Record.Seq+1, "r"))
+				result := s.commit(write)
+				if result.Status == store.OK {
+					known = store.Snapshot{Record: write.Record, Op: write.Op}
+					applied++
+					continue
+				}
+				if seq := result.Current.Record.Seq; seq <= known.Record.Seq {
+					s.Fatalf("a conflict met sequence %d, and %d was there before", seq, known.Record.Seq)
+				}
+				known = result.Current
+			}
+		})
+		if got := s.load(key).Record.Seq; got != writers*rounds {
+			s.Errorf("%d writes were applied and the sequence is %d", writers*rounds, got)
+		}
+	}},
 	{"of many writers that create a conversation one does", func(s *subject) {
 		for i := range rounds {
 			var created atomic.Int64

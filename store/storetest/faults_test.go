@@ -2,6 +2,7 @@ package storetest_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"slices"
@@ -62,12 +63,78 @@ var faults = []struct {
 			f.commit = func(ctx context.Context, w store.Write) (store.Result, error) {
 				there, err := f.Store.Load(ctx, w.Key)
 				if err != nil || there.Op != w.Expect {
-					return store.Result{Status: store.Conflict}, err
+					return store.Result{Status: store.Conflict, Current: there}, err
 				}
 				meet()
 				expectWhatIsThere(f, &w)
 				w.Append = nil
 				return f.Store.Commit(ctx, w)
+			}
+		},
+	},
+	{
+		"a conflict holds nothing", "Conflict/a_conflict_holds_every_field_of_the_record",
+		afterConflict(func(_ *faulty, w store.Write, r *store.Result) { r.Current = store.Snapshot{} }),
+	},
+	{
+		"a conflict holds the record of the write before", "Conflict/a_conflict_holds_the_last_record_and_none_before",
+		func(f *faulty) {
+			last, before := make(map[store.Key]store.Snapshot), make(map[store.Key]store.Snapshot)
+			f.commit = func(ctx context.Context, w store.Write) (store.Result, error) {
+				result, err := f.Store.Commit(ctx, w)
+				f.mu.Lock()
+				defer f.mu.Unlock()
+				switch {
+				case result.Status == store.OK:
+					before[w.Key], last[w.Key] = last[w.Key], store.Snapshot{Record: w.Record, Op: w.Op}
+				case result.Status == store.Conflict && !before[w.Key].Op.IsZero():
+					result.Current = before[w.Key]
+				}
+				return result, err
+			}
+		},
+	},
+	{
+		"a conflict holds the Op of one record with another", "Conflict/a_conflict_holds_the_last_record_and_none_before",
+		afterConflict(func(f *faulty, w store.Write, r *store.Result) { r.Current.Record.Seq = 1 }),
+	},
+	{
+		"a conflict holds the Op of the write", "Conflict/a_write_that_expects_what_a_conflict_met_is_applied",
+		afterConflict(func(_ *faulty, w store.Write, r *store.Result) { r.Current.Op = w.Op }),
+	},
+	{
+		"a conflict holds the record that was deleted", "Conflict/a_conflict_where_there_is_no_record_holds_none",
+		afterConflict(func(_ *faulty, w store.Write, r *store.Result) {
+			if r.Current.Op.IsZero() {
+				r.Current.Op = w.Expect
+			}
+		}),
+	},
+	{
+		"a conflict does not look at ids", "Conflict/a_conflict_holds_the_ids_that_are_claimed,_in_the_order_of_the_write",
+		afterConflict(func(_ *faulty, _ store.Write, r *store.Result) { r.Duplicates = nil }),
+	},
+	{
+		"a conflict hides that the record is newer", "Conflict/a_record_of_a_newer_schema_in_the_way_is_told_as_such",
+		func(f *faulty) {
+			f.commit = func(ctx context.Context, w store.Write) (store.Result, error) {
+				result, err := f.Store.Commit(ctx, w)
+				if errors.Is(err, store.ErrNewerSchema) {
+					return store.Result{Status: store.Conflict}, nil
+				}
+				return result, err
+			}
+		},
+	},
+	{
+		"a record in the way leaves the outcome open", "Conflict/a_record_of_a_newer_schema_in_the_way_is_told_as_such",
+		func(f *faulty) {
+			f.commit = func(ctx context.Context, w store.Write) (store.Result, error) {
+				result, err := f.Store.Commit(ctx, w)
+				if errors.Is(err, store.ErrNewerSchema) {
+					err = store.ErrNewerSchema
+				}
+				return result, err
 			}
 		},
 	},
@@ -490,6 +557,7 @@ func TestFaults(t *testing.T) {
 var unseen = []string{
 	"a write that is sent again is applied again",
 	"the version is the revision", "a check before the write instead of with it", "a claim is two steps",
+	"a conflict hides that the record is newer", "a record in the way leaves the outcome open",
 	"a field of the record is lost", "a snapshot is shared", "a newer record looks empty",
 	"contexts are ignored", "a closed store goes on",
 	"a restart loses the timers", "a write while closing is answered and lost",

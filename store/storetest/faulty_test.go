@@ -119,6 +119,19 @@ func beforeCommit(change func(*faulty, *store.Write)) func(*faulty) {
 	}
 }
 
+// afterConflict changes the answer to each write that conflicts.
+func afterConflict(change func(*faulty, store.Write, *store.Result)) func(*faulty) {
+	return func(f *faulty) {
+		f.commit = func(ctx context.Context, w store.Write) (store.Result, error) {
+			result, err := f.Store.Commit(ctx, w)
+			if result.Status == store.Conflict {
+				change(f, w, &result)
+			}
+			return result, err
+		}
+	}
+}
+
 // expectWhatIsThere lets a write replace whatever is there.
 func expectWhatIsThere(f *faulty, w *store.Write) {
 	if there, err := f.Store.Load(context.Background(), w.Key); err == nil {

@@ -12,7 +12,7 @@ var idTests = []test{
 	}},
 	{"a conflict is reported before a duplicate", func(s *subject) {
 		s.ok(s.write(key, none, message(1, "a")))
-		s.conflict(s.write(key, none, message(2, "a")))
+		s.conflict(s.write(key, none, message(2, "a")), "a")
 	}},
 	{"an id twice in one write is a duplicate", func(s *subject) {
 		s.duplicate(s.write(key, none, message(1, "a"), message(2, "b"), message(3, "a")), "a")

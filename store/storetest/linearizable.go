@@ -158,6 +158,8 @@ func (c *client) commit(ctx context.Context, key store.Key) {
 		return
 	case result.Status == store.OK:
 		c.last[key] = store.Snapshot{Record: write.Record, Op: write.Op}
+	case result.Status == store.Conflict && c.random.IntN(2) == 0: // it may go on from there without a Load
+		c.last[key] = result.Current
 	}
 	c.done = append(c.done, done)
 }
@@ -222,19 +224,27 @@ func (s State) Step(o Operation) (bool, State) {
 	if o.Lost {
 		return true, after
 	}
-	return right.Status == o.Result.Status && slices.Equal(right.Duplicates, o.Result.Duplicates), after
+	return same(right, o.Result), after
 }
 
-// try is what a write comes to.
+// same compares what histories know of an answer: the record of a conflict is its
+// Op and its sequence.
+func same(a, b store.Result) bool {
+	return a.Status == b.Status && slices.Equal(a.Duplicates, b.Duplicates) &&
+		a.Current.Op == b.Current.Op && a.Current.Record.Seq == b.Current.Record.Seq
+}
+
+// try is the answer to a write, and the state after it.
 func (s State) try(a Attempt) (store.Result, State) {
-	if a.Expect != s.Op {
-		return store.Result{Status: store.Conflict}, s
-	}
 	var repeated []string
 	for i, id := range a.IDs {
 		if slices.Contains(s.IDs, id) || slices.Contains(a.IDs[:i], id) {
 			repeated = append(repeated, id)
 		}
+	}
+	if a.Expect != s.Op {
+		current := store.Snapshot{Record: turn.Record{Seq: s.Seq}, Op: s.Op}
+		return store.Result{Status: store.Conflict, Current: current, Duplicates: repeated}, s
 	}
 	if len(repeated) > 0 {
 		return store.Result{Status: store.Duplicate, Duplicates: repeated}, s

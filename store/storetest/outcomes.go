@@ -53,7 +53,7 @@ var unknownTests = []test{
 		write := waking(s.write(key, first, message(2, "m2")), start+10)
 		s.unanswered(write)
 		equal(s, "Load", s.load(key), store.Snapshot{Record: write.Record, Op: write.Op})
-		s.conflict(write) // sent again by somebody who did not look
+		s.conflict(write, "m2") // sent again by somebody who did not look
 		equal(s, "Entries", idsOf(s.entries(key, store.EntryQuery{})), "m1 m2")
 		s.due(start+10, 10, store.Timer{Key: key, At: start + 10})
 	}},
@@ -61,7 +61,7 @@ var unknownTests = []test{
 		write := s.write(key, none, message(1, "m1"))
 		s.unanswered(write)
 		equal(s, "Op", s.load(key).Op, write.Op)
-		s.conflict(write)
+		s.conflict(write, "m1")
 	}},
 	{"a write that never arrived can be sent again", func(s *subject) {
 		first := s.ok(s.write(key, none, message(1, "m1")))

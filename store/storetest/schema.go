@@ -42,8 +42,8 @@ var schemaTests = []test{
 	}},
 	{"a record of a newer schema is not rewritten", func(s *subject) {
 		older := s.plantNewer()
-		s.conflict(s.write(key, none))
-		s.conflict(s.write(key, older))
+		s.notWritten(s.write(key, none), store.ErrNewerSchema)
+		s.notWritten(s.write(key, older), store.ErrNewerSchema)
 		s.expireAll(forever, forever, 10)
 		_, err := s.store.Load(s.Context(), key)
 		s.refused("Load", err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -18,7 +19,11 @@ func show(v any) string {
 	case string:
 		return v
 	case store.Result:
-		return strings.TrimSpace(fmt.Sprintf("%v %s", v.Status, quoted(v.Duplicates)))
+		text := strings.TrimSpace(fmt.Sprintf("%v %s", v.Status, quoted(v.Duplicates)))
+		if v.Status == store.Conflict || !reflect.ValueOf(v.Current).IsZero() {
+			text += " with " + show(v.Current)
+		}
+		return text
 	case store.Snapshot:
 		if v.Op.IsZero() {
 			return "no record " + canonical(v.Record)

@@ -9,6 +9,7 @@
 //
 //   - an id that occurs twice in one write is a Duplicate, like one that was
 //     claimed by an earlier write;
+//   - a conflict holds the ids that are claimed or occur twice, as a duplicate does;
 //   - Claim returns timers with the time that they had before they were moved;
 //   - conversations of the same time are listed by [store.Key.Compare];
 //   - Settle changes messages only, Mark changes replies only;
@@ -78,6 +79,7 @@ func Run(t *testing.T, options Options) {
 		tests []test
 	}{
 		{"Commit", commitTests},
+		{"Conflict", conflictTests},
 		{"Unknown", unknownTests},
 		{"IDs", idTests},
 		{"Values", valueTests},

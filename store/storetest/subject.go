@@ -110,10 +110,12 @@ func (s *subject) ok(write store.Write) store.Op {
 	return write.Op
 }
 
-// conflict writes and expects a conflict.
-func (s *subject) conflict(write store.Write) {
+// conflict writes, and expects a conflict that holds what Load gives, and these ids
+// as claimed.
+func (s *subject) conflict(write store.Write, claimed ...string) {
 	s.Helper()
-	equal(s, "Commit", s.commit(write), store.Result{Status: store.Conflict})
+	want := store.Result{Status: store.Conflict, Current: s.load(write.Key), Duplicates: claimed}
+	equal(s, "Commit", s.commit(write), want)
 }
 
 // duplicate writes and expects these ids to be reported.

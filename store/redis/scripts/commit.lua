@@ -5,7 +5,8 @@
 --      of the write; then, each after their number: entries to append, entries to change, settles (after, from,
 --      through, status before, status after, reply), marks (sequence, status,
 --      reason).
--- Out: 'ok' | 'conflict' | 'duplicate', ids… | 'refused', why.
+-- Out: 'ok' | 'duplicate', ids… | 'refused', why | 'conflict', op, schema and record
+--      that are there ('' where there is none), ids that are claimed…
 --
 -- Race: two nodes that read the same record both write. The op is compared and
 -- replaced here, so one of them is told of the conflict; and a message that is
@@ -22,8 +23,27 @@ end
 local name, expected, op, schema, phase = take(), take(), take(), take(), take()
 local attention, record, timer, now = take(), take(), take(), take()
 
+local repeated, claimed = {}, {}
+
+-- Notes an id that the write claims, and whether it was claimed before.
+local function claim(entry)
+  if entry.kind ~= 'message' then return end
+  if claimed[entry.id] or redis.call('HEXISTS', own('ids', name), entry.id) == 1 then
+    repeated[#repeated + 1] = entry.id
+  end
+  claimed[entry.id] = entry.seq
+end
+
+-- Another write came first: the answer holds what it left, so that the caller can
+-- try again without reading.
 local there = redis.call('HMGET', own('record', name), 'op', 'phase', 'last')
-if (there[1] or '') ~= expected then return {'conflict'} end
+if (there[1] or '') ~= expected then
+  local current = redis.call('HMGET', own('record', name), 'op', 'schema', 'record')
+  for _ = 1, tonumber(take()) do claim(decode(take())) end
+  local answer = {'conflict', current[1] or '', current[2] or '', current[3] or ''}
+  for _, id in ipairs(repeated) do answer[#answer + 1] = id end
+  return answer
+end
 
 -- What is in the transcript counts too, should the record be lost: a sequence is
 -- given to one entry.
@@ -32,7 +52,6 @@ if highest and expected == '' then
   return {'refused', 'the record of this conversation is lost, and entries of it are there: see what onereply doctor says'}
 end
 
-local repeated, claimed = {}, {}
 local last = math.max(tonumber(there[3] or '0'), tonumber(highest or '0'))
 local out_of_order
 
@@ -56,12 +75,7 @@ for _ = 1, tonumber(take()) do
   local text = take()
   local entry = decode(text)
   entry.text = text
-  if entry.kind == 'message' then
-    if claimed[entry.id] or redis.call('HEXISTS', own('ids', name), entry.id) == 1 then
-      repeated[#repeated + 1] = entry.id
-    end
-    claimed[entry.id] = entry.seq
-  end
+  claim(entry)
   if tonumber(entry.seq) <= last then out_of_order = out_of_order or entry.seq end
   last = math.max(last, tonumber(entry.seq))
   put(entry)
