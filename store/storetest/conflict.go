@@ -13,10 +13,11 @@ import (
 var conflictTests = []test{
 	{"a conflict holds every field of the record", func(s *subject) {
 		write := s.write(key, none)
-		write.Record = filledRecord()
+		write.Record, write.Log = filledRecord(), filledLog()
 		s.ok(write)
 		result := s.commit(s.write(key, none))
-		equal(s, "Current", result.Current, store.Snapshot{Record: filledRecord(), Op: write.Op})
+		equal(s, "Op", result.Current.Op, write.Op)
+		s.expectFilledRecord("Commit", result.Current)
 	}},
 	{"a conflict holds the last record and none before", func(s *subject) {
 		first := s.ok(s.write(key, none, message(1, "m1")))
@@ -60,12 +61,12 @@ var conflictTests = []test{
 	}},
 	{"what a conflict returned is the caller's", func(s *subject) {
 		write := s.write(key, none, filledEntry())
-		write.Record = filledRecord()
+		write.Record, write.Log = filledRecord(), filledLog()
 		s.ok(write)
 		result := s.commit(s.write(key, none))
 		scribble(reflect.ValueOf(&result.Current).Elem())
 		s.expectFilled()
-		equal(s, "Current", s.commit(s.write(key, none)).Current, store.Snapshot{Record: filledRecord(), Op: write.Op})
+		s.expectFilledRecord("Commit", s.commit(s.write(key, none)).Current)
 	}},
 	{"a record of a newer schema in the way is told as such", func(s *subject) {
 		older := s.plantNewer()

@@ -28,7 +28,7 @@ func show(v any) string {
 		if v.Op.IsZero() {
 			return "no record " + canonical(v.Record)
 		}
-		return fmt.Sprintf("op %v %s", v.Op, canonical(v.Record))
+		return fmt.Sprintf("op %v %s log %s", v.Op, canonical(v.Record), canonical(v.Log))
 	case store.Timer:
 		return fmt.Sprintf("%v at %d", v.Key, v.At)
 	case store.Item:
