@@ -5,13 +5,20 @@
 # make faults  three nodes on PostgreSQL and Redis under faults, 30 minutes each
 # make fuzz    every fuzz target for a while (FUZZTIME=30s)
 # make bench   the Go benchmarks
+# make mutants small changes to what decides; lists those that no check notices
+#              (PACKAGE=./turn SEED=1 SAMPLE=200 BUDGET=15m for each package)
+# make size    lines of Go in the product, and the share of comments
 # make screenshots  the pictures in docs/screenshots
 
 SHELL := /bin/bash
 export CGO_ENABLED ?= 1
 FUZZTIME ?= 30s
+PACKAGE ?= # all that mutants knows
+SEED ?= 1
+SAMPLE ?= 200
+BUDGET ?= 15m
 
-.PHONY: test build setup check unit quickproof browser prove fuzz bench kills faults screenshots
+.PHONY: test build setup check unit quickproof browser prove fuzz bench kills faults screenshots mutants size
 
 test: setup
 	@scripts/check
@@ -56,3 +63,9 @@ bench:
 
 screenshots:
 	cd e2e && ONEREPLY_SCREENSHOTS=$(CURDIR)/docs/screenshots go test -count=1 -run TestScreenshots .
+
+mutants:
+	@cd tools && go run ./mutants -root .. -seed $(SEED) -sample $(SAMPLE) -budget $(BUDGET) $(PACKAGE)
+
+size:
+	@scripts/size
