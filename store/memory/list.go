@@ -1,29 +1,14 @@
 package memory
 
 import (
-	"cmp"
 	"context"
-	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 
+	"github.com/onereply/onereply/internal/paging"
 	"github.com/onereply/onereply/store"
-	"github.com/onereply/onereply/turn"
 )
-
-// Bounds of ListQuery.Limit.
-const (
-	defaultPage = 100
-	maxPage     = 1000
-)
-
-// place is where a page ended; it is what cursors hold.
-type place struct {
-	Key    store.Key
-	Active turn.Time // of a list only
-}
 
 // List implements [store.Store].
 func (s *Store) List(ctx context.Context, query store.ListQuery) (store.Page, error) {
@@ -31,16 +16,16 @@ func (s *Store) List(ctx context.Context, query store.ListQuery) (store.Page, er
 		return store.Page{}, fmt.Errorf("memory: list: %w", err)
 	}
 	defer s.mu.Unlock()
-	after, err := parseCursor(query.Cursor)
+	after, err := paging.ParsePlace(query.Cursor)
 	if err != nil {
 		return store.Page{}, fmt.Errorf("memory: list: %w", err)
 	}
 	places := s.listed(query, after)
-	limit := bounded(query.Limit, defaultPage, maxPage)
+	limit := paging.Limit(query.Limit)
 	var page store.Page
 	if len(places) > limit {
 		places = places[:limit]
-		page.Next = cursor(places[limit-1])
+		page.Next = places[limit-1].Cursor()
 	}
 	for _, p := range places {
 		snapshot, err := s.conversations[p.Key].snapshot(p.Key)
@@ -51,24 +36,19 @@ func (s *Store) List(ctx context.Context, query store.ListQuery) (store.Page, er
 
 // listed returns what the query selects beyond the place where the last page
 // ended, in the order of the list.
-func (s *Store) listed(query store.ListQuery, after *place) []place {
-	var places []place
+func (s *Store) listed(query store.ListQuery, after paging.Place) []paging.Place {
+	var places []paging.Place
 	for key, c := range s.conversations {
-		p := place{Key: key, Active: c.active}
+		p := paging.Place{Key: key, Active: c.active}
 		wanted := (query.Bot == "" || key.Bot == query.Bot) &&
 			(query.Phase == "" || c.record.Shown() == query.Phase) &&
 			(!query.Attention || c.record.NeedsAttention())
-		if wanted && (after == nil || newestFirst(p, *after) > 0) {
+		if wanted && p.Compare(after) > 0 {
 			places = append(places, p)
 		}
 	}
-	slices.SortFunc(places, newestFirst)
+	slices.SortFunc(places, paging.Place.Compare)
 	return places
-}
-
-// newestFirst is the order of a list.
-func newestFirst(a, b place) int {
-	return cmp.Or(cmp.Compare(b.Active, a.Active), a.Key.Compare(b.Key))
 }
 
 // Sweep implements [store.Store]. It goes by key.
@@ -77,14 +57,14 @@ func (s *Store) Sweep(ctx context.Context, from string, limit int) ([]store.Foun
 		return nil, "", fmt.Errorf("memory: sweep: %w", err)
 	}
 	defer s.mu.Unlock()
-	after, err := parseCursor(from)
+	after, err := afterKey(from)
 	if err != nil {
 		return nil, "", fmt.Errorf("memory: sweep: %w", err)
 	}
 	keys, next := s.keysAfter(after), ""
-	if limit = bounded(limit, defaultPage, maxPage); len(keys) > limit {
+	if limit = paging.Limit(limit); len(keys) > limit {
 		keys = keys[:limit]
-		next = cursor(place{Key: keys[limit-1]})
+		next = paging.Encode(keys[limit-1])
 	}
 	var found []store.Found
 	for _, key := range keys {
@@ -96,41 +76,25 @@ func (s *Store) Sweep(ctx context.Context, from string, limit int) ([]store.Foun
 
 // keysAfter returns the keys beyond the place where the last page ended, in
 // order. The order is kept, since sweeps are long and keys seldom change.
-func (s *Store) keysAfter(after *place) []store.Key {
+func (s *Store) keysAfter(after *store.Key) []store.Key {
 	if s.order == nil {
 		s.order = slices.SortedFunc(maps.Keys(s.conversations), store.Key.Compare)
 	}
 	if after == nil {
 		return s.order
 	}
-	i, found := slices.BinarySearchFunc(s.order, after.Key, store.Key.Compare)
+	i, found := slices.BinarySearchFunc(s.order, *after, store.Key.Compare)
 	if found {
 		i++
 	}
 	return s.order[i:]
 }
 
-// cursor encodes a place.
-func cursor(p place) string {
-	text, err := json.Marshal(p)
-	if err != nil {
-		panic(err) // strings and numbers always have a JSON form
-	}
-	return base64.RawURLEncoding.EncodeToString(text)
-}
-
-// parseCursor is the inverse of cursor; "" gives nil, the start.
-func parseCursor(text string) (*place, error) {
-	if text == "" {
+// afterKey is the key of the cursor of a sweep; "" gives nil, the start.
+func afterKey(cursor string) (*store.Key, error) {
+	if cursor == "" {
 		return nil, nil
 	}
-	decoded, err := base64.RawURLEncoding.DecodeString(text)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %q: %w", store.ErrCursor, text, err)
-	}
-	var p place
-	if err := json.Unmarshal(decoded, &p); err != nil {
-		return nil, fmt.Errorf("%w: %q: %w", store.ErrCursor, text, err)
-	}
-	return &p, nil
+	key := new(store.Key)
+	return key, paging.Decode(cursor, key)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/onereply/onereply/internal/paging"
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
 )
@@ -33,7 +34,7 @@ func (c *conversation) selected(query store.EntryQuery) []store.Entry {
 	if count == 0 {
 		return nil
 	}
-	found := make([]store.Entry, 0, min(count, bounded(query.Limit, store.MaxEntries, store.MaxEntries)))
+	found := make([]store.Entry, 0, min(count, paging.EntryLimit(query.Limit)))
 	for i := range c.entries {
 		e := &c.entries[i]
 		if query.Backward {
@@ -90,12 +91,4 @@ func (c *conversation) mark(mark turn.Mark) {
 	if i, found := c.find(mark.Seq); found && c.entries[i].Kind == store.Reply {
 		c.entries[i].Status, c.entries[i].Reason = mark.Status, mark.Reason
 	}
-}
-
-// bounded returns limit, or what stands for 0, but never more than most.
-func bounded(limit, zero, most int) int {
-	if limit <= 0 {
-		return zero
-	}
-	return min(limit, most)
 }

@@ -2,16 +2,12 @@ package postgres
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
-	"strconv"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/onereply/onereply/internal/paging"
 	"github.com/onereply/onereply/internal/storejson"
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
@@ -44,12 +40,6 @@ const (
 const sweepConversations = `SELECT c.schema, c.op, c.record, c.bot, c.conversation, coalesce(t.due_ms, 0), c.id
 	FROM onereply.conversations AS c LEFT JOIN onereply.timers AS t ON t.conversation_id = c.id
 	WHERE c.id > $1::bigint ORDER BY c.id LIMIT $2::bigint`
-
-// Bounds of a page.
-const (
-	defaultPage = 100
-	maxPage     = 1000
-)
 
 // row is a conversation as the statements above give it.
 type row struct {
@@ -95,7 +85,7 @@ func (s *Store) List(ctx context.Context, query store.ListQuery) (store.Page, er
 	if err != nil {
 		return store.Page{}, s.failed(err, "list")
 	}
-	limit := bounded(query.Limit, defaultPage, maxPage)
+	limit := paging.Limit(query.Limit)
 	arguments := []any{
 		query.Bot, string(query.Phase), int64(after.Active), after.Key.Bot, after.Key.Conversation,
 		limit + 1, // one more tells whether there is a next page
@@ -116,21 +106,17 @@ func (s *Store) List(ctx context.Context, query store.ListQuery) (store.Page, er
 	if err != nil {
 		return store.Page{}, s.failed(err, "list")
 	}
-	if len(items) <= limit {
-		return store.Page{Items: items}, nil
-	}
-	last := items[limit-1]
-	return store.Page{Items: items[:limit], Next: place{Key: last.Key, Active: last.Active}.String()}, nil
+	return paging.Page(items, limit), nil
 }
 
 // Sweep implements [store.Store]. It goes by the order in which conversations
 // were created.
 func (s *Store) Sweep(ctx context.Context, cursor string, limit int) ([]store.Found, string, error) {
-	after, err := parseNumber(cursor)
+	after, err := paging.ParseNumber(cursor)
 	if err != nil {
 		return nil, "", s.failed(err, "sweep")
 	}
-	limit = bounded(limit, defaultPage, maxPage)
+	limit = paging.Limit(limit)
 	var found []store.Found
 	var numbers []int64
 	err = s.each(ctx, sweepConversations, []any{after, limit + 1}, func(rows pgx.Rows) error {
@@ -145,10 +131,8 @@ func (s *Store) Sweep(ctx context.Context, cursor string, limit int) ([]store.Fo
 	if err != nil {
 		return nil, "", s.failed(err, "sweep")
 	}
-	if len(found) <= limit {
-		return found, "", nil
-	}
-	return found[:limit], strconv.FormatInt(numbers[limit-1], 10), nil
+	found, next := paging.Sweep(found, numbers, limit)
+	return found, next, nil
 }
 
 // scanConversation reads a row with a key, and what follows it.
@@ -157,49 +141,12 @@ func scanConversation(rows pgx.Rows, rest ...any) (r row, err error) {
 	return r, err
 }
 
-// place is where a page of a list ended.
-type place struct {
-	Active turn.Time
-	Key    store.Key
+// parsePlace is where a page begins. Names that PostgreSQL can't compare were not
+// made by this store.
+func parsePlace(cursor string) (paging.Place, error) {
+	place, err := paging.ParsePlace(cursor)
+	if err == nil && checkName(place.Key.Bot, place.Key.Conversation) != nil {
+		err = fmt.Errorf("%q: %w", cursor, store.ErrCursor)
+	}
+	return place, err
 }
-
-// String is the place as a cursor.
-func (p place) String() string {
-	text, err := json.Marshal(p)
-	if err != nil {
-		panic(err) // strings and numbers always have a JSON form
-	}
-	return base64.RawURLEncoding.EncodeToString(text)
-}
-
-// parsePlace is the inverse of String; "" gives the place before all.
-func parsePlace(cursor string) (place, error) {
-	if cursor == "" {
-		return place{Active: math.MaxInt64}, nil
-	}
-	text, err := base64.RawURLEncoding.DecodeString(cursor)
-	if err != nil {
-		return place{}, notOurs(cursor)
-	}
-	var p place
-	decoder := json.NewDecoder(strings.NewReader(string(text)))
-	decoder.DisallowUnknownFields()
-	if decoder.Decode(&p) != nil || p.Key.Bot == "" || checkName(p.Key.Bot, p.Key.Conversation) != nil {
-		return place{}, notOurs(cursor)
-	}
-	return p, nil
-}
-
-// parseNumber reads the cursor of a sweep; "" gives the number before all.
-func parseNumber(cursor string) (int64, error) {
-	if cursor == "" {
-		return 0, nil
-	}
-	number, err := strconv.ParseInt(cursor, 10, 64)
-	if err != nil {
-		return 0, notOurs(cursor)
-	}
-	return number, nil
-}
-
-func notOurs(cursor string) error { return fmt.Errorf("%q: %w", cursor, store.ErrCursor) }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/onereply/onereply/internal/paging"
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
 )
@@ -53,7 +54,7 @@ func entriesQuery(key store.Key, query store.EntryQuery) (string, []any) {
 	}
 	arguments := []any{
 		key.Bot, key.Conversation, query.After, before, string(query.Status),
-		bounded(query.Limit, store.MaxEntries, store.MaxEntries),
+		paging.EntryLimit(query.Limit),
 	}
 	switch {
 	case query.ID != "":
@@ -75,12 +76,4 @@ func scanEntry(row pgx.Rows) (e store.Entry, err error) {
 		return e, fmt.Errorf("the body of entry %d: %w: %w", e.Seq, store.ErrCorrupt, err)
 	}
 	return e, nil
-}
-
-// bounded returns limit, or what stands for 0, but never more than most.
-func bounded(limit, zero, most int) int {
-	if limit <= 0 {
-		return zero
-	}
-	return min(limit, most)
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/onereply/onereply/internal/paging"
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
 )
@@ -79,7 +80,7 @@ func (s *Store) Entries(ctx context.Context, key store.Key, query store.EntryQue
 		return nil, s.failed(err, "entries of %v", key)
 	}
 	defer end()
-	query.Limit = bounded(query.Limit, store.MaxEntries, store.MaxEntries)
+	query.Limit = paging.EntryLimit(query.Limit)
 	entries, err := s.entriesBy(query)(ctx, nameOf(key), query)
 	if err != nil {
 		return nil, s.failed(err, "entries of %v", key)
@@ -188,12 +189,4 @@ func bounds(query store.EntryQuery) (low, high string) {
 		high = "(" + decimal(query.Before)
 	}
 	return low, high
-}
-
-// bounded returns limit, or what stands for 0, but never more than most.
-func bounded(limit, zero, most int) int {
-	if limit <= 0 {
-		return zero
-	}
-	return min(limit, most)
 }

@@ -3,23 +3,16 @@ package redis
 import (
 	"cmp"
 	"context"
-	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
 
 	"github.com/redis/rueidis"
 
+	"github.com/onereply/onereply/internal/paging"
 	"github.com/onereply/onereply/internal/storejson"
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
-)
-
-// Bounds of a page.
-const (
-	defaultPage = 100
-	maxPage     = 1000
 )
 
 // shownPhases are the lists that a bot has in each shard.
@@ -115,7 +108,7 @@ func (s *Store) list(ctx context.Context, query store.ListQuery) (store.Page, er
 	if err != nil {
 		return store.Page{}, err
 	}
-	limit := bounded(query.Limit, defaultPage, maxPage)
+	limit := paging.Limit(query.Limit)
 	calls, err := s.listCalls(ctx, query, after, limit+1) // one more tells whether there is a next page
 	if err != nil {
 		return store.Page{}, err
@@ -255,7 +248,7 @@ func (p *place) in(bot string) (score, name string) {
 }
 
 // String is the place as a cursor.
-func (p place) String() string { return encodeCursor(p) }
+func (p place) String() string { return paging.Encode(p) }
 
 // parsePlace is the inverse of String; "" gives nil.
 func parsePlace(cursor string) (*place, error) {
@@ -263,27 +256,8 @@ func parsePlace(cursor string) (*place, error) {
 		return nil, nil
 	}
 	p := new(place)
-	if err := decodeCursor(cursor, p); err != nil {
+	if err := paging.Decode(cursor, p); err != nil {
 		return nil, err
 	}
 	return p, nil
-}
-
-func encodeCursor(place any) string {
-	text, err := json.Marshal(place)
-	if err != nil {
-		panic(err) // strings and numbers always have a JSON form
-	}
-	return base64.RawURLEncoding.EncodeToString(text)
-}
-
-func decodeCursor(cursor string, place any) error {
-	text, err := base64.RawURLEncoding.DecodeString(cursor)
-	if err == nil {
-		err = json.Unmarshal(text, place)
-	}
-	if err != nil {
-		return fmt.Errorf("%w: %q: %w", store.ErrCursor, cursor, err)
-	}
-	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/onereply/onereply/internal/paging"
 	"github.com/onereply/onereply/internal/proof/testservers"
 	"github.com/onereply/onereply/store"
 )
@@ -50,7 +51,7 @@ func FuzzEntries(f *testing.F) {
 
 func TestCursorsThatNoPageGaveAreRefused(t *testing.T) {
 	s := openNew(t, testservers.NewRedis(t))
-	for _, cursor := range []string{"?", "e30x", "bnVsbCBudWxs", encodeCursor(swept{Shard: 99}), encodeCursor(swept{Shard: -1})} {
+	for _, cursor := range []string{"?", "e30x", "bnVsbCBudWxs", paging.Encode(swept{Shard: 99}), paging.Encode(swept{Shard: -1})} {
 		if _, _, err := s.Sweep(t.Context(), cursor, 10); !errors.Is(err, store.ErrCursor) {
 			t.Errorf("Sweep %q: got %v, want ErrCursor", cursor, err)
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/onereply/onereply/internal/paging"
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
 )
@@ -25,14 +26,14 @@ func (s *Store) Sweep(ctx context.Context, cursor string, limit int) ([]store.Fo
 	defer end()
 	var from swept
 	if cursor != "" {
-		if err := decodeCursor(cursor, &from); err != nil {
+		if err := paging.Decode(cursor, &from); err != nil {
 			return nil, "", s.failed(err, "sweep")
 		}
 	}
 	if from.Shard < 0 || from.Shard >= s.shards.count {
 		return nil, "", s.failed(fmt.Errorf("%w: %q", store.ErrCursor, cursor), "sweep")
 	}
-	found, next, err := s.sweep(ctx, from, bounded(limit, defaultPage, maxPage))
+	found, next, err := s.sweep(ctx, from, paging.Limit(limit))
 	if err != nil {
 		return nil, "", s.failed(err, "sweep")
 	}
@@ -49,7 +50,7 @@ func (s *Store) sweep(ctx context.Context, from swept, limit int) (found []store
 		found = append(found, part...)
 		if len(part) == left {
 			from.After = []byte(nameOf(part[left-1].Key))
-			return found, encodeCursor(from), nil
+			return found, paging.Encode(from), nil
 		}
 		from = swept{Shard: from.Shard + 1}
 	}

@@ -2,14 +2,11 @@ package sqlite
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/json"
 	"fmt"
-	"math"
-	"strconv"
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/onereply/onereply/internal/paging"
 	"github.com/onereply/onereply/internal/storejson"
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
@@ -38,12 +35,6 @@ const listAttention = `SELECT schema, op, record, bot, conversation, active_ms F
 const sweepConversations = `SELECT c.schema, c.op, c.record, c.bot, c.conversation, t.due_ms, c.id
 	FROM conversations AS c LEFT JOIN timers AS t ON t.conversation_id = c.id
 	WHERE c.id > ?1 ORDER BY c.id LIMIT ?2`
-
-// Bounds of a page.
-const (
-	defaultPage = 100
-	maxPage     = 1000
-)
 
 // Load implements [store.Store].
 func (s *Store) Load(ctx context.Context, key store.Key) (store.Snapshot, error) {
@@ -78,11 +69,11 @@ func scanKey(row *sqlite3.Stmt) store.Key {
 
 // List implements [store.Store].
 func (s *Store) List(ctx context.Context, query store.ListQuery) (store.Page, error) {
-	after, err := parsePlace(query.Cursor)
+	after, err := paging.ParsePlace(query.Cursor)
 	if err != nil {
 		return store.Page{}, s.failed(err, "list")
 	}
-	limit := bounded(query.Limit, defaultPage, maxPage)
+	limit := paging.Limit(query.Limit)
 	statement := listConversations
 	if query.Attention {
 		statement = listAttention
@@ -100,32 +91,20 @@ func (s *Store) List(ctx context.Context, query store.ListQuery) (store.Page, er
 	if err != nil {
 		return store.Page{}, err
 	}
-	return page(items, limit), nil
-}
-
-// page cuts off what is more than limit.
-func page(items []store.Item, limit int) store.Page {
-	if len(items) <= limit {
-		return store.Page{Items: items}
-	}
-	last := items[limit-1]
-	return store.Page{Items: items[:limit], Next: place{Key: last.Key, Active: last.Active}.String()}
+	return paging.Page(items, limit), nil
 }
 
 // Sweep implements [store.Store]. It goes by the order in which conversations
 // were created.
 func (s *Store) Sweep(ctx context.Context, cursor string, limit int) ([]store.Found, string, error) {
-	after := int64(0)
-	if cursor != "" {
-		var err error
-		if after, err = strconv.ParseInt(cursor, 10, 64); err != nil {
-			return nil, "", s.failed(notOurs(cursor, err), "sweep")
-		}
+	after, err := paging.ParseNumber(cursor)
+	if err != nil {
+		return nil, "", s.failed(err, "sweep")
 	}
-	limit = bounded(limit, defaultPage, maxPage)
+	limit = paging.Limit(limit)
 	var found []store.Found
 	var numbers []int64
-	err := s.read(ctx, func(db *connection) error {
+	err = s.read(ctx, func(db *connection) error {
 		return db.each(func(row *sqlite3.Stmt) error {
 			key := scanKey(row)
 			snapshot, err := scanSnapshot(row, key)
@@ -137,43 +116,6 @@ func (s *Store) Sweep(ctx context.Context, cursor string, limit int) ([]store.Fo
 	if err != nil {
 		return nil, "", err
 	}
-	if len(found) <= limit {
-		return found, "", nil
-	}
-	return found[:limit], strconv.FormatInt(numbers[limit-1], 10), nil
-}
-
-// place is where a page of a list ended.
-type place struct {
-	Active turn.Time
-	Key    store.Key
-}
-
-// String is the place as a cursor.
-func (p place) String() string {
-	text, err := json.Marshal(p)
-	if err != nil {
-		panic(err) // strings and numbers always have a JSON form
-	}
-	return base64.RawURLEncoding.EncodeToString(text)
-}
-
-// parsePlace is the inverse of String; "" gives the place before all.
-func parsePlace(cursor string) (place, error) {
-	if cursor == "" {
-		return place{Active: math.MaxInt64}, nil
-	}
-	text, err := base64.RawURLEncoding.DecodeString(cursor)
-	if err != nil {
-		return place{}, notOurs(cursor, err)
-	}
-	var p place
-	if err := json.Unmarshal(text, &p); err != nil {
-		return place{}, notOurs(cursor, err)
-	}
-	return p, nil
-}
-
-func notOurs(cursor string, err error) error {
-	return fmt.Errorf("%w: %q: %w", store.ErrCursor, cursor, err)
+	found, next := paging.Sweep(found, numbers, limit)
+	return found, next, nil
 }

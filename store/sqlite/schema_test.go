@@ -152,20 +152,3 @@ func plan(t *testing.T, s *Store, query string) (steps []string) {
 	}
 	return steps
 }
-
-func FuzzCursor(f *testing.F) {
-	f.Add("")
-	f.Add("!")
-	f.Add("bm90IGpzb24")
-	f.Add(place{Active: start, Key: key("c\x00\"é")}.String())
-	f.Fuzz(func(t *testing.T, cursor string) {
-		p, err := parsePlace(cursor)
-		if err != nil {
-			return
-		}
-		again, err := parsePlace(p.String())
-		if err != nil || again.Active != p.Active {
-			t.Errorf("%q: got %+v, then %+v, %v", cursor, p, again, err)
-		}
-	})
-}

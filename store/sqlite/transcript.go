@@ -7,6 +7,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/onereply/onereply/internal/paging"
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
 )
@@ -154,7 +155,7 @@ func entriesQuery(key store.Key, query store.EntryQuery) (string, []any) {
 		before = 1<<63 - 1
 	}
 	arguments := []any{key.Bot, key.Conversation, query.After, before, string(query.Status),
-		bounded(query.Limit, store.MaxEntries, store.MaxEntries)}
+		paging.EntryLimit(query.Limit)}
 	switch {
 	case query.ID != "":
 		return entryByID, append(arguments, query.ID)
@@ -174,12 +175,4 @@ func scanEntry(row *sqlite3.Stmt) (store.Entry, error) {
 		return e, fmt.Errorf("the body of entry %d: %w: %w", e.Seq, store.ErrCorrupt, err)
 	}
 	return e, nil
-}
-
-// bounded returns limit, or what stands for 0, but never more than most.
-func bounded(limit, zero, most int) int {
-	if limit <= 0 {
-		return zero
-	}
-	return min(limit, most)
 }
