@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/onereply/onereply/internal/engine"
+	"github.com/onereply/onereply/internal/node"
 	"github.com/onereply/onereply/store"
 )
 
@@ -14,4 +15,13 @@ func StoreOf(a *App) store.Store { return a.store }
 // would notice.
 func OpenBroken(ctx context.Context, s store.Store, o Options, step engine.Step, bots ...Bot) (*App, error) {
 	return open(ctx, s, o, step, bots)
+}
+
+// NodeBot is what the runtime is given of a bot.
+func NodeBot(b Bot) (node.Bot, error) {
+	full, err := b.withDefaults()
+	if err != nil {
+		return node.Bot{}, err
+	}
+	return (&App{bots: map[string]Bot{b.Name: full}}).nodeBots()[b.Name], nil
 }
