@@ -16,15 +16,15 @@ import (
 // benchCommand measures how fast this program is on this machine.
 type benchCommand struct {
 	Only          []string `placeholder:"NAME,…" help:"Measure these only: ${measurements}."`
-	Quick         bool     `help:"Seconds instead of minutes: shows that all of it works, and little more."`
+	Quick         bool     `help:"Take seconds instead of minutes: shows that everything works, and little more."`
 	Rounds        int      `placeholder:"N" help:"How often each figure is taken (default: 5, with --quick 1)."`
-	Conversations int      `placeholder:"N" help:"How many wait in timers, and are active in start beside 1 and 1,000 (default: 100,000 and none)."`
+	Conversations int      `placeholder:"N" help:"How many conversations wait in timers, and how many are active in start besides 1 and 1,000 (default: 100,000 and none)."`
 	Minutes       float64  `placeholder:"M" help:"Length of the mixed day (default: 1)."`
 	Seconds       float64  `placeholder:"S" help:"How long each round of acknowledge, http, hot and nodes takes (default: 2)."`
-	Store         string   `placeholder:"URL" env:"ONEREPLY_BENCH_STORE" help:"A PostgreSQL or Redis server to measure on, in databases or under prefixes that are made and removed (default: the embedded store)."`
-	Folder        string   `placeholder:"DIR" help:"Where the files go; the disk counts (default: the system's for temporary files)."`
+	Store         string   `placeholder:"URL" env:"ONEREPLY_BENCH_STORE" help:"A PostgreSQL or Redis server to measure on, in databases or under prefixes that are created and removed (default: the embedded store)."`
+	Folder        string   `placeholder:"DIR" help:"The folder of the files; its disk is measured too (default: the system's folder for temporary files)."`
 	JSON          bool     `name:"json" help:"Print the figures as JSON."`
-	SVG           string   `name:"svg" placeholder:"FILE" help:"Draw what is seen better over time into this file."`
+	SVG           string   `name:"svg" placeholder:"FILE" help:"Draw the figures that change over time into this file."`
 
 	Victim string `hidden:"" help:"Be the process that takeover kills, on the store in this folder."`
 }
@@ -58,8 +58,8 @@ func (c *benchCommand) options(place bench.Place, p *program) bench.Options {
 
 const benchStoreVariable = "ONEREPLY_BENCH_STORE"
 
-// startVictim is this program again. The error of a program that does not know
-// its own path shows when the command is started.
+// startVictim runs this program again, as the process that takeover kills. If the
+// program's own path is unknown, starting the command fails with that error.
 func (c *benchCommand) startVictim(ctx context.Context, folder string) *exec.Cmd {
 	self, err := os.Executable()
 	command := exec.CommandContext(ctx, self, "bench", "--victim", folder)
@@ -80,7 +80,7 @@ func (c *benchCommand) print(report bench.Report, p *program) error {
 }
 
 func drawInto(path string, draw func(io.Writer) error) error {
-	var picture bytes.Buffer // so that a file that is there is not emptied for nothing
+	var picture bytes.Buffer // an existing file stays as it is if drawing fails
 	err := draw(&picture)
 	if err == nil {
 		err = os.WriteFile(path, picture.Bytes(), 0o666)
@@ -91,5 +91,5 @@ func drawInto(path string, draw func(io.Writer) error) error {
 	return nil
 }
 
-// measurementNames is for the help.
+// measurementNames lists the measurements, for the help.
 func measurementNames() string { return strings.Join(bench.Names(), ", ") }

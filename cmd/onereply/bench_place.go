@@ -19,8 +19,8 @@ import (
 	"github.com/onereply/onereply/store/sqlite"
 )
 
-// benchPlace is where a URL says that the stores are which are measured; "" are
-// files. On a server each has a database, or a prefix, of its own.
+// benchPlace is where the measured stores are. "" stands for files. On a server each
+// store has a database, or a prefix, of its own.
 func benchPlace(address string) (bench.Place, error) {
 	if address == "" {
 		return benchFiles{}, nil
@@ -67,14 +67,14 @@ func (benchFiles) Size(_ context.Context, folder string) (int64, error) {
 
 func (benchFiles) Remove(context.Context, string) error { return nil } // with the folder
 
-// benchName is what the store of a folder is called on a server: by the folder
-// of the run, and its own within.
+// benchName names the store of a folder on a server, after the folder of the run and the
+// folder itself.
 func benchName(folder string) string {
 	name := filepath.Base(filepath.Dir(folder)) + "_" + filepath.Base(folder)
 	return strings.ReplaceAll(name, "-", "_")
 }
 
-// benchPostgres is a server on which the URL's role may make databases.
+// benchPostgres is a server on which the role of the URL may create databases.
 type benchPostgres struct{ url *url.URL }
 
 func (b benchPostgres) Open(ctx context.Context, folder string) (store.Store, error) {
@@ -100,11 +100,11 @@ func (b benchPostgres) Remove(ctx context.Context, folder string) error {
 	return err
 }
 
-// ask asks for a number, or for something to be done.
+// ask runs one statement. A SELECT returns its number.
 func (b benchPostgres) ask(ctx context.Context, statement string, arguments ...any) (number int64, err error) {
 	plain := *b.url
 	values := plain.Query()
-	values.Del("hints") // those of the store
+	values.Del("hints") // parameters of the store, unknown to the driver
 	values.Del("pool_max_conns")
 	plain.RawQuery = values.Encode()
 	connection, err := pgx.Connect(ctx, plain.String())
@@ -131,7 +131,7 @@ func (b benchRedis) Open(ctx context.Context, folder string) (store.Store, error
 	return openSupported(ctx, own.String(), false)
 }
 
-// Size is what the server has in memory, of all that is on it.
+// Size is the memory of the whole servers, other data included.
 func (b benchRedis) Size(ctx context.Context, _ string) (size int64, err error) {
 	err = b.each(func(server rueidis.Client) error {
 		info, err := server.Do(ctx, server.B().Info().Section("memory").Build()).ToString()

@@ -14,7 +14,7 @@ type checkCommand struct {
 	JSON   bool   `name:"json" help:"Print the problems as JSON."`
 }
 
-// problem is a mistake as JSON.
+// problem is a mistake in the configuration, as JSON.
 type problem struct {
 	File    string `json:"file"`
 	Line    int    `json:"line"`
@@ -34,17 +34,17 @@ func (c *checkCommand) run(_ context.Context, p *program) error {
 	case c.JSON:
 		return p.printJSON(verdict{Valid: true, Problems: []problem{}})
 	}
-	_, err = fmt.Fprintf(p.stdout, "%s: valid, %s\n", c.Config, counted(len(found.Bots), "bot"))
+	_, err = fmt.Fprintf(p.stdout, "%s: valid, %s\n", c.Config, count(len(found.Bots), "bot"))
 	return err
 }
 
-// verdict is what check says as JSON.
+// verdict is the result of check, as JSON.
 type verdict struct {
 	Valid    bool      `json:"valid"`
 	Problems []problem `json:"problems"`
 }
 
-// refuse prints the problems.
+// refuse prints the problems, and makes the exit code 1.
 func (c *checkCommand) refuse(p *program, problems config.Problems) error {
 	if !c.JSON {
 		fmt.Fprintln(p.stderr, problems)

@@ -11,32 +11,32 @@ import (
 	"github.com/onereply/onereply/internal/proof/simulate"
 )
 
-// commandLine is everything that can be typed.
+// commandLine is the grammar of the command line: one field for each command.
 type commandLine struct {
-	Demo    demoCommand    `cmd:"" help:"Try it: a node with a demo bot and a page to write to it. Needs nothing else."`
+	Demo    demoCommand    `cmd:"" help:"Try it: a node with a demo bot, and a page on which you write to it. Needs nothing else."`
 	Serve   serveCommand   `cmd:"" help:"Run a node."`
-	Check   checkCommand   `cmd:"" help:"Check a configuration and say every mistake at once."`
+	Check   checkCommand   `cmd:"" help:"Check a configuration and name every mistake in it."`
 	Send    sendCommand    `cmd:"" help:"Send a message to a bot."`
-	Reply   replyCommand   `cmd:"" help:"Reply as a human; it closes what waits."`
-	Tail    tailCommand    `cmd:"" help:"Follow what happens, live."`
+	Reply   replyCommand   `cmd:"" help:"Reply as a human, and close all waiting messages."`
+	Tail    tailCommand    `cmd:"" help:"Follow the events as they happen."`
 	Show    showCommand    `cmd:"" help:"Show a conversation: its state and its transcript."`
 	List    listCommand    `cmd:"" help:"List conversations, newest activity first."`
 	Flush   flushCommand   `cmd:"" help:"End the quiet time of a conversation now."`
 	Pause   pauseCommand   `cmd:"" help:"Pause a conversation: messages are kept, nothing is answered."`
 	Resume  resumeCommand  `cmd:"" help:"Resume a paused conversation."`
-	Requeue requeueCommand `cmd:"" help:"Try a failed turn again, and what was set aside."`
-	Resend  resendCommand  `cmd:"" help:"Send a reply again whose outcome is unknown, or of which a part is missing."`
+	Requeue requeueCommand `cmd:"" help:"Try a failed turn again, and messages that were set aside."`
+	Resend  resendCommand  `cmd:"" help:"Send a reply again whose outcome is unknown, or of which only a part was sent."`
 
-	MarkSent markSentCommand `cmd:"" help:"Mark such a reply as sent, without sending anything."`
+	MarkSent markSentCommand `cmd:"" help:"Mark such a reply as sent. Sends nothing."`
 
-	Delete deleteCommand `cmd:"" help:"Delete all that is stored of a conversation."`
+	Delete deleteCommand `cmd:"" help:"Delete a conversation with everything stored of it."`
 
-	Doctor doctorCommand `cmd:"" help:"Examine all that a store holds, and mend what can be mended."`
+	Doctor doctorCommand `cmd:"" help:"Examine everything in a store, and mend what can be mended without guessing."`
 	Copy   copyCommand   `cmd:"" help:"Copy a store into another, such as the embedded one into PostgreSQL."`
 
-	Simulate simulateCommand `cmd:"" help:"Try the promise: many simulated runs, in which everything breaks."`
+	Simulate simulateCommand `cmd:"" help:"Test the promise in many simulated runs in which everything breaks."`
 
-	Bench   benchCommand   `cmd:"" help:"Measure how fast this is on this machine, beside what the machine allows."`
+	Bench   benchCommand   `cmd:"" help:"Measure this program's speed on this machine, beside the machine's own limits."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }
 
@@ -45,8 +45,8 @@ type runner interface {
 	run(ctx context.Context, p *program) error
 }
 
-// parse finds the command and its flags. It reports true where all is done
-// already: help was printed.
+// parse finds the command and its flags. done is true where help was printed, and nothing
+// is left to do.
 func parse(p *program, args []string) (command func(context.Context) error, done bool, err error) {
 	var typed commandLine
 	grammar, err := kong.New(&typed,
@@ -97,5 +97,5 @@ func (p *program) report(err error) int {
 	return failure
 }
 
-// errReported is a failure that was printed already.
+// errReported makes the exit code 1 for problems that the command has printed itself.
 var errReported = errors.New("the problems were printed")

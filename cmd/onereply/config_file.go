@@ -10,7 +10,7 @@ import (
 	"github.com/onereply/onereply/server/config"
 )
 
-// minimalConfig is shown to people who have none yet.
+// minimalConfig is shown to people who have no configuration yet.
 const minimalConfig = `bots:
   support:
     responder:
@@ -33,7 +33,7 @@ func readConfig(path string, env config.Lookup, overrides config.Overrides) (con
 		return config.Config{}, fmt.Errorf("read the configuration: %w", err)
 	}
 	defer file.Close()
-	// One byte more than allowed shows the parser that it is too large.
+	// The parser refuses more than MaxBytes: one byte more is enough for that.
 	data, err := io.ReadAll(io.LimitReader(file, config.MaxBytes+1))
 	if err != nil {
 		return config.Config{}, fmt.Errorf("read the configuration: %w", err)

@@ -7,33 +7,34 @@ import (
 	"github.com/onereply/onereply/internal/client"
 )
 
-// change is a call that answers with the conversation's new state.
-type change func(*client.Client) (client.Document[onereply.State], error)
+// state is the state of a conversation, as a node tells it.
+type state = client.Document[onereply.State]
 
-// apply makes a change and prints the state after it.
-func (r remote) apply(p *program, do change) error {
+// change calls a node for something that changes a conversation, and prints the state
+// after it.
+func (r remote) change(p *program, call func(*client.Client) (state, error)) error {
 	node, err := r.client(p)
 	if err != nil {
 		return err
 	}
-	state, err := do(node)
+	after, err := call(node)
 	if err != nil {
 		return err
 	}
 	if r.JSON {
-		return p.printJSON(state)
+		return p.printJSON(after)
 	}
-	return p.printState(state.Value)
+	return p.printState(after.Value)
 }
 
-// flushCommand ends the quiet time.
+// flushCommand ends the quiet time of a conversation.
 type flushCommand struct {
 	target
 	remote
 }
 
 func (c *flushCommand) run(ctx context.Context, p *program) error {
-	return c.apply(p, func(node *client.Client) (client.Document[onereply.State], error) {
+	return c.change(p, func(node *client.Client) (state, error) {
 		return node.Flush(ctx, c.Bot, c.Conversation)
 	})
 }
@@ -41,25 +42,25 @@ func (c *flushCommand) run(ctx context.Context, p *program) error {
 // pauseCommand hands a conversation to a human.
 type pauseCommand struct {
 	target
-	Reason string `placeholder:"TEXT" help:"Why, for others who look at it."`
+	Reason string `placeholder:"TEXT" help:"The reason, shown to others who look at the conversation."`
 	remote
 }
 
 func (c *pauseCommand) run(ctx context.Context, p *program) error {
-	return c.apply(p, func(node *client.Client) (client.Document[onereply.State], error) {
+	return c.change(p, func(node *client.Client) (state, error) {
 		return node.Pause(ctx, c.Bot, c.Conversation, c.Reason)
 	})
 }
 
-// resumeCommand gives it back.
+// resumeCommand gives a conversation back to the bot.
 type resumeCommand struct {
 	target
-	Close bool `help:"Close what waits without a reply, instead of answering it."`
+	Close bool `help:"Close waiting messages without a reply, instead of answering them."`
 	remote
 }
 
 func (c *resumeCommand) run(ctx context.Context, p *program) error {
-	return c.apply(p, func(node *client.Client) (client.Document[onereply.State], error) {
+	return c.change(p, func(node *client.Client) (state, error) {
 		return node.Resume(ctx, c.Bot, c.Conversation, !c.Close)
 	})
 }
@@ -71,37 +72,38 @@ type requeueCommand struct {
 }
 
 func (c *requeueCommand) run(ctx context.Context, p *program) error {
-	return c.apply(p, func(node *client.Client) (client.Document[onereply.State], error) {
+	return c.change(p, func(node *client.Client) (state, error) {
 		return node.Requeue(ctx, c.Bot, c.Conversation)
 	})
 }
 
-// troubled names a turn whose reply ended in trouble.
-type troubled struct {
+// turnTarget names a turn whose reply needs an operator: nobody knows whether it was
+// sent, or only a part of it was.
+type turnTarget struct {
 	target
 	Turn int64 `arg:"" help:"The number of the turn, as show and its timeline give it."`
 }
 
-// resendCommand sends its reply again.
+// resendCommand sends the turn's reply again.
 type resendCommand struct {
-	troubled
+	turnTarget
 	remote
 }
 
 func (c *resendCommand) run(ctx context.Context, p *program) error {
-	return c.apply(p, func(node *client.Client) (client.Document[onereply.State], error) {
+	return c.change(p, func(node *client.Client) (state, error) {
 		return node.Resend(ctx, c.Bot, c.Conversation, c.Turn)
 	})
 }
 
-// markSentCommand marks it as sent.
+// markSentCommand marks the turn's reply as sent.
 type markSentCommand struct {
-	troubled
+	turnTarget
 	remote
 }
 
 func (c *markSentCommand) run(ctx context.Context, p *program) error {
-	return c.apply(p, func(node *client.Client) (client.Document[onereply.State], error) {
+	return c.change(p, func(node *client.Client) (state, error) {
 		return node.MarkSent(ctx, c.Bot, c.Conversation, c.Turn)
 	})
 }

@@ -13,7 +13,7 @@ import (
 // progressEvery is how often a copy says how far it is.
 const progressEvery = 5 * time.Second
 
-// notCopied is what no copy through the contract can have.
+// notCopied ends each report: the contract of stores can't read these ids.
 const notCopied = "Not copied: the ids of messages whose text retention has removed. " +
 	"A provider that delivers one of those again is answered again."
 
@@ -21,12 +21,12 @@ const notCopied = "Not copied: the ids of messages whose text retention has remo
 type copyCommand struct {
 	From   string `required:"" placeholder:"URL" help:"The store to copy. No node may run on it."`
 	To     string `required:"" placeholder:"URL" help:"The store to copy to. No node should run on it yet."`
-	Batch  int    `default:"200" placeholder:"N" help:"Entries of one write, 1 to 1000 (default: ${default})."`
+	Batch  int    `default:"200" placeholder:"N" help:"Entries in one write, 1 to 1000 (default: ${default})."`
 	Resume bool   `help:"Go on with a copy that was interrupted: --to may hold conversations."`
 	JSON   bool   `name:"json" help:"Print one JSON object for each conversation that differs, and one for the result."`
 }
 
-// copyResult is what a copy did, and what both stores hold after it.
+// copyResult is the work of a copy, and the contents of both stores after it.
 type copyResult struct {
 	keeper.Progress
 	From     keeper.Counts `json:"from"`
@@ -38,12 +38,12 @@ func (c *copyCommand) run(ctx context.Context, p *program) (err error) {
 	if err := c.check(); err != nil {
 		return err
 	}
-	from, err := p.openKept(ctx, "--from", c.From, true)
+	from, err := p.openExisting(ctx, "--from", c.From, true)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, from.Close()) }()
-	to, err := p.openQuietly(ctx, c.To, false)
+	to, err := p.openSilently(ctx, c.To, false)
 	if err != nil {
 		return err
 	}
@@ -58,10 +58,10 @@ func (c *copyCommand) check() error {
 	case c.From == c.To:
 		return usageError{errors.New("--from and --to are the same store")}
 	}
-	if err := checkKeeps("--from", c.From); err != nil {
+	if err := refuseMemory("--from", c.From); err != nil {
 		return err
 	}
-	return checkKeeps("--to", c.To)
+	return refuseMemory("--to", c.To)
 }
 
 func (c *copyCommand) copy(ctx context.Context, p *program, from, to store.Store) error {
@@ -91,7 +91,7 @@ func (c *copyCommand) verify(ctx context.Context, p *program, from, to store.Sto
 	return c.print(p, result)
 }
 
-// progress says now and then how far a copy is.
+// progress reports now and then how far a copy is.
 func (p *program) progress() func(keeper.Progress) {
 	next := time.Now().Add(progressEvery)
 	return func(done keeper.Progress) {
@@ -126,7 +126,7 @@ func (p *program) printCopy(r copyResult) error {
 		verdict = "NOT the same: see above. A node that ran meanwhile, conversations that were in the target before, or that can't be read, are the usual reasons.\n"
 	}
 	_, err := fmt.Fprintf(p.stdout, "%s copied with %s, %d there already, %d left as they were, %d that can't be read.\n%5s %12s %12s %12s %12s\n%s%s%s%s\n",
-		counted(r.Copied, "conversation"), countedEntries(r.Progress.Entries), r.Skipped, r.Left, r.Unread,
+		count(r.Copied, "conversation"), countEntries(r.Progress.Entries), r.Skipped, r.Left, r.Unread,
 		"", "conversations", "entries", "timers", "waiting", row("from", r.From), row("to", r.To), verdict, notCopied)
 	return err
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/onereply/onereply/server/config"
 )
 
-// demoConfig is the node that demo runs. Nothing of it outlives the command,
-// so there is nothing to wait for at its end. The hard cap is short, so that
-// somebody who types without end sees it.
+// demoConfig is the configuration of the demo's node. Its conversations end with the
+// command, so there is nothing to drain. The hard cap is short, so that somebody who
+// types without a pause sees it work.
 const demoConfig = `
 drain: 0s
 bots:
@@ -43,12 +43,12 @@ func (c *demoCommand) run(ctx context.Context, p *program) error {
 		return usageError{err}
 	}
 	log := logFlags{Level: "warn", Format: "text"}.logger(p.stderr)
-	return runNode(ctx, settings, outfit{pages: demoPages(), demo: &demo{}}, log, func(url string) {
+	return runNode(ctx, settings, frontend{pages: demoPages(), demo: &demo{}}, log, func(url string) {
 		fmt.Fprintf(p.stdout, "Open %s/ and click send as fast as you can. The console is at %s%s. Ctrl+C ends the demo.\n", url, url, console.Prefix)
 	})
 }
 
-// store is where the demo keeps its conversations, and what removes them.
+// store is the URL of the demo's store, and a function that removes it.
 func (c *demoCommand) store() (url string, remove func(), err error) {
 	if c.Store != "" {
 		return c.Store, func() {}, nil
@@ -57,6 +57,6 @@ func (c *demoCommand) store() (url string, remove func(), err error) {
 	if err != nil {
 		return "", nil, fmt.Errorf("make a temporary folder: %w", err)
 	}
-	// What can't be removed is left to the system, as all temporary files are.
+	// A folder that can't be removed is left to the system, as all temporary files are.
 	return "sqlite:" + filepath.Join(folder, "onereply.db"), func() { _ = os.RemoveAll(folder) }, nil
 }

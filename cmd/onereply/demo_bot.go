@@ -13,8 +13,8 @@ import (
 // demoBot is the name of the demo's bot.
 const demoBot = "demo"
 
-// demo is what can be tried out while a demo runs. It takes the place of the
-// bot's responder, because that one's delay is fixed.
+// demo is the demo's responder and its settings, which the page can change while it runs.
+// The echo responder alone would not do: its delay is fixed.
 type demo struct {
 	delay atomic.Int64 // time.Duration
 	app   *onereply.App

@@ -17,10 +17,10 @@ import (
 
 // doctorCommand examines a store.
 type doctorCommand struct {
-	Store  string `required:"" placeholder:"URL" help:"The store to examine. Nodes may run on it, but for sqlite."`
-	Repair bool   `help:"Mend what can be mended without guessing: timers, counts, leases that nobody could take over."`
-	Config string `placeholder:"FILE" help:"The configuration of the nodes: says which conversations are of bots that it does not have."`
-	JSON   bool   `name:"json" help:"Print one JSON object for each finding, and one for the sums."`
+	Store  string `required:"" placeholder:"URL" help:"The store to examine. Nodes may run on it, except on sqlite."`
+	Repair bool   `help:"Mend what can be mended without guessing: timers, counts, leases that no node could take over."`
+	Config string `placeholder:"FILE" help:"The configuration of the nodes: also name bots that have work and are not in it."`
+	JSON   bool   `name:"json" help:"Print one JSON object for each finding, and one with the totals."`
 }
 
 func (c *doctorCommand) run(ctx context.Context, p *program) (err error) {
@@ -34,7 +34,7 @@ func (c *doctorCommand) run(ctx context.Context, p *program) (err error) {
 			bots = append(bots, bot.Settings.Name)
 		}
 	}
-	kept, err := p.openKept(ctx, "--store", c.Store, !c.Repair)
+	kept, err := p.openExisting(ctx, "--store", c.Store, !c.Repair)
 	if err != nil {
 		return err
 	}
@@ -71,11 +71,12 @@ func (p *program) printFinding(f keeper.Finding, asJSON bool) error {
 	case f.Left != "":
 		end = " (left: " + f.Left + ")"
 	}
-	_, err := fmt.Fprintf(p.stdout, "%s: %s: %s%s\n", named(f.Bot, f.Conversation), f.Rule, line(f.Problem), end)
+	_, err := fmt.Fprintf(p.stdout, "%s: %s: %s%s\n", conversationName(f.Bot, f.Conversation), f.Rule, line(f.Problem), end)
 	return err
 }
 
-// printUnserved is a hint: it makes no exit code.
+// printUnserved prints messages of a bot that no node serves. That is a hint and no
+// finding: the exit code stays 0.
 func (p *program) printUnserved(u keeper.Unserved, asJSON bool) error {
 	if asJSON {
 		return p.printJSON(u)
@@ -86,40 +87,40 @@ func (p *program) printUnserved(u keeper.Unserved, asJSON bool) error {
 	}
 	_, err := fmt.Fprintf(p.stdout, "bot %s: %s waiting for a node since %s: %s. Give a node this bot, and they are answered; "+
 		"there you can also delete those that nobody is to answer.\n",
-		line(u.Bot), counted(u.Conversations, "conversation"), u.Since.UTC().Format("2006-01-02 15:04:05Z"), which)
+		line(u.Bot), count(u.Conversations, "conversation"), u.Since.UTC().Format("2006-01-02 15:04:05Z"), which)
 	return err
 }
 
 func (p *program) printCheckup(sums keeper.Checkup, repaired bool) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %s, %s, %d waiting: ", counted(sums.Conversations, "conversation"),
-		countedEntries(sums.Entries), counted(sums.Timers, "timer"), sums.Pending)
+	fmt.Fprintf(&b, "%s, %s, %s, %d waiting: ", count(sums.Conversations, "conversation"),
+		countEntries(sums.Entries), count(sums.Timers, "timer"), sums.Pending)
 	switch {
 	case sums.Findings == 0:
 		b.WriteString("nothing is wrong.\n")
 	case repaired:
-		fmt.Fprintf(&b, "%s, %d repaired, %d left.\n", counted(sums.Findings, "finding"), sums.Repaired, sums.Remaining)
+		fmt.Fprintf(&b, "%s, %d repaired, %d left.\n", count(sums.Findings, "finding"), sums.Repaired, sums.Remaining)
 	default:
-		fmt.Fprintf(&b, "%s. --repair mends what can be mended without guessing.\n", counted(sums.Findings, "finding"))
+		fmt.Fprintf(&b, "%s. --repair mends what can be mended without guessing.\n", count(sums.Findings, "finding"))
 	}
 	if sums.Busy > 0 {
-		fmt.Fprintf(&b, "%s changed whenever they were looked at: run it again to be sure of them.\n", counted(sums.Busy, "conversation"))
+		fmt.Fprintf(&b, "%s changed whenever they were looked at: run it again to be sure of them.\n", count(sums.Busy, "conversation"))
 	}
 	_, err := io.WriteString(p.stdout, b.String())
 	return err
 }
 
-func countedEntries(n int) string {
+func countEntries(n int) string {
 	if n == 1 {
 		return "1 entry"
 	}
 	return fmt.Sprintf("%d entries", n)
 }
 
-// openKept opens a store that must be there already, as far as that can be
-// told: a mistyped path would otherwise make a new and empty one.
-func (p *program) openKept(ctx context.Context, flag, url string, readOnly bool) (store.Store, error) {
-	if err := checkKeeps(flag, url); err != nil {
+// openExisting opens a store that must be there already: a mistyped path would
+// otherwise create an empty one.
+func (p *program) openExisting(ctx context.Context, flag, url string, readOnly bool) (store.Store, error) {
+	if err := refuseMemory(flag, url); err != nil {
 		return nil, err
 	}
 	if path, ok := strings.CutPrefix(url, "sqlite:"); ok {
@@ -127,11 +128,11 @@ func (p *program) openKept(ctx context.Context, flag, url string, readOnly bool)
 			return nil, fmt.Errorf("%s: there is no file %s", flag, path)
 		}
 	}
-	return p.openQuietly(ctx, url, readOnly)
+	return p.openSilently(ctx, url, readOnly)
 }
 
-// checkKeeps refuses URLs that name nothing which outlives this command.
-func checkKeeps(flag, url string) error {
+// refuseMemory refuses stores that end with this command, and those that it can't open.
+func refuseMemory(flag, url string) error {
 	if err := storeSupported(url); err != nil {
 		return usageError{fmt.Errorf("%s: %w", flag, err)}
 	}
@@ -141,7 +142,7 @@ func checkKeeps(flag, url string) error {
 	return nil
 }
 
-// openQuietly opens a store, and logs only what is wrong.
-func (p *program) openQuietly(ctx context.Context, url string, readOnly bool) (store.Store, error) {
+// openSilently opens a store without the log line of what it guarantees.
+func (p *program) openSilently(ctx context.Context, url string, readOnly bool) (store.Store, error) {
 	return openStore(ctx, url, readOnly, slog.New(slog.DiscardHandler))
 }

@@ -40,7 +40,7 @@ func (c *listCommand) run(ctx context.Context, p *program) error {
 	return p.printList(found)
 }
 
-// collect asks for pages until there are enough.
+// collect asks for pages until it has as many conversations as wanted, or all.
 func (c *listCommand) collect(ctx context.Context, node *client.Client) ([]client.Document[onereply.State], error) {
 	found := []client.Document[onereply.State]{}
 	query := onereply.ConversationQuery{Bot: c.Bot, Phase: turn.Phase(c.Phase)}
@@ -61,10 +61,10 @@ func (c *listCommand) collect(ctx context.Context, node *client.Client) ([]clien
 	}
 }
 
-// wrong is what a line of the list has to say.
-func wrong(s onereply.State) string {
+// lastError is the last column of a line: the error, or else messages that were set aside.
+func lastError(s onereply.State) string {
 	if s.LastError == "" && s.SetAside > 0 {
-		return counted(s.SetAside, "message") + " set aside"
+		return count(s.SetAside, "message") + " set aside"
 	}
 	return s.LastError
 }
@@ -79,7 +79,7 @@ func (p *program) printList(found []client.Document[onereply.State]) error {
 			active = s.LastActivityAt.UTC().Format(time.RFC3339)
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\n",
-			line(s.Bot), line(s.Conversation), s.Phase, s.Version, s.Answered, s.Pending, active, line(wrong(s)))
+			line(s.Bot), line(s.Conversation), s.Phase, s.Version, s.Answered, s.Pending, active, line(lastError(s)))
 	}
 	return table.Flush()
 }

@@ -6,7 +6,7 @@ import (
 	"os"
 )
 
-// logFlags say what is logged, and how. Logs go to the standard error.
+// logFlags are the flags of the log, which goes to the standard error.
 type logFlags struct {
 	Level  string `name:"log-level" enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"Log from this level on: debug, info, warn or error (default: ${default})."`
 	Format string `name:"log-format" enum:"auto,text,json" default:"auto" placeholder:"FORMAT" help:"auto, text or json; auto is text on a terminal and JSON elsewhere (default: ${default})."`
@@ -24,7 +24,7 @@ func (f logFlags) logger(w io.Writer) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(w, options))
 }
 
-// isTerminal reports whether a person reads along.
+// isTerminal reports whether a person reads the output while it is written.
 func isTerminal(w io.Writer) bool {
 	file, ok := w.(*os.File)
 	if !ok {

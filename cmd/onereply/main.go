@@ -23,7 +23,7 @@ func main() {
 const (
 	success = 0
 	failure = 1
-	misuse  = 2
+	misuse  = 2 // wrong usage of the command line
 )
 
 // interruptible returns a context that ends at the first SIGINT or SIGTERM. A
@@ -41,7 +41,7 @@ func interruptible() context.Context {
 	return ctx
 }
 
-// program is what a command may touch of the outside.
+// program is the outside world of a command: tests replace all of it.
 type program struct {
 	stdin  io.Reader
 	stdout io.Writer
@@ -49,8 +49,8 @@ type program struct {
 	env    config.Lookup
 }
 
-// run carries out one command line and returns the exit code: 0 for success, 1
-// for failure, 2 for wrong usage. It ends early, and in order, when ctx does.
+// run carries out one command line and returns the exit code. When ctx ends, the command
+// stops in order.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env config.Lookup) int {
 	p := &program{stdin: stdin, stdout: stdout, stderr: stderr, env: env}
 	command, done, err := parse(p, args)

@@ -16,8 +16,7 @@ import (
 	"github.com/onereply/onereply/store"
 )
 
-// Bounds of the HTTP server. How long a body and an answer may take is bounded
-// by package server.
+// Bounds of the HTTP server. Package server bounds how long a body and an answer may take.
 const (
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 120 * time.Second
@@ -25,10 +24,12 @@ const (
 	shutdownTimeout   = 5 * time.Second // for requests that run when the listener closes
 )
 
-// runNode runs a node until ctx ends, and then stops it in order. announce is
-// called with the node's URL once it listens.
-func runNode(ctx context.Context, c config.Config, outfit outfit, log *slog.Logger, announce func(url string)) (err error) {
-	defer func() { // when all is closed
+// runNode runs a node until ctx ends, and then stops it in order: the parts close in the
+// opposite order of their start, so none uses one that is gone. announce is called with
+// the node's URL once it listens. The listener comes first, so that an address in use is
+// told before a store is touched.
+func runNode(ctx context.Context, c config.Config, front frontend, log *slog.Logger, announce func(url string)) (err error) {
+	defer func() { // after all others: everything is closed
 		if err == nil {
 			log.Info("stopped")
 		}
@@ -47,19 +48,20 @@ func runNode(ctx context.Context, c config.Config, outfit outfit, log *slog.Logg
 		defer processors.OneMore()()
 	}
 	url := reachable(listener.Addr())
-	app, err := openApp(ctx, kept, c, outfit, url, log)
+	app, err := openApp(ctx, kept, c, front, url, log)
 	if err != nil {
 		return err
 	}
 	defer closing(log, "engine", app.Close)
-	api := newAPI(app, c, outfit, log)
+	api := newAPI(app, c, front, log)
 	announce(url)
 	log.Info("listening", "url", url, "store", kept.Guarantees().Name, "bots", len(c.Bots))
 	return serve(ctx, listener, httpServer(api, log), app, c.Drain, log)
 }
 
-// openApp starts the engine. It outlives ctx, which only says when to stop.
-func openApp(ctx context.Context, kept store.Store, c config.Config, outfit outfit, url string, log *slog.Logger) (*onereply.App, error) {
+// openApp starts the node's engine. The engine outlives ctx, whose end only starts the
+// drain.
+func openApp(ctx context.Context, kept store.Store, c config.Config, front frontend, url string, log *slog.Logger) (*onereply.App, error) {
 	if c.PublicURL != "" {
 		url = c.PublicURL
 	}
@@ -67,7 +69,7 @@ func openApp(ctx context.Context, kept store.Store, c config.Config, outfit outf
 	if err != nil {
 		return nil, err
 	}
-	outfit.fit(bots)
+	front.useDemo(bots)
 	app, err := onereply.Open(context.WithoutCancel(ctx), kept, options(c, log), bots...)
 	if err != nil {
 		return nil, fmt.Errorf("start the engine: %w", err)
@@ -97,14 +99,14 @@ func serve(ctx context.Context, listener net.Listener, s *http.Server, app drain
 		return fmt.Errorf("serve: %w", err)
 	case <-ctx.Done():
 	}
-	log.Info("stopping; running turns may end", "drain", drain.String())
+	log.Info("stopping: no new turns; running ones may end within drain", "drain", drain.String())
 	drainTurns(ctx, app, drain, log)
 	shutdown(ctx, s, log)
 	<-ended
 	return nil
 }
 
-// drainer is what serve needs of the engine.
+// drainer is the part of the engine that serve uses.
 type drainer interface {
 	Drain(ctx context.Context) error
 }
@@ -114,9 +116,9 @@ func drainTurns(ctx context.Context, app drainer, drain time.Duration, log *slog
 	defer cancel()
 	switch err := app.Drain(ctx); {
 	case errors.Is(err, context.DeadlineExceeded):
-		log.Info("some turns did not end in time and were cut off")
+		log.Info("some turns did not end within drain; their leases are given back, and another node starts them again")
 	case err != nil:
-		log.Warn("stop taking turns", "err", err)
+		log.Warn("can't stop taking turns in order", "err", err)
 	}
 }
 
@@ -124,19 +126,20 @@ func shutdown(ctx context.Context, s *http.Server, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()
 	if err := s.Shutdown(ctx); err != nil {
-		log.Warn("requests that did not end were cut off", "err", err)
+		log.Warn("some requests did not end in time and were cut off", "err", err)
 		_ = s.Close() // nothing is left to do with connections that do not close
 	}
 }
 
-// closing is for defer: what can't be closed is told, the exit goes on.
+// closing closes a part, for defer. A failure is logged, and the exit goes on.
 func closing(log *slog.Logger, what string, close func() error) {
 	if err := close(); err != nil {
-		log.Error("close the "+what, "err", err)
+		log.Error("can't close the "+what, "err", err)
 	}
 }
 
-// reachable is the URL at which this machine reaches a listener.
+// reachable is the URL under which this machine reaches a listener. An address that
+// stands for all interfaces can't be called, so the loopback takes its place.
 func reachable(address net.Addr) string {
 	host, port, err := net.SplitHostPort(address.String())
 	if err != nil {

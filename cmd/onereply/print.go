@@ -33,7 +33,7 @@ func (p *program) printReceipt(r onereply.Receipt) error {
 
 func (p *program) printState(s onereply.State) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s  version %d  answered %d  pending %d\n", named(s.Bot, s.Conversation), s.Phase, s.Version, s.Answered, s.Pending)
+	fmt.Fprintf(&b, "%s  %s  version %d  answered %d  pending %d\n", conversationName(s.Bot, s.Conversation), s.Phase, s.Version, s.Answered, s.Pending)
 	add := func(show bool, format string, args ...any) {
 		if show {
 			fmt.Fprintf(&b, "  "+format+"\n", args...)
@@ -46,14 +46,14 @@ func (p *program) printState(s onereply.State) error {
 	if s.Lease != nil {
 		add(true, "lease %d of %s until %s", s.Lease.Token, line(s.Lease.Holder), clock(s.Lease.ExpiresAt))
 	}
-	add(s.Discards > 0 || s.Attempts > 0, "turn %d: %s, %s", s.Turn, counted(s.Attempts, "attempt"), counted(s.Discards, "discard"))
-	add(s.SetAside > 0, "%s set aside: each worker that took them was lost; requeue tries them again", counted(s.SetAside, "message"))
+	add(s.Discards > 0 || s.Attempts > 0, "turn %d: %s, %s", s.Turn, count(s.Attempts, "attempt"), count(s.Discards, "discard"))
+	add(s.SetAside > 0, "%s set aside: each worker that took them was lost; requeue tries them again", count(s.SetAside, "message"))
 	add(s.LastError != "", "last error: %s", line(s.LastError))
 	_, err := fmt.Fprint(p.stdout, b.String())
 	return err
 }
 
-// printTranscript prints a chat: who, what became of it, and the text.
+// printTranscript prints a chat. Each entry has its author, its status and its text.
 func (p *program) printTranscript(entries []client.Document[onereply.Entry]) error {
 	var b strings.Builder
 	for _, one := range entries {
@@ -70,7 +70,7 @@ func (p *program) printTranscript(entries []client.Document[onereply.Entry]) err
 	return err
 }
 
-// headline is who said an entry, and what became of it.
+// headline is the author of an entry, and its status.
 func headline(e onereply.Entry) string {
 	status := string(e.Status)
 	if e.Reason != "" {
@@ -103,13 +103,13 @@ func sender(who *onereply.Person) string {
 }
 
 // named is a conversation for people.
-func named(bot, conversation string) string { return line(bot) + "/" + line(conversation) }
+func conversationName(bot, conversation string) string { return line(bot) + "/" + line(conversation) }
 
-// clock is the time of the day, as the API has it: UTC.
+// clock is the time of day in UTC, as the API writes it.
 func clock(t onereply.Time) string { return t.UTC().Format("15:04:05.000Z") }
 
-// line makes one line of a text. What a terminal would obey is shown instead:
-// anybody can write to a bot.
+// line makes one line of a text. Control characters are shown and not sent to the
+// terminal, which would obey them: anybody can write to a bot.
 func line(text string) string {
 	return strings.Map(func(c rune) rune {
 		if c == '\n' || c == '\t' {
@@ -122,7 +122,7 @@ func line(text string) string {
 // block indents the lines of a text.
 func block(text string) string { return strings.ReplaceAll(visible(text), "\n", "\n    ") }
 
-// visible escapes what is neither printable nor a line break or tab.
+// visible escapes all characters that are neither printable nor a line break or a tab.
 func visible(text string) string {
 	var b strings.Builder
 	for _, c := range text {
@@ -137,7 +137,7 @@ func visible(text string) string {
 }
 
 // counted is "1 bot", "2 bots".
-func counted(n int, noun string) string {
+func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}

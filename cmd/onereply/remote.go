@@ -4,7 +4,7 @@ import (
 	"github.com/onereply/onereply/internal/client"
 )
 
-// defaultServer is where a node listens if nobody says otherwise.
+// defaultServer is the address of a node with the default configuration.
 const defaultServer = "http://127.0.0.1:8080"
 
 // remote are the flags of commands that talk to a running node.
@@ -14,7 +14,7 @@ type remote struct {
 	JSON   bool   `name:"json" help:"Print what the node answers as JSON."`
 }
 
-// client connects nothing yet.
+// client makes a client of the node. It connects with the first call.
 func (r remote) client(p *program) (*client.Client, error) {
 	server := p.either(r.Server, "ONEREPLY_SERVER")
 	if server == "" {
@@ -27,7 +27,7 @@ func (r remote) client(p *program) (*client.Client, error) {
 	return node, nil
 }
 
-// either is a flag, or the variable where the flag is not there.
+// either is the flag, or the environment variable where the flag is absent.
 func (p *program) either(flag, variable string) string {
 	if flag != "" {
 		return flag

@@ -12,9 +12,9 @@ import (
 // serveCommand runs a node.
 type serveCommand struct {
 	Config string `default:"onereply.yaml" placeholder:"FILE" help:"The configuration (default: ${default})."`
-	Listen string `placeholder:"ADDRESS" help:"host:port to listen on, instead of what the configuration says; port 0 takes a free one."`
-	Store  string `placeholder:"URL" help:"Where conversations are kept, instead of what the configuration says."`
-	Node   string `placeholder:"NAME" help:"The node's name in leases and logs, instead of what the configuration says."`
+	Listen string `placeholder:"ADDRESS" help:"host:port to listen on, instead of the configuration's; port 0 takes a free one."`
+	Store  string `placeholder:"URL" help:"The store of the conversations, instead of the configuration's."`
+	Node   string `placeholder:"NAME" help:"The node's name in leases and logs, instead of the configuration's."`
 	logFlags
 }
 
@@ -28,7 +28,7 @@ func (c *serveCommand) run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	return runNode(ctx, settings, outfit{pages: servePages()}, c.logger(p.stderr), func(url string) {
+	return runNode(ctx, settings, frontend{pages: servePages()}, c.logger(p.stderr), func(url string) {
 		fmt.Fprintf(p.stdout, "Listening on %s (console: %s%s)\n", url, url, console.Prefix)
 	})
 }

@@ -10,16 +10,16 @@ import (
 	"github.com/onereply/onereply/internal/proof/simulate"
 )
 
-// simulateCommand plays the engine in a simulated world. It needs no server.
+// simulateCommand runs the engine in a simulated world. It needs no server.
 type simulateCommand struct {
-	Seed     uint64 `default:"1" help:"Seed of the first run; each run after it has the next one."`
-	Runs     int    `help:"How many runs. Default: 1000, and 300 with --protocol."`
-	Nodes    int    `help:"Nodes in each run, 1 to 9. Default: 1 to 3, drawn."`
-	Faults   string `default:"all" help:"What may break: all, none, or a list of ${faults}."`
-	Trace    bool   `help:"Print what happens in each run."`
-	Protocol string `placeholder:"NAME" help:"Compare instead: play the same traffic through lock, debounce, lease, a list of them, or all."`
-	SVG      string `name:"svg" type:"path" placeholder:"FILE" help:"Draw one small story as each protocol tells it."`
-	Prove    bool   `name:"prove-faults" help:"Put faults into the engine on purpose, and say which check catches each."`
+	Seed     uint64 `default:"1" help:"Seed of the first run; each further run has the next one."`
+	Runs     int    `help:"Number of runs (default: 1000; with --protocol 300)."`
+	Nodes    int    `help:"Nodes in each run, 1 to 9 (default: 1 to 3, drawn at random)."`
+	Faults   string `default:"all" help:"The faults that may happen: all, none, or a list of ${faults}."`
+	Trace    bool   `help:"Print every step of each run."`
+	Protocol string `placeholder:"NAME" help:"Compare protocols instead: play the same traffic through lock, debounce or lease, a list of them, or all."`
+	SVG      string `name:"svg" type:"path" placeholder:"FILE" help:"Draw one short conversation as each protocol handles it."`
+	Prove    bool   `name:"prove-faults" help:"Put faults into the engine on purpose, and name the check that catches each."`
 	Quiet    bool   `help:"Show no progress."`
 	JSON     bool   `name:"json" help:"Print the result as JSON."`
 }
@@ -49,9 +49,9 @@ func (c *simulateCommand) runsOr(fallback int) int {
 	return c.Runs
 }
 
-// garbagePercent lets a simulation collect garbage less often. It has little that
-// lives and makes much that does not: 2000 runs take a third less processor time
-// than with Go's 100, and 170 MB of memory. GOGC in the environment goes first.
+// garbagePercent lets a simulation collect garbage less often. It allocates much that
+// soon dies: 2000 runs take a third less processor time than with Go's default of 100,
+// and 170 MB of memory. GOGC in the environment takes precedence.
 const garbagePercent = 800
 
 func (c *simulateCommand) simulate(ctx context.Context, p *program) error {
@@ -78,12 +78,12 @@ func (c *simulateCommand) simulate(ctx context.Context, p *program) error {
 		return errReported
 	}
 	if missing := report.Missing(); err == nil && c.Faults == "all" && c.Nodes != 1 && len(missing) > 0 {
-		return fmt.Errorf("a long run proves little of what never happened in it: %s", strings.Join(missing, ", "))
+		return fmt.Errorf("these never happened, so the runs prove nothing about them; run more: %s", strings.Join(missing, ", "))
 	}
 	return err
 }
 
-// faults is nil for all.
+// faults are the chosen faults; nil stands for all.
 func (c *simulateCommand) faults() []string {
 	switch c.Faults {
 	case "all":

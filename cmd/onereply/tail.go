@@ -30,14 +30,14 @@ func (c *tailCommand) run(ctx context.Context, p *program) error {
 		return err
 	})
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
-		return nil // the person has seen enough
+		return nil // the person pressed Ctrl+C
 	}
 	return err
 }
 
 // eventLine is an event for people.
 func eventLine(e onereply.Event) string {
-	parts := []string{clock(e.At), named(e.Bot, e.Conversation), fmt.Sprintf("%-20s", e.Type), fmt.Sprintf("version %d", e.Version)}
+	parts := []string{clock(e.At), conversationName(e.Bot, e.Conversation), fmt.Sprintf("%-20s", e.Type), fmt.Sprintf("version %d", e.Version)}
 	add := func(show bool, format string, args ...any) {
 		if show {
 			parts = append(parts, fmt.Sprintf(format, args...))

@@ -11,7 +11,7 @@ import (
 	"github.com/onereply/onereply/internal/client"
 )
 
-// words are a text on the command line.
+// words are the arguments of a command that takes a text.
 type words struct {
 	Text []string `arg:"" help:"The text; several words are joined with spaces. A single - reads it from the standard input."`
 }
@@ -39,26 +39,13 @@ type sendCommand struct {
 }
 
 func (c *sendCommand) run(ctx context.Context, p *program) error {
-	text, err := c.words.read(p)
-	if err != nil {
-		return err
-	}
-	node, err := c.client(p)
-	if err != nil {
-		return err
-	}
-	message := client.Message{ID: c.ID, Text: text}
-	if c.Name != "" {
-		message.Sender = &onereply.Person{Name: c.Name}
-	}
-	receipt, err := node.Send(ctx, c.Bot, c.Conversation, message)
-	if err != nil {
-		return err
-	}
-	if c.JSON {
-		return p.printJSON(receipt)
-	}
-	return p.printReceipt(receipt.Value)
+	return c.talk(p, c.words, func(node *client.Client, text string) (receipt, error) {
+		message := client.Message{ID: c.ID, Text: text}
+		if c.Name != "" {
+			message.Sender = &onereply.Person{Name: c.Name}
+		}
+		return node.Send(ctx, c.Bot, c.Conversation, message)
+	})
 }
 
 // replyCommand replies as a human.
@@ -69,28 +56,38 @@ type replyCommand struct {
 }
 
 func (c *replyCommand) run(ctx context.Context, p *program) error {
-	text, err := c.words.read(p)
+	return c.talk(p, c.words, func(node *client.Client, text string) (receipt, error) {
+		return node.Reply(ctx, c.Bot, c.Conversation, text)
+	})
+}
+
+// receipt is a node's acknowledgement.
+type receipt = client.Document[onereply.Receipt]
+
+// talk hands in a text and prints the acknowledgement.
+func (r remote) talk(p *program, w words, handIn func(node *client.Client, text string) (receipt, error)) error {
+	text, err := w.read(p)
 	if err != nil {
 		return err
 	}
-	node, err := c.client(p)
+	node, err := r.client(p)
 	if err != nil {
 		return err
 	}
-	receipt, err := node.Reply(ctx, c.Bot, c.Conversation, text)
+	got, err := handIn(node, text)
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		return p.printJSON(receipt)
+	if r.JSON {
+		return p.printJSON(got)
 	}
-	return p.printReceipt(receipt.Value)
+	return p.printReceipt(got.Value)
 }
 
 // deleteCommand removes a conversation for good.
 type deleteCommand struct {
 	target
-	Yes bool `help:"Do it: nothing of the conversation can be brought back."`
+	Yes bool `help:"Confirm: a deleted conversation can't be brought back."`
 	remote
 }
 
@@ -108,6 +105,6 @@ func (c *deleteCommand) run(ctx context.Context, p *program) error {
 	if c.JSON {
 		return p.printJSON(map[string]bool{"deleted": true})
 	}
-	_, err = fmt.Fprintf(p.stdout, "deleted %s\n", named(c.Bot, c.Conversation))
+	_, err = fmt.Fprintf(p.stdout, "deleted %s\n", conversationName(c.Bot, c.Conversation))
 	return err
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/onereply/onereply"
 )
 
-// printTimeline prints a table of each turn: when, how long after the turn's
-// first step, what, and what it was about.
+// printTimeline prints a table of each turn. A line has the time, the time since the
+// turn's first step, the step's type, and its details.
 func (p *program) printTimeline(t onereply.Timeline) error {
 	table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
 	for i, one := range t.Turns {
@@ -32,12 +32,12 @@ func turnLine(one onereply.TimelineTurn) string {
 		text += ", open"
 	}
 	if one.Lost > 0 {
-		text += fmt.Sprintf(" (%s before these are not kept)", counted(one.Lost, "step"))
+		text += fmt.Sprintf(" (%s before these are not kept)", count(one.Lost, "step"))
 	}
 	return text
 }
 
-// stepLine is what a step was about.
+// stepLine is the details of a step.
 func stepLine(s onereply.Event) string {
 	var parts []string
 	add := func(show bool, format string, args ...any) {

@@ -7,7 +7,7 @@ import (
 	"runtime/debug"
 )
 
-// versionCommand prints what this program is.
+// versionCommand prints the version of this program.
 type versionCommand struct {
 	JSON bool `name:"json" help:"Print it as JSON."`
 }
@@ -20,7 +20,7 @@ func (c *versionCommand) run(_ context.Context, p *program) error {
 	return err
 }
 
-// version is the module's, or the commit that it was built from.
+// version is the version of the module, or the commit that it was built from.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -1,7 +1,7 @@
 package main
 
-// What the command is made of: the one place that knows concrete stores,
-// responders and channels.
+// The one place that knows concrete stores, responders and channels: it builds what a
+// configuration names, and hands it to the library and to the server.
 
 import (
 	"context"
@@ -37,25 +37,26 @@ func storeSupported(url string) error {
 	return fmt.Errorf("store: %s is not in this build yet; use sqlite:PATH, such as sqlite:./onereply.db, postgres://… or redis://…", scheme)
 }
 
-// openStore opens the store that a URL names, and says what it guarantees. Who only
-// reads makes and migrates nothing, and needs no right to write where the store has users.
+// openStore opens the store that a URL names, and logs what it guarantees. With readOnly
+// nothing is created, and a server's user needs no right to write.
 func openStore(ctx context.Context, url string, readOnly bool, log *slog.Logger) (store.Store, error) {
 	if err := storeSupported(url); err != nil {
 		return nil, err
 	}
-	kept, err := openSupported(ctx, url, readOnly)
+	opened, err := openSupported(ctx, url, readOnly)
 	if err != nil {
 		return nil, fmt.Errorf("open the store: %w", err)
 	}
-	promise := kept.Guarantees()
+	promise := opened.Guarantees()
 	level := slog.LevelInfo
 	if !promise.Durable {
 		level = slog.LevelWarn
 	}
 	log.Log(ctx, level, "store", "name", promise.Name, "durable", promise.Durable, "one_process", promise.Exclusive, "note", promise.Note)
-	return kept, nil
+	return opened, nil
 }
 
+// openSupported opens a store whose URL was checked by storeSupported.
 func openSupported(ctx context.Context, url string, readOnly bool) (store.Store, error) {
 	scheme, rest, _ := strings.Cut(url, ":")
 	switch scheme {
@@ -69,39 +70,39 @@ func openSupported(ctx context.Context, url string, readOnly bool) (store.Store,
 	return memory.New(), nil
 }
 
-// outfit is what a node has beside what its configuration says.
-type outfit struct {
+// frontend is what a node serves beside its API: pages, and the demo's settings.
+type frontend struct {
 	pages http.Handler
 	demo  *demo // nil: it is none
 }
 
-// fit gives the demo's bot a responder that can be changed.
-func (o outfit) fit(bots []onereply.Bot) {
+// useDemo gives the demo's bot the responder whose delay can be changed.
+func (f frontend) useDemo(bots []onereply.Bot) {
 	for i := range bots {
-		if slow, ok := bots[i].Responder.(echo.Responder); ok && o.demo != nil && bots[i].Name == demoBot {
-			o.demo.delay.Store(int64(max(slow.Delay, 0)))
-			bots[i].Responder = o.demo
+		if slow, ok := bots[i].Responder.(echo.Responder); ok && f.demo != nil && bots[i].Name == demoBot {
+			f.demo.delay.Store(int64(max(slow.Delay, 0)))
+			bots[i].Responder = f.demo
 		}
 	}
 }
 
 // newAPI is the HTTP API with the pages.
-func newAPI(app *onereply.App, c config.Config, outfit outfit, log *slog.Logger) *server.Server {
+func newAPI(app *onereply.App, c config.Config, front frontend, log *slog.Logger) *server.Server {
 	options := server.Options{
 		APIKeys:      c.APIKeys,
 		LoopbackOnly: len(c.APIKeys) == 0,
 		Logger:       log,
 		Version:      version(),
-		Page:         outfit.pages,
+		Page:         front.pages,
 	}
-	if outfit.demo != nil {
-		outfit.demo.app = app
-		options.Demo = outfit.demo
+	if front.demo != nil {
+		front.demo.app = app
+		options.Demo = front.demo
 	}
 	return server.New(app, options)
 }
 
-// servePages are those of serve: the console, to which the root leads.
+// servePages are the pages of serve: the console, and a redirect to it from the root.
 func servePages() http.Handler {
 	pages := console.Handler()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -113,7 +114,7 @@ func servePages() http.Handler {
 	})
 }
 
-// demoPages are those of demo: the playground, and the console beside it.
+// demoPages are the pages of demo: the playground at the root, and the console.
 func demoPages() http.Handler {
 	playground, pages := console.Playground(), console.Handler()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -174,7 +175,8 @@ func newResponder(c config.Responder, url string) (onereply.Responder, error) {
 	return nil, fmt.Errorf("there is no responder of kind %q", c.Kind)
 }
 
-// newSender gives nil for kind none: replies go to the transcript only.
+// newSender builds what brings replies to people. Kind none has no sender: replies go to
+// the transcript and the event stream only.
 func newSender(c config.Delivery) (onereply.Sender, error) {
 	switch c.Kind {
 	case config.None:
