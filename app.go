@@ -11,6 +11,7 @@ import (
 
 	"github.com/onereply/onereply/internal/engine"
 	"github.com/onereply/onereply/internal/fleet"
+	"github.com/onereply/onereply/internal/inspect"
 	"github.com/onereply/onereply/internal/node"
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
@@ -36,7 +37,7 @@ type App struct {
 	node    *node.Node
 	fleet   *fleet.Fleet
 	started turn.Time
-	actions actions
+	actions inspect.Actions
 }
 
 // Open starts a node on a store. It reports every mistake in the bots at once.

@@ -1,15 +1,13 @@
 package onereply
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
-	"sync"
 
 	"github.com/onereply/onereply/internal/engine"
+	"github.com/onereply/onereply/internal/inspect"
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
 )
@@ -54,13 +52,6 @@ type AuditQuery struct {
 	Limit        int    // 1 to 1000; 0 means 100
 }
 
-// What is remembered and looked through.
-const (
-	actionsKept  = 1000 // actions in the memory of a node
-	auditScan    = 1000 // conversations that an audit of all of them reads
-	auditScanPer = 250  // at once
-)
-
 // act is request for what is noted. What changes the conversation is written
 // with that change, and so is durable; of what changes nothing, and of what
 // deletes it, only the log and this node's memory tell.
@@ -82,46 +73,9 @@ func (a *App) act(ctx context.Context, action string, r *engine.Request) (engine
 	a.log.LogAttrs(ctx, slog.LevelInfo, "action", slog.String("bot", r.Key.Bot), slog.String("conversation", r.Key.Conversation), slog.String("action", action),
 		slog.String("by", actor.By), slog.String("from", actor.From), slog.String("reason", entry.Reason), slog.Any("err", err))
 	if err == nil && result.Reason != turn.NoTrouble && result.Reason != turn.UnderWay {
-		a.actions.note(r.Key, done)
+		a.actions.Note(r.Key, done)
 	}
 	return result, err
-}
-
-// actions are the last of this node, oldest first.
-type actions struct {
-	mu   sync.Mutex
-	last []noted
-}
-
-type noted struct {
-	key   store.Key
-	entry store.AuditEntry // as a record holds it
-}
-
-// note remembers an action. With a conversation goes what was done to it, but
-// for the deletion itself.
-func (s *actions) note(key store.Key, e store.AuditEntry) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if e.Action == "delete" {
-		s.last = slices.DeleteFunc(s.last, func(n noted) bool { return n.key == key && n.entry.Action != "delete" })
-	}
-	s.last = append(s.last, noted{key, e.Cut()})
-	if over := len(s.last) - actionsKept; over > 0 {
-		s.last = slices.Delete(s.last, 0, over)
-	}
-}
-
-func (s *actions) of(q AuditQuery) []noted {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var found []noted
-	for _, n := range s.last {
-		if (q.Bot == "" || n.key.Bot == q.Bot) && (q.Conversation == "" || n.key.Conversation == q.Conversation) {
-			found = append(found, n)
-		}
-	}
-	return found
 }
 
 // Audit returns who did what, newest first. With a conversation: its last 16
@@ -132,25 +86,21 @@ func (s *actions) of(q AuditQuery) []noted {
 // conversation, and this node remembers none.
 func (a *App) Audit(ctx context.Context, q AuditQuery) ([]AuditEntry, error) {
 	c := call{op: "audit", key: store.Key{Bot: q.Bot, Conversation: q.Conversation}}
-	if err := a.checkAudit(c, q); err != nil {
+	if err := a.checkAudit(c, &q); err != nil {
 		return nil, err
 	}
-	found := a.actions.of(q)
-	var err error
-	if q.Conversation != "" {
-		var snapshot store.Snapshot
-		snapshot, err = a.store.Load(ctx, c.key)
-		if err == nil && !snapshot.Record.Exists() && len(found) == 0 {
-			return nil, c.fail(CodeNotFound, "conversation", errors.New("nothing was ever received in it"))
+	found, err := inspect.Audit(ctx, a.store, &a.actions, inspect.AuditQuery(q))
+	entries := make([]AuditEntry, len(found))
+	for i, n := range found {
+		entries[i] = AuditEntry{
+			At: timeOf(n.At), Action: n.Action, Bot: n.Key.Bot, Conversation: n.Key.Conversation,
+			By: n.By, From: n.From, Reason: n.Reason,
 		}
-		found = collect(found, c.key, snapshot.Log)
-	} else {
-		found, err = a.collectAll(ctx, q.Bot, found)
 	}
-	return newest(found, cmp.Or(q.Limit, 100)), c.of(err)
+	return entries, c.of(err)
 }
 
-func (a *App) checkAudit(c call, q AuditQuery) error {
+func (a *App) checkAudit(c call, q *AuditQuery) error {
 	if _, ok := a.bots[q.Bot]; !ok && (q.Bot != "" || q.Conversation != "") {
 		return c.fail(CodeNotFound, "bot", errors.New("no such bot is configured"))
 	}
@@ -159,52 +109,9 @@ func (a *App) checkAudit(c call, q AuditQuery) error {
 			return c.fail(CodeInvalid, "conversation", err)
 		}
 	}
-	if q.Limit < 0 || q.Limit > 1000 {
-		return c.fail(CodeInvalid, "limit", errors.New("it must be 1 to 1000"))
+	var err error
+	if q.Limit, err = pageLimit(q.Limit); err != nil {
+		return c.fail(CodeInvalid, "limit", err)
 	}
 	return nil
-}
-
-// collectAll adds what the newest conversations tell.
-func (a *App) collectAll(ctx context.Context, bot string, found []noted) ([]noted, error) {
-	query := store.ListQuery{Bot: bot, Limit: auditScanPer}
-	for range auditScan / auditScanPer {
-		page, err := a.store.List(ctx, query)
-		if err != nil {
-			return nil, err
-		}
-		for _, item := range page.Items {
-			found = collect(found, item.Key, item.Snapshot.Log)
-		}
-		if query.Cursor = page.Next; page.Next == "" {
-			break
-		}
-	}
-	return found, nil
-}
-
-func collect(found []noted, key store.Key, l store.Log) []noted {
-	for _, e := range l.Audit {
-		found = append(found, noted{key, e})
-	}
-	return found
-}
-
-// newest sorts, and drops what is there twice: a node remembers also what it
-// has written.
-func newest(found []noted, limit int) []AuditEntry {
-	slices.SortFunc(found, func(a, b noted) int {
-		return cmp.Or(cmp.Compare(b.entry.At, a.entry.At), a.key.Compare(b.key),
-			cmp.Compare(a.entry.Action, b.entry.Action), cmp.Compare(a.entry.By, b.entry.By),
-			cmp.Compare(a.entry.From, b.entry.From), cmp.Compare(a.entry.Reason, b.entry.Reason))
-	})
-	found = slices.Compact(found)
-	entries := make([]AuditEntry, 0, min(len(found), limit))
-	for _, n := range found[:min(len(found), limit)] {
-		entries = append(entries, AuditEntry{
-			At: timeOf(n.entry.At), Action: n.entry.Action, Bot: n.key.Bot, Conversation: n.key.Conversation,
-			By: n.entry.By, From: n.entry.From, Reason: n.entry.Reason,
-		})
-	}
-	return entries
 }

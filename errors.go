@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/onereply/onereply/internal/engine"
+	"github.com/onereply/onereply/internal/inspect"
 	"github.com/onereply/onereply/store"
 )
 
@@ -58,6 +59,10 @@ func (c call) of(err error) error {
 		return nil
 	case errors.As(err, &known):
 		return err
+	case errors.Is(err, inspect.ErrNothing):
+		return c.fail(CodeNotFound, "conversation", err)
+	case errors.Is(err, store.ErrCursor):
+		return c.fail(CodeInvalid, "cursor", err)
 	case errors.Is(err, engine.ErrNotFound):
 		return c.fail(CodeNotFound, "", err)
 	case errors.Is(err, engine.ErrOutcomeUnknown):

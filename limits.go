@@ -1,6 +1,10 @@
 package onereply
 
-import "time"
+import (
+	"time"
+
+	"github.com/onereply/onereply/internal/inspect"
+)
 
 // Limits. What exceeds one is refused, and nothing of it is stored.
 const (
@@ -15,7 +19,7 @@ const (
 	MaxPendingMessages  = 10_000           // that wait in one conversation
 	MaxParts            = 100              // of one reply
 	MaxTyping           = 10 * time.Minute // that one typing signal may ask for
-	MaxTimelineSteps    = 128              // of one turn, the last ones
+	MaxTimelineSteps    = inspect.MaxSteps // of one turn, the last ones
 	MaxTimelineTurns    = 100              // of one timeline
 	MaxPreviewRunes     = 200              // characters of a last input that a list shows
 	MaxQueuedHumanReply = 100              // replies of people that wait to be sent in one conversation

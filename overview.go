@@ -4,18 +4,28 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/onereply/onereply/internal/engine"
 	"github.com/onereply/onereply/internal/fleet"
+	"github.com/onereply/onereply/internal/inspect"
 	"github.com/onereply/onereply/internal/node"
 	"github.com/onereply/onereply/turn"
 )
 
 // Tally is what was counted in a stretch of time.
-type Tally = engine.Tally
+type Tally struct {
+	Inputs           uint64 `json:"inputs"`            // accepted
+	Duplicates       uint64 `json:"duplicates"`        // messages whose id was known
+	Ignored          uint64 `json:"ignored"`           // inputs that changed nothing
+	Replies          uint64 `json:"replies"`           // of the responder, sent
+	MessagesAnswered uint64 `json:"messages_answered"` // by these replies
+	Discards         uint64 `json:"discards"`          // attempts that newer input, a pause or a person overtook
+	ModelCalls       uint64 `json:"model_calls"`       // attempts started
+	Failed           uint64 `json:"failed"`            // turns that were given up
+	TokensDiscarded  uint64 `json:"tokens_discarded"`  // that models used for attempts without a reply
+	LeasesLost       uint64 `json:"leases_lost"`       // of workers that were lost, counted by the node that took over
+}
 
 // Overview is what goes on, on all nodes of a store.
 type Overview struct {
@@ -81,62 +91,19 @@ func (a *App) report(ctx context.Context) (fleet.Report, bool) {
 }
 
 func overviewOf(now turn.Time, reports []fleet.Report) Overview {
-	o := Overview{Now: timeOf(now), Nodes: []NodeInfo{}}
-	newest := map[string]turn.Time{} // by name: a node that was started again has another life
-	for _, r := range reports {
-		newest[r.Node] = max(newest[r.Node], r.Started)
+	all := inspect.OverviewOf(now, reports)
+	o := Overview{
+		Now: timeOf(now), Nodes: make([]NodeInfo, len(all.Nodes)), Minutes: make([]MinuteTally, len(all.Minutes)),
+		Totals: Tally(all.Totals), TimeToReply: Histogram(all.TimeToReply),
 	}
-	first := engine.MinuteOf(now) - keptMinutes + 1
-	for i := range int64(keptMinutes) {
-		o.Minutes = append(o.Minutes, MinuteTally{At: timeOf(turn.Time((first + i) * time.Minute.Milliseconds()))})
-	}
-	for i, r := range reports {
-		o.addMinutes(first, r.Minutes)
-		state := r.StateAt(now)
-		if i == 0 {
-			o.TimeToReply = Histogram{Bounds: r.Times.Bounds, Counts: make([]uint64, len(r.Times.Bounds))}
-		}
-		// An older life of the same name is gone, unless it speaks: then two nodes
-		// have one name.
-		hidden := state == fleet.Stopped || state == fleet.Silent && (r.Started < newest[r.Node] || now.Sub(r.At) > silentListedFor)
-		if hidden {
-			continue
-		}
-		o.Nodes = append(o.Nodes, NodeInfo{
-			Node: r.Node, Version: r.Version, StartedAt: timeOf(r.Started), SeenAt: timeOf(r.At), State: state,
+	for i, r := range all.Nodes {
+		o.Nodes[i] = NodeInfo{
+			Node: r.Node, Version: r.Version, StartedAt: timeOf(r.Started), SeenAt: timeOf(r.At), State: r.State,
 			Generating: r.Generating, Waiting: r.Waiting, Store: r.Store,
-		})
-		o.Totals.Add(r.Total)
-		o.TimeToReply.add(r.Times)
-	}
-	slices.SortFunc(o.Nodes, func(a, b NodeInfo) int {
-		return cmp.Or(cmp.Compare(a.Node, b.Node), a.StartedAt.Compare(b.StartedAt.Time))
-	})
-	return o
-}
-
-const (
-	keptMinutes     = 60               // that an overview has
-	silentListedFor = 10 * time.Minute // a node that fell silent is listed
-)
-
-func (o *Overview) addMinutes(first int64, all []fleet.Minute) {
-	for _, m := range all {
-		if m.Number >= first && m.Number < first+keptMinutes {
-			o.Minutes[m.Number-first].Add(m.Tally)
 		}
 	}
-}
-
-// add adds what a node counted. One of another release may have other bounds; then
-// its counts can't be added to ours, whose report is the first.
-func (t *Histogram) add(h engine.Histogram) {
-	if !slices.Equal(t.Bounds, h.Bounds) || len(h.Counts) != len(t.Counts) {
-		return
+	for i, m := range all.Minutes {
+		o.Minutes[i] = MinuteTally{At: timeOf(turn.Time(m.Number * time.Minute.Milliseconds())), Tally: Tally(m.Tally)}
 	}
-	for i, n := range h.Counts {
-		t.Counts[i] += n
-	}
-	t.Count += h.Count
-	t.Sum += h.Sum
+	return o
 }

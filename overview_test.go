@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/onereply/onereply"
+	"github.com/onereply/onereply/internal/engine"
 	"github.com/onereply/onereply/store/memory"
 )
 
@@ -37,11 +38,12 @@ func wantStates(t *testing.T, app *onereply.App, want ...string) {
 }
 
 // sum adds the minutes up.
-func sum(minutes []onereply.MinuteTally) (all onereply.Tally) {
+func sum(minutes []onereply.MinuteTally) onereply.Tally {
+	var all engine.Tally
 	for _, m := range minutes {
-		all.Add(m.Tally)
+		all.Add(engine.Tally(m.Tally))
 	}
-	return all
+	return onereply.Tally(all)
 }
 
 // comparable is what must be the same from any node.

@@ -1,4 +1,4 @@
-package onereply
+package inspect
 
 import (
 	"testing"
@@ -15,12 +15,12 @@ func TestAnOverviewOfTwins(t *testing.T) {
 	times := engine.Histogram{Bounds: []float64{1}, Counts: []uint64{1}, Count: 1}
 	older := fleet.Report{Node: "n", Instance: "a", Started: now - 2000, At: now, State: fleet.Ready, Times: times}
 	newer := fleet.Report{Node: "n", Instance: "b", Started: now - 1000, At: now, State: fleet.Ready, Times: times}
-	o := overviewOf(now, []fleet.Report{older, newer})
+	o := OverviewOf(now, []fleet.Report{older, newer})
 	if len(o.Nodes) != 2 || len(o.TimeToReply.Bounds) != 1 || o.TimeToReply.Count != 2 {
 		t.Errorf("as the older one sees it: %d nodes, %+v", len(o.Nodes), o.TimeToReply)
 	}
 	older.At = now.Add(-15_001_000_000)
-	if o := overviewOf(now, []fleet.Report{newer, older}); len(o.Nodes) != 1 || o.TimeToReply.Count != 1 {
+	if o := OverviewOf(now, []fleet.Report{newer, older}); len(o.Nodes) != 1 || o.TimeToReply.Count != 1 {
 		t.Errorf("after a restart: %d nodes, %+v", len(o.Nodes), o.TimeToReply)
 	}
 }

@@ -1,15 +1,13 @@
-// Package atonce does many small things at once, a few at a time. It must never
-// import anything but the standard library.
-package atonce
+package inspect
 
 import (
 	"context"
 	"sync"
 )
 
-// Do calls f for the numbers from 0 to n-1, at most limit calls at once. The first
-// error ends the context of the others, and is returned once all have.
-func Do(ctx context.Context, n, limit int, f func(ctx context.Context, i int) error) error {
+// inParallel calls f for the numbers from 0 to n-1, at most limit calls at once. The
+// first error ends the context of the others and is returned once all have ended.
+func inParallel(ctx context.Context, n, limit int, f func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	numbers := make(chan int)

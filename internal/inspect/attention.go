@@ -1,0 +1,180 @@
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+// Kind is why a conversation needs somebody.
+type Kind string
+
+// The kinds.
+const (
+	FailedTurn  Kind = "failed_turn"  // the turn was given up
+	UnknownSend Kind = "unknown_send" // nobody knows whether the reply arrived
+	Undelivered Kind = "undelivered"  // the reply certainly did not arrive
+	Partial     Kind = "partial"      // a part of the reply arrived
+	SetAside    Kind = "set_aside"    // messages brought down each worker that took them
+	Overdue     Kind = "overdue"      // it waits for a node, longer than it should
+	LeaseLost   Kind = "lease_lost"   // the turn under way lost a worker, and goes on without it
+)
+
+// Finding is one thing that a person should look at.
+type Finding struct {
+	Kind    Kind
+	Key     store.Key
+	Turn    int64
+	Seq     int64     // of the reply; 0 where the finding is not about one
+	At      turn.Time // when it came to be so
+	Since   turn.Time // since when somebody waits
+	Reason  string
+	Actions []string // what helps: "requeue", "resend", "mark_sent", "flush"; never nil
+}
+
+// AttentionQuery selects findings.
+type AttentionQuery struct {
+	Bot    string // "" means all
+	Cursor string // of the page before; "" means the first page
+	Limit  int    // conversations of one page, at least 1
+
+	Now    turn.Time
+	Leases map[string]time.Duration // of each bot that this node has
+}
+
+// listMark begins the cursors of pages behind what is overdue. What is overdue has no
+// cursor: it is on the first page, since it should be short.
+const listMark = "-"
+
+// Attention returns a page of what needs somebody: first the conversations that are
+// overdue, then those that the store marks, newest activity first. A conversation may
+// have several findings. A cursor that this function did not make is
+// [store.ErrCursor].
+func Attention(ctx context.Context, s store.Store, q AttentionQuery) (found []Finding, next string, err error) {
+	place, behind := strings.CutPrefix(q.Cursor, listMark)
+	if q.Cursor != "" && !behind {
+		return nil, "", store.ErrCursor
+	}
+	room := q.Limit
+	if !behind {
+		if found, err = overdue(ctx, s, q); err != nil {
+			return nil, "", err
+		}
+		if room -= len(found); room == 0 {
+			return found, listMark, nil
+		}
+	}
+	page, err := s.List(ctx, store.ListQuery{Bot: q.Bot, Attention: true, Cursor: place, Limit: room})
+	if err != nil {
+		return nil, "", err
+	}
+	for _, item := range page.Items {
+		found = append(found, findingsOf(item)...)
+	}
+	if page.Next != "" {
+		next = listMark + page.Next
+	}
+	return found, next, nil
+}
+
+// findingsOf is why a conversation that the store marks needs somebody.
+func findingsOf(item store.Item) []Finding {
+	var found []Finding
+	r := item.Snapshot.Record
+	if r.Phase == turn.Failed {
+		since := FirstPending(r)
+		if r.FailedAside() {
+			since = r.Aside.Since
+		}
+		found = append(found, Finding{
+			Kind: FailedTurn, Key: item.Key, Turn: r.Turn, At: item.Active, Since: cmp.Or(since, item.Active),
+			Reason: r.LastError, Actions: []string{"requeue"},
+		})
+	}
+	if r.Aside != nil && (r.Phase != turn.Failed || !r.FailedAside()) { // else that is the failed turn
+		found = append(found, setAside(item))
+	}
+	for _, t := range r.Troubles {
+		found = append(found, unconfirmed(item.Key, t))
+	}
+	switch {
+	case r.Reply != nil && r.Reply.Lost.Count > 0:
+		lost := leaseLost(item, r.Reply.Lost, "sending")
+		lost.Turn, lost.Seq, lost.Since = r.Reply.Turn, r.Reply.Seq, cmp.Or(r.Reply.Since, item.Active)
+		found = append(found, lost)
+	case r.Lost.Count > 0 && r.Phase != turn.Failed:
+		found = append(found, leaseLost(item, r.Lost, "generating"))
+	}
+	return found
+}
+
+// setAside reports the messages that turns before this one set aside. A turn that is
+// under way has to end before they can be tried again, so that no action helps then.
+func setAside(item store.Item) Finding {
+	r := item.Snapshot.Record
+	a := r.Aside
+	out := Finding{
+		Kind: SetAside, Key: item.Key, Turn: cmp.Or(a.Turn, r.Turn),
+		At: cmp.Or(a.At, item.Active), Since: cmp.Or(a.Since, a.At, item.Active), Actions: []string{"requeue"},
+		Reason: "1 message was set aside: each worker that took it was lost",
+	}
+	if r.Phase == turn.Generating || r.Phase == turn.Sending {
+		out.Actions = []string{}
+	}
+	if a.Pending > 1 {
+		out.Reason = fmt.Sprintf("%d messages were set aside: each worker that took them was lost", a.Pending)
+	}
+	return out
+}
+
+// leaseLost reports the workers that a turn has lost, and who goes on. Nobody has to
+// act: where workers keep getting lost, the turn fails in the end.
+func leaseLost(item store.Item, lost turn.Lost, doing string) Finding {
+	r := item.Snapshot.Record
+	reason := fmt.Sprintf("a worker on %s was lost while %s", lost.Holder, doing)
+	if lost.Count > 1 {
+		reason = fmt.Sprintf("%d workers were lost while %s, the last one on %s", lost.Count, doing, lost.Holder)
+	}
+	next := "the turn waits"
+	if r.Lease.Nonce != "" {
+		next = r.Lease.Holder + " goes on"
+	}
+	return Finding{
+		Kind: LeaseLost, Key: item.Key, Turn: r.Turn, At: lost.At, Since: cmp.Or(FirstPending(r), item.Active),
+		Reason: reason + "; " + next, Actions: []string{},
+	}
+}
+
+// unconfirmed reports a reply that was sent without a confirmation of all its parts.
+func unconfirmed(key store.Key, t turn.Trouble) Finding {
+	out := Finding{
+		Kind: Partial, Key: key, Turn: t.Turn, Seq: t.Seq, At: t.At, Since: t.At, Actions: []string{"resend", "mark_sent"},
+	}
+	switch t.Status {
+	case turn.ReplyUnknown:
+		out.Kind = UnknownSend
+	case turn.ReplyFailed:
+		out.Kind = Undelivered
+	}
+	if t.Parts > 1 {
+		out.Reason = fmt.Sprintf("%d of %d parts arrived", t.Done, t.Parts)
+	}
+	if t.Again {
+		out.Reason, out.Actions = "it is about to be sent again", []string{"mark_sent"}
+	}
+	return out
+}
+
+// FirstPending is when the first of the waiting messages was accepted. While a reply
+// is being sent that answers none of them, it is the first that came since.
+func FirstPending(r turn.Record) turn.Time {
+	if r.NewerSince != 0 && r.Newer == r.Pending {
+		return r.NewerSince
+	}
+	return r.WaitingSince
+}

@@ -1,0 +1,16 @@
+// Package inspect answers what people ask about a store full of conversations:
+// which there are, which need attention, who did what, what happened turn by
+// turn, and what the nodes do.
+//
+// Each question is a function that takes the store, the time and the settings that
+// it needs, reads, and returns the facts as they are stored: keys, records, times of
+// the store. Nothing here writes, wakes a node or changes what a turn will do, so
+// every answer may be a little old, and none of them decides anything.
+//
+// Lists are read in pages. A page ends where its limit is reached, or where enough
+// was read for one call; its cursor goes on from there, and is empty at the end. A
+// cursor is the caller's to keep: nothing is remembered between two pages.
+//
+// The package must never import the root, which turns the answers into the types of
+// the API, nor a concrete store, a responder or a channel.
+package inspect

@@ -1,0 +1,138 @@
+package inspect
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+// ListQuery selects conversations.
+type ListQuery struct {
+	store.ListQuery // its Limit, at least 1, is that of the answer
+
+	// Search leaves out conversations whose name and whose last input's text both
+	// lack it, in any case. "" leaves out none.
+	Search  string
+	Preview bool // with each conversation's last input
+}
+
+// Row is a conversation of a list.
+type Row struct {
+	store.Item
+	LastInput *store.Entry // nil: it has none, or no preview was asked for
+}
+
+// Bounds of one page of a search. A search that finds nothing within them answers with
+// the cursor at which it goes on, so that no call reads the whole store.
+const (
+	searchPages   = 5   // of the store, for one of the answer
+	searchPage    = 100 // records of each
+	lastEntries   = 2   // in which the last input nearly always is: it, and its reply
+	olderEntries  = 16  // in which it is looked for otherwise
+	searchReaders = 8   // transcripts that are read at once
+)
+
+// List returns a page of conversations, newest activity first. A page of a search may
+// have fewer rows than its limit, or none, although the list goes on. Records that
+// this program can't read are left out.
+func List(ctx context.Context, s store.Store, q ListQuery) (rows []Row, next string, err error) {
+	limit, query := q.Limit, q.ListQuery
+	sought := strings.ToLower(q.Search)
+	for range searchPages {
+		// Never more than there is room for: a cursor goes on after a whole page.
+		query.Limit = limit - len(rows)
+		if sought != "" {
+			query.Limit = min(query.Limit, searchPage)
+		}
+		page, err := s.List(ctx, query)
+		if err != nil {
+			return nil, "", err
+		}
+		matching, err := matchingRows(ctx, s, readable(page.Items), sought, q.Preview)
+		if err != nil {
+			return nil, "", err
+		}
+		rows = append(rows, matching...)
+		query.Cursor = page.Next
+		if sought == "" || page.Next == "" || len(rows) == limit {
+			break
+		}
+	}
+	return rows, query.Cursor, nil
+}
+
+// readable leaves out what this program can't read: the list of an older node goes on
+// beside records of a newer one.
+func readable(items []store.Item) []store.Item {
+	return slices.DeleteFunc(items, func(item store.Item) bool { return item.Err != nil })
+}
+
+// matchingRows is the rows of a page that match. Transcripts are read only where the
+// name does not match, or a preview is shown.
+func matchingRows(ctx context.Context, s store.Store, items []store.Item, sought string, preview bool) ([]Row, error) {
+	named := make([]bool, len(items))
+	var unread []store.Item
+	for i, item := range items {
+		named[i] = strings.Contains(strings.ToLower(item.Key.Conversation), sought)
+		if preview || !named[i] {
+			unread = append(unread, item)
+		}
+	}
+	last, err := lastInputs(ctx, s, unread)
+	if err != nil {
+		return nil, err
+	}
+	var rows []Row
+	for i, item := range items {
+		input := last[item.Key]
+		if !named[i] && (input == nil || !strings.Contains(strings.ToLower(input.Text), sought)) {
+			continue
+		}
+		row := Row{Item: item}
+		if preview {
+			row.LastInput = input
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// lastInputs reads the last input of each conversation that has one.
+func lastInputs(ctx context.Context, s store.Store, items []store.Item) (map[store.Key]*store.Entry, error) {
+	found := make([]*store.Entry, len(items))
+	err := inParallel(ctx, len(items), searchReaders, func(ctx context.Context, i int) (err error) {
+		found[i], err = lastInput(ctx, s, items[i])
+		return err
+	})
+	last := make(map[store.Key]*store.Entry, len(items))
+	for i, item := range items {
+		last[item.Key] = found[i]
+	}
+	return last, err
+}
+
+// lastInput reads the last message of a conversation that was not deleted. Behind many
+// replies it is not found: a preview is not worth more reads.
+func lastInput(ctx context.Context, s store.Store, item store.Item) (*store.Entry, error) {
+	if item.Snapshot.Record.Version == 0 {
+		return nil, nil // it never had one
+	}
+	for _, limit := range []int{lastEntries, olderEntries} {
+		entries, err := s.Entries(ctx, item.Key, store.EntryQuery{Limit: limit, Backward: true})
+		if err != nil {
+			return nil, err
+		}
+		for i, e := range entries {
+			if e.Kind == store.Message && e.Status != turn.InputDeleted {
+				return &entries[i], nil
+			}
+		}
+		if len(entries) < limit {
+			break
+		}
+	}
+	return nil, nil
+}

@@ -1,0 +1,82 @@
+package inspect
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/onereply/onereply/internal/engine"
+	"github.com/onereply/onereply/internal/fleet"
+	"github.com/onereply/onereply/turn"
+)
+
+// Overview is what goes on, on all nodes that report.
+type Overview struct {
+	Nodes       []fleet.Report   // by name, then by start; State is that of now
+	Minutes     []engine.Minute  // the last 60 with this one, oldest first, of all nodes
+	Totals      engine.Tally     // of the nodes listed, since each was opened
+	TimeToReply engine.Histogram // likewise
+}
+
+const (
+	keptMinutes     = 60               // that an overview has
+	silentListedFor = 10 * time.Minute // a node that fell silent is listed
+)
+
+// OverviewOf adds up what nodes report. The first report is this node's own: it says
+// into which bounds times are counted.
+//
+// A node that closed is not listed, and one that fell silent only for ten minutes, or
+// until a node of its name is started again. What it counted in the last hour still
+// stands in the minutes. Two nodes of one name that both report are both listed.
+func OverviewOf(now turn.Time, reports []fleet.Report) Overview {
+	o := Overview{Minutes: make([]engine.Minute, keptMinutes)}
+	for i := range o.Minutes {
+		o.Minutes[i].Number = engine.MinuteOf(now) - keptMinutes + 1 + int64(i)
+	}
+	started := map[string]turn.Time{} // the last start of each name
+	for _, r := range reports {
+		started[r.Node] = max(started[r.Node], r.Started)
+	}
+	for i, r := range reports {
+		o.addMinutes(r.Minutes)
+		if i == 0 {
+			o.TimeToReply = engine.Histogram{Bounds: r.Times.Bounds, Counts: make([]uint64, len(r.Times.Bounds))}
+		}
+		r.State = r.StateAt(now)
+		replaced := r.Started < started[r.Node] || now.Sub(r.At) > silentListedFor
+		if r.State == fleet.Stopped || r.State == fleet.Silent && replaced {
+			continue
+		}
+		o.Nodes = append(o.Nodes, r)
+		o.Totals.Add(r.Total)
+		o.addTimes(r.Times)
+	}
+	slices.SortFunc(o.Nodes, func(a, b fleet.Report) int {
+		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Started, b.Started))
+	})
+	return o
+}
+
+func (o *Overview) addMinutes(all []fleet.Minute) {
+	first := o.Minutes[0].Number
+	for _, m := range all {
+		if m.Number >= first && m.Number < first+keptMinutes {
+			o.Minutes[m.Number-first].Add(m.Tally)
+		}
+	}
+}
+
+// addTimes adds what a node counted. A node of another release may have other bounds;
+// its counts can't be added to ours then, and are left out.
+func (o *Overview) addTimes(h engine.Histogram) {
+	all := &o.TimeToReply
+	if !slices.Equal(all.Bounds, h.Bounds) || len(h.Counts) != len(all.Counts) {
+		return
+	}
+	for i, n := range h.Counts {
+		all.Counts[i] += n
+	}
+	all.Count += h.Count
+	all.Sum += h.Sum
+}

@@ -1,0 +1,150 @@
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/onereply/onereply/internal/engine"
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+// MaxSteps is how many steps a turn of a timeline has at most, the last ones.
+const MaxSteps = 128
+
+// TimelineQuery selects turns.
+type TimelineQuery struct {
+	Key   store.Key
+	Turns int64 // the last so many, at least 1
+	Turn  int64 // only this one; 0: Turns says which
+}
+
+// Turn is what happened in one turn. What happened before the first one has the number
+// 0.
+type Turn struct {
+	Number int64
+	Open   bool // it is not over
+	Lost   int  // steps that are not kept, before the first of Steps
+	Steps  []engine.Event
+}
+
+// Timeline returns what happened in the turns of a conversation, in order. It returns
+// [ErrNothing] where nothing was ever received.
+//
+// Steps are stored with what they led to: those of the turn under way with the record,
+// the others with the entries of the transcript. A timeline puts them together again.
+func Timeline(ctx context.Context, s store.Store, q TimelineQuery) ([]Turn, error) {
+	snapshot, err := s.Load(ctx, q.Key)
+	if err != nil {
+		return nil, err
+	}
+	r := snapshot.Record
+	if !r.Exists() {
+		return nil, ErrNothing
+	}
+	t := timeline{key: q.Key, record: r, first: r.Turn - q.Turns + 1, last: r.Turn, traces: []store.Trace{snapshot.Log.Trace}}
+	if q.Turn > 0 {
+		t.first, t.last = q.Turn, q.Turn
+	}
+	if err := t.read(ctx, s); err != nil {
+		return nil, err
+	}
+	return t.turns(), nil
+}
+
+// timeline is one that is being put together.
+type timeline struct {
+	key         store.Key
+	record      turn.Record
+	first, last int64            // the turns that are asked for
+	traces      []store.Trace    // newest first
+	ids         map[int64]string // of messages, by sequence
+}
+
+// read goes backwards through the transcript, to the reply before the first turn. An
+// entry that was appended after the record was read has taken the record's trace with
+// it, so that one is left out.
+func (t *timeline) read(ctx context.Context, s store.Store) error {
+	t.ids = map[int64]string{}
+	query := store.EntryQuery{Before: t.record.Seq + 1, Backward: true}
+	for {
+		page, err := s.Entries(ctx, t.key, query)
+		if err != nil {
+			return err
+		}
+		for _, e := range page {
+			if e.Kind == store.Reply && e.Turn < t.first {
+				return nil
+			}
+			if e.Kind == store.Message {
+				t.ids[e.Seq] = e.ID
+			}
+			t.traces = append(t.traces, e.Trace)
+		}
+		if len(page) < store.MaxEntries {
+			return nil
+		}
+		query.Before = page[len(page)-1].Seq
+	}
+}
+
+// turns groups the steps by turn, oldest first.
+func (t *timeline) turns() []Turn {
+	byNumber := map[int64]*Turn{}
+	for _, trace := range slices.Backward(t.traces) {
+		for i, step := range trace.Steps {
+			if step.Turn < t.first || step.Turn > t.last {
+				continue
+			}
+			one := byNumber[step.Turn]
+			if one == nil {
+				one = &Turn{Number: step.Turn, Open: t.open(step.Turn)}
+				byNumber[step.Turn] = one
+			}
+			if i == 0 {
+				one.Lost += trace.Lost
+			}
+			one.Steps = append(one.Steps, t.event(step))
+		}
+	}
+	turns := make([]Turn, 0, len(byNumber))
+	for _, one := range byNumber {
+		if more := len(one.Steps) - MaxSteps; more > 0 {
+			one.Steps, one.Lost = one.Steps[more:], one.Lost+more
+		}
+		turns = append(turns, *one)
+	}
+	slices.SortFunc(turns, func(a, b Turn) int { return cmp.Compare(a.Number, b.Number) })
+	return turns
+}
+
+// open reports whether a turn is not over: it is the current one, or its reply is on
+// its way.
+func (t *timeline) open(number int64) bool {
+	r := t.record
+	if r.Reply != nil && r.Reply.Turn == number {
+		return true
+	}
+	for _, reply := range r.Queue {
+		if reply.Turn == number {
+			return true
+		}
+	}
+	waits := r.Phase == turn.Collecting || r.Phase == turn.Generating
+	interrupted := r.Reply != nil && r.Reply.Kind == turn.ReplyAgain && r.Pending > 0 && r.WindowStart != 0
+	return number == r.Turn && (waits || interrupted)
+}
+
+// event is the event that a step was, without its texts and its conversation.
+func (t *timeline) event(n turn.Notice) engine.Event {
+	e := engine.Event{Notice: n, Node: n.Holder}
+	switch {
+	case n.Seq == 0:
+	case n.Kind == turn.MessageAccepted:
+		e.MessageID = t.ids[n.Seq]
+	default:
+		e.ReplyID = engine.ReplyID(t.key, n.Turn)
+	}
+	return e
+}
