@@ -14,30 +14,30 @@ const findClaim = `SELECT seq FROM message_ids WHERE conversation_id = ?1 AND me
 // conflict answers a write that expects another record than the one that is there.
 // It reads that record, and which ids are claimed, in the writer's transaction, so
 // both are of one moment.
-func (p *pending) conflict(db *connection, id int64) error {
+func (w *encodedWrite) conflict(db *connection, id int64) error {
 	current := store.Snapshot{}
 	var unreadable error
 	_, err := db.one(func(row *sqlite3.Stmt) error {
-		current, unreadable = scanSnapshot(row, p.Key)
+		current, unreadable = scanSnapshot(row, w.Key)
 		return nil
-	}, loadRecord, p.Key.Bot, p.Key.Conversation)
+	}, loadRecord, w.Key.Bot, w.Key.Conversation)
 	if err != nil {
 		return err
 	}
 	if unreadable != nil {
-		p.refused = fmt.Errorf("sqlite: commit %v: %w", p.Key, notApplied(unreadable))
+		w.refused = fmt.Errorf("sqlite: commit %v: %w", w.Key, notApplied(unreadable))
 		return nil
 	}
-	repeated, err := p.claimed(db, id)
-	p.result = store.Result{Status: store.Conflict, Current: current, Duplicates: repeated}
+	repeated, err := w.claimed(db, id)
+	w.result = store.Result{Status: store.Conflict, Current: current, Duplicates: repeated}
 	return err
 }
 
 // claimed returns the ids of the write's messages that are claimed, or occur twice.
-func (p *pending) claimed(db *connection, id int64) (repeated []string, err error) {
+func (w *encodedWrite) claimed(db *connection, id int64) (repeated []string, err error) {
 	seen := make(map[string]bool)
-	for i := range p.Append {
-		e := &p.Append[i]
+	for i := range w.Append {
+		e := &w.Append[i]
 		if e.Kind != store.Message {
 			continue
 		}

@@ -20,7 +20,6 @@ const lockWait = 5 * time.Second
 type connection struct {
 	*sqlite3.Conn
 	prepared map[string]*sqlite3.Stmt
-	recent   recent // of the one that writes
 }
 
 // connect opens the file with the settings that all connections share. vfs

@@ -98,7 +98,7 @@ func diskAt(path string) *disk {
 
 // tryOpen opens a store on the disk.
 func (d *disk) tryOpen(t testing.TB) (*Store, error) {
-	o := Options{base: d}
+	o := Options{files: d}
 	t.Cleanup(func() { vfs.Unregister(o.register()) })
 	s, err := Open(d.path, o)
 	if err == nil {

@@ -59,11 +59,10 @@ func (s *Store) Claim(ctx context.Context, now turn.Time, limit int, hold time.D
 		if err != nil {
 			return err
 		}
-		for i, id := range conversations {
+		for _, id := range conversations {
 			if err := setTimer(db, id, now.Add(hold)); err != nil {
 				return err
 			}
-			db.recent.drop(timers[i].Key)
 		}
 		due = timers
 		return nil

@@ -1,13 +1,6 @@
 package sqlite
 
 import (
-	"context"
-	"encoding/json"
-	"fmt"
-
-	"github.com/ncruces/go-sqlite3"
-
-	"github.com/onereply/onereply/internal/paging"
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
 )
@@ -49,14 +42,14 @@ const markReply = `UPDATE entries SET status = ?3, reason = nullif(?4, '')
 
 // claim claims the ids of new messages. Where one was claimed before it takes
 // back the others, sets the result and reports true.
-func (p *pending) claim(db *connection, conversation int64) (repeated bool, err error) {
+func (w *encodedWrite) claim(db *connection, conversation int64) (repeated bool, err error) {
 	var claimed, repeats []string
-	for i := range p.Append {
-		e := &p.Append[i]
+	for i := range w.Append {
+		e := &w.Append[i]
 		if e.Kind != store.Message {
 			continue
 		}
-		changes, err := db.run(claimID, conversation, e.ID, e.Seq, int64(p.At))
+		changes, err := db.run(claimID, conversation, e.ID, e.Seq, int64(w.At))
 		if err != nil {
 			return false, err
 		}
@@ -69,7 +62,7 @@ func (p *pending) claim(db *connection, conversation int64) (repeated bool, err 
 	if len(repeats) == 0 {
 		return false, nil
 	}
-	p.result = store.Result{Status: store.Duplicate, Duplicates: repeats}
+	w.result = store.Result{Status: store.Duplicate, Duplicates: repeats}
 	for _, id := range claimed {
 		if _, err := db.run(unclaimID, conversation, id); err != nil {
 			return true, err
@@ -79,18 +72,18 @@ func (p *pending) claim(db *connection, conversation int64) (repeated bool, err 
 }
 
 // writeTranscript carries out Append, Change, Settle and Mark, in this order.
-func (p *pending) writeTranscript(db *connection, conversation int64) error {
-	for i := range p.Append {
-		if err := writeEntry(db, insertEntry, conversation, &p.Append[i], p.bodies[i]); err != nil {
+func (w *encodedWrite) writeTranscript(db *connection, conversation int64) error {
+	for i := range w.Append {
+		if err := writeEntry(db, insertEntry, conversation, &w.Append[i], w.appended(i)); err != nil {
 			return err
 		}
 	}
-	for i := range p.Change {
-		if err := writeEntry(db, changeEntry, conversation, &p.Change[i], p.bodies[len(p.Append)+i]); err != nil {
+	for i := range w.Change {
+		if err := writeEntry(db, changeEntry, conversation, &w.Change[i], w.changed(i)); err != nil {
 			return err
 		}
 	}
-	for _, settle := range p.Settle {
+	for _, settle := range w.Settle {
 		from, to := turn.InputPending, settle.Status
 		if settle.Reopen {
 			from, to = turn.InputFailed, turn.InputPending
@@ -101,7 +94,7 @@ func (p *pending) writeTranscript(db *connection, conversation int64) error {
 			return err
 		}
 	}
-	for _, mark := range p.Mark {
+	for _, mark := range w.Mark {
 		if _, err := db.run(markReply, conversation, mark.Seq, string(mark.Status), mark.Reason); err != nil {
 			return err
 		}
@@ -113,66 +106,4 @@ func writeEntry(db *connection, query string, conversation int64, e *store.Entry
 	_, err := db.run(query, conversation, e.Seq, string(e.Kind), e.ID, string(e.Status), e.Reason,
 		int64(e.At), e.Version, e.ReplySeq, body)
 	return err
-}
-
-// entryColumns is what scanEntry reads.
-const entryColumns = `SELECT e.seq, e.kind, e.id, e.status, e.reason, e.at_ms, e.version, e.reply_seq, e.body
-	FROM conversations AS c JOIN entries AS e ON e.conversation_id = c.id
-	WHERE c.bot = ?1 AND c.conversation = ?2 AND e.seq > ?3 AND e.seq < ?4 AND (?5 = '' OR e.status = ?5)`
-
-// In: bot, conversation, the bounds of the sequence, a status or ”, a limit.
-// Out: entries. One statement, so it sees whole writes only.
-const (
-	entriesForward  = entryColumns + ` ORDER BY e.seq LIMIT ?6`
-	entriesBackward = entryColumns + ` ORDER BY e.seq DESC LIMIT ?6`
-)
-
-// In: as above, and a message id. Out: at most one entry, found through the
-// claim, which stays as long as the entry does.
-const entryByID = entryColumns + ` AND e.kind = 'message' AND e.id = ?7
-	AND e.seq = (SELECT seq FROM message_ids WHERE conversation_id = c.id AND message_id = ?7) LIMIT ?6`
-
-// Entries implements [store.Store].
-func (s *Store) Entries(ctx context.Context, key store.Key, query store.EntryQuery) ([]store.Entry, error) {
-	text, arguments := entriesQuery(key, query)
-	var found []store.Entry
-	err := s.read(ctx, func(db *connection) error {
-		return db.each(func(row *sqlite3.Stmt) error {
-			e, err := scanEntry(row)
-			found = append(found, e)
-			return err
-		}, text, arguments...)
-	}, "entries of %v", key)
-	if err != nil {
-		return nil, err
-	}
-	return found, nil
-}
-
-func entriesQuery(key store.Key, query store.EntryQuery) (string, []any) {
-	before := query.Before
-	if before == 0 {
-		before = 1<<63 - 1
-	}
-	arguments := []any{key.Bot, key.Conversation, query.After, before, string(query.Status),
-		paging.EntryLimit(query.Limit)}
-	switch {
-	case query.ID != "":
-		return entryByID, append(arguments, query.ID)
-	case query.Backward:
-		return entriesBackward, arguments
-	}
-	return entriesForward, arguments
-}
-
-func scanEntry(row *sqlite3.Stmt) (store.Entry, error) {
-	e := store.Entry{
-		Seq: row.ColumnInt64(0), Kind: store.Kind(row.ColumnText(1)), ID: row.ColumnText(2),
-		Status: turn.Status(row.ColumnText(3)), Reason: row.ColumnText(4), At: turn.Time(row.ColumnInt64(5)),
-		Version: row.ColumnInt64(6), ReplySeq: row.ColumnInt64(7),
-	}
-	if err := json.Unmarshal(row.ColumnRawText(8), &e.Body); err != nil {
-		return e, fmt.Errorf("the body of entry %d: %w: %w", e.Seq, store.ErrCorrupt, err)
-	}
-	return e, nil
 }

@@ -85,10 +85,8 @@ func (w *writer) begin() (err error) {
 	}
 	// In: nothing. Out: the write lock. Taking it at once, and not with the
 	// first change, closes the race with a person who writes to the file.
-	if _, err := w.db.run("BEGIN IMMEDIATE"); err != nil {
-		return err
-	}
-	return w.db.recent.begin(w.db)
+	_, err = w.db.run("BEGIN IMMEDIATE")
+	return err
 }
 
 // rollBack leaves the connection ready for the next batch, or gives it up, so
@@ -97,7 +95,6 @@ func (w *writer) rollBack(cause error) error {
 	if w.db == nil {
 		return nil
 	}
-	w.db.recent.forget()
 	var err error
 	if !w.db.GetAutocommit() {
 		_, err = w.db.run("ROLLBACK")

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -12,7 +11,7 @@ import (
 // outside runs SQL on the file as a person with another program would.
 func outside(t *testing.T, s *Store, query string) {
 	t.Helper()
-	db, err := connect(s.path, logFiles)
+	db, err := connect(s.path, ourFiles)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,8 +25,8 @@ func outside(t *testing.T, s *Store, query string) {
 	}
 }
 
-// TestAnotherProgramsWriteIsNoticed: what the writer remembers of a
-// conversation must not survive somebody else's change of it.
+// TestAnotherProgramsWriteIsNoticed: a write compares the record that is there now,
+// whoever wrote it.
 func TestAnotherProgramsWriteIsNoticed(t *testing.T) {
 	s := openNew(t)
 	mustCommit(t, s, message(key("a"), store.Op{}, opOf(1), 1))
@@ -41,9 +40,9 @@ func TestAnotherProgramsWriteIsNoticed(t *testing.T) {
 	}
 }
 
-// TestNothingIsRememberedOfARollback: the transaction that was to make the
-// record failed.
-func TestNothingIsRememberedOfARollback(t *testing.T) {
+// TestARollbackLeavesTheRecord: the transaction that was to make the next record
+// failed.
+func TestARollbackLeavesTheRecord(t *testing.T) {
 	s := openNew(t)
 	mustCommit(t, s, message(key("a"), store.Op{}, opOf(1), 1))
 	release := hold(t, s)
@@ -82,19 +81,8 @@ func TestARemovedConversationBeginsAnew(t *testing.T) {
 	mustCommit(t, s, idle)
 }
 
-// TestWhatIsRememberedIsBounded keeps the memory of the writer level.
-func TestWhatIsRememberedIsBounded(t *testing.T) {
-	var r recent
-	for i := range 3 * maxRecent {
-		r.keep(key(fmt.Sprint(i)), conversation{id: int64(i)})
-		if len(r.known) > maxRecent {
-			t.Fatalf("it remembers %d", len(r.known))
-		}
-	}
-}
-
-// TestAClaimedTimerIsSetAgain: a claim moves the timer without the writer's
-// memory of the record, and the next write wants it where it was.
+// TestAClaimedTimerIsSetAgain: a claim moves the timer without the record, and the
+// next write wants it where it was.
 func TestAClaimedTimerIsSetAgain(t *testing.T) {
 	s := openNew(t)
 	first, second := message(key("a"), store.Op{}, opOf(1), 1), message(key("a"), opOf(1), opOf(2), 2)

@@ -5,8 +5,8 @@ import (
 	"github.com/ncruces/go-sqlite3/vfs"
 )
 
-// logFiles is the name under which SQLite finds files, its file system.
-const logFiles = "onereply"
+// ourFiles is the name of the file system under which SQLite finds files.
+const ourFiles = "onereply"
 
 // files is the operating system's file system, but for the write-ahead log.
 type files struct{ vfs.VFSFilename }
@@ -23,14 +23,14 @@ func (f files) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, v
 	if err != nil || flags&vfs.OPEN_WAL == 0 {
 		return file, flags, err
 	}
-	return &logFile{File: file}, flags, nil
+	return &walFile{File: file}, flags, nil
 }
 
-// maxGathered bounds what a logFile holds back: 1 MiB.
+// maxGathered bounds what a walFile holds back: 1 MiB.
 const maxGathered = 1 << 20
 
-// logFile is the write-ahead log. SQLite appends to it in two small writes for
-// each page; logFile gathers them and writes them at once before the sync. That
+// walFile is the write-ahead log. SQLite appends to it in two small writes for
+// each page; walFile gathers them and writes them at once before the sync. That
 // saves a sixth of the processor time of a commit.
 //
 // Others read the log through files of their own, and see what is gathered here
@@ -40,14 +40,14 @@ const maxGathered = 1 << 20
 // Its second job is to tell a full disk from a broken one, which the driver
 // does not: after a full disk it is certain that the transaction is not there,
 // because its last page, which makes it valid, is the last that is written.
-type logFile struct {
+type walFile struct {
 	vfs.File
 	gathered []byte
 	at       int64 // where they belong
 }
 
 // WriteAt implements [vfs.File].
-func (l *logFile) WriteAt(p []byte, offset int64) (int, error) {
+func (l *walFile) WriteAt(p []byte, offset int64) (int, error) {
 	if offset != l.at+int64(len(l.gathered)) || len(l.gathered)+len(p) > maxGathered {
 		if err := l.flush(); err != nil {
 			return 0, err
@@ -60,7 +60,7 @@ func (l *logFile) WriteAt(p []byte, offset int64) (int, error) {
 
 // flush writes what was gathered. After an error it is dropped: SQLite rolls
 // the transaction back and writes to the same place again.
-func (l *logFile) flush() error {
+func (l *walFile) flush() error {
 	if len(l.gathered) == 0 {
 		return nil
 	}
@@ -74,7 +74,7 @@ func (l *logFile) flush() error {
 }
 
 // ReadAt implements [vfs.File].
-func (l *logFile) ReadAt(p []byte, offset int64) (int, error) {
+func (l *walFile) ReadAt(p []byte, offset int64) (int, error) {
 	if err := l.flush(); err != nil {
 		return 0, err
 	}
@@ -83,7 +83,7 @@ func (l *logFile) ReadAt(p []byte, offset int64) (int, error) {
 
 // Sync implements [vfs.File]. A full disk that shows only here is none of the
 // certain ones: everything is in the system's memory, the last page too.
-func (l *logFile) Sync(flags vfs.SyncFlag) error {
+func (l *walFile) Sync(flags vfs.SyncFlag) error {
 	if err := l.flush(); err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (l *logFile) Sync(flags vfs.SyncFlag) error {
 }
 
 // Size implements [vfs.File].
-func (l *logFile) Size() (int64, error) {
+func (l *walFile) Size() (int64, error) {
 	if err := l.flush(); err != nil {
 		return 0, err
 	}
@@ -99,7 +99,7 @@ func (l *logFile) Size() (int64, error) {
 }
 
 // Truncate implements [vfs.File].
-func (l *logFile) Truncate(size int64) error {
+func (l *walFile) Truncate(size int64) error {
 	if err := l.flush(); err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (l *logFile) Truncate(size int64) error {
 }
 
 // Close implements [vfs.File].
-func (l *logFile) Close() error {
+func (l *walFile) Close() error {
 	err := l.flush()
 	if closed := l.File.Close(); err == nil {
 		err = closed
