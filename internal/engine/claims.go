@@ -81,7 +81,7 @@ func (n *Node) Recovered(now turn.Time, found []store.Timer, err error) {
 			continue
 		}
 		c := n.get(t.Key)
-		if !c.known && c.call == noCall && len(c.queue) == 0 {
+		if c.knows != seen && c.call == noCall && len(c.queue) == 0 {
 			c.recovers, c.call = true, reading
 			n.emit(Load{Key: t.Key})
 		}

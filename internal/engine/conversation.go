@@ -17,13 +17,14 @@ type conversation struct {
 	queue []*task
 
 	// The record, and the store.
-	known   bool // snap is the last that this node saw of the record
-	snap    store.Snapshot
-	call    call      // of the store, under way
-	load    Load      // what the read under way was asked for
-	batch   *batch    // what is being written, or whose outcome is being settled
-	retryAt turn.Time // the store failed: when to try again, 0: now
-	fails   int       // times in a row that it failed
+	knows     knowledge
+	snap      store.Snapshot // the record, as far as this node knows
+	call      call           // of the store, under way
+	load      Load           // what the read under way was asked for
+	batch     *batch         // what is being written, or whose outcome is being settled
+	conflicts int            // writes in a row that another node's came before
+	retryAt   turn.Time      // the store failed: when to try again, 0: now
+	fails     int            // times in a row that it failed
 
 	// The next turn.
 	wakeAt   turn.Time // when the timer that this node armed fires, 0: none
@@ -42,6 +43,20 @@ type conversation struct {
 	idleElement *list.Element // in the list of idle conversations, nil: not there
 	idleSince   turn.Time
 }
+
+// knowledge is what a node's idea of a record rests on.
+//
+// A write may rest on any of these. The store compares before it writes, so a wrong
+// idea costs one conflict and changes nothing. Nobody compares a decision that writes
+// nothing, so that rests on a record that was seen: see batch.needsRecord.
+type knowledge int
+
+const (
+	nothing knowledge = iota // the record has to be read
+	guess                    // that there is no record: see mayGuess
+	hint                     // what the last conflict met, which may be an old answer
+	seen                     // this node read it, or wrote it
+)
 
 // call is the call of the store that a conversation waits for.
 type call int
@@ -103,13 +118,35 @@ func (n *Node) pump(c *conversation) {
 			c.call = deleting
 			n.emit(Delete{Key: c.key})
 			return
-		case !c.known || len(c.applicable()) == 0:
+		case n.mayGuess(c):
+			c.knows, c.snap = guess, store.Snapshot{}
+		case c.knows == nothing || len(c.applicable()) == 0:
 			n.read(c)
 			return
 		default:
 			n.write(c)
 		}
 	}
+}
+
+// mayGuess reports whether to write at once, as if there were no record. That is for
+// messages of a conversation that this node does not know. A new conversation takes
+// one round trip that way instead of two. Any other takes two, as with a read: the
+// write conflicts, and the conflict says which record it met.
+//
+// A store that no other process has open is read without a round trip, and a write
+// waits for the disk there: the read is cheaper. Where the store has just failed, or
+// an earlier write may still arrive, the record is read to know where things stand.
+func (n *Node) mayGuess(c *conversation) bool {
+	if c.knows != nothing || n.options.Alone || c.recovers || c.fails > 0 || c.conflicts > 0 {
+		return false
+	}
+	for _, t := range c.next() {
+		if t.Op != Receive || t.history.idClaimed || t.history.uncertain() {
+			return false
+		}
+	}
+	return true
 }
 
 // isWaitedFor reports whether a caller waits for an answer.
@@ -174,7 +211,7 @@ func (n *Node) Loaded(now turn.Time, l LoadResult) {
 		n.storeFailed(c, l.Err)
 		return
 	}
-	c.known, c.snap, c.retryAt = true, l.Snapshot, 0
+	c.knows, c.snap, c.conflicts, c.retryAt = seen, l.Snapshot, 0, 0
 	if settles {
 		n.settle(c)
 		return
@@ -197,7 +234,7 @@ func (n *Node) Deleted(now turn.Time, key store.Key, err error) {
 	c.call = noCall
 	t := c.queue[0]
 	c.queue = c.queue[1:]
-	c.known = false
+	c.knows = nothing
 	if err != nil {
 		t.result.Err = unavailable(err)
 	} else {
@@ -215,7 +252,7 @@ func (n *Node) release(c *conversation) {
 	if c.call != noCall || len(c.queue) > 0 || n.holds(c) || c.timerIndex >= 0 || c.place == waitsForOne || c.idleElement != nil {
 		return
 	}
-	if !c.known {
+	if c.knows == nothing {
 		delete(n.all, c.key)
 		return
 	}

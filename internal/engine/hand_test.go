@@ -32,7 +32,8 @@ type hand struct {
 	out     []engine.Output
 	answers map[string]engine.Result
 	told    []engine.Event
-	writes  int // that were tried
+	writes  int      // that were tried
+	calls   []string // of the store for the conversation "c", but for those of an attempt
 	fault   func(store.Write) (store.Result, error)
 	unread  error // what reading the store gives
 }
@@ -186,6 +187,7 @@ func (h *hand) call(output engine.Output) func() {
 }
 
 func (h *hand) load(o engine.Load) engine.LoadResult {
+	h.calls = append(h.calls, "load")
 	result := engine.LoadResult{Key: o.Key, Err: h.unread}
 	result.Snapshot, _ = h.store.Load(context.Background(), o.Key)
 	for _, id := range o.IDs {
@@ -201,6 +203,7 @@ func (h *hand) load(o engine.Load) engine.LoadResult {
 func (h *hand) write(w store.Write) (store.Result, error) {
 	h.t.Helper()
 	h.writes++
+	h.calls = append(h.calls, "commit")
 	if err := turn.Check(w.Record); err != nil {
 		h.t.Errorf("a record that breaks a rule is written: %v", err)
 	}

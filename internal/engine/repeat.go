@@ -25,8 +25,11 @@ func (n *Node) keepRepeat(c *conversation, t *task) {
 // something to write is for the rest of the batch to say.
 func (n *Node) noteRepeats(c *conversation, b *batch) {
 	r := &b.write.Record
-	if !r.Exists() { // it was deleted, and must not come back
-		c.repeats = nil
+	if !r.Exists() { // nothing is noted of a conversation that was deleted
+		if c.knows == seen {
+			c.repeats = nil
+		}
+		return
 	}
 	for _, notice := range c.repeats {
 		notice.Turn, notice.Token, notice.Version, notice.Through = r.Turn, r.Token, r.Version, r.Through

@@ -45,7 +45,7 @@ func (c *conversation) alarm() turn.Time {
 // arm notes when the record wants to be looked at, and keeps the heap in
 // order.
 func (n *Node) arm(c *conversation) {
-	if c.known && !c.waking && c.place != waitsForOne {
+	if c.knows == seen && !c.waking && c.place != waitsForOne {
 		c.wakeAt = 0
 		if at, ok := c.snap.Record.Wake(); ok && !n.holds(c) && at < n.now.Add(horizon) && !n.draining {
 			c.wakeAt = max(at, 1)

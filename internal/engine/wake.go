@@ -7,7 +7,7 @@ import "github.com/onereply/onereply/turn"
 func (n *Node) due(c *conversation, at turn.Time) {
 	switch {
 	case n.draining || c.waking || c.place == waitsForOne || n.holds(c):
-	case c.known && c.snap.Record.Phase == turn.Sending:
+	case c.knows == seen && c.snap.Record.Phase == turn.Sending:
 		n.wake(c)
 	default:
 		c.place = waitsForOne

@@ -50,8 +50,12 @@ func (n *Node) endWork(c *conversation, b *batch) {
 	}
 }
 
-// keepLease looks whether the lease of what runs here is still this node's.
+// keepLease looks whether the lease of what runs here is still this node's. A hint
+// may be older than the lease, and says nothing.
 func (n *Node) keepLease(c *conversation) {
+	if c.knows != seen {
+		return
+	}
 	live := c.snap.Record.Lease
 	if r := c.run; r != nil && !r.ended {
 		if live.Nonce == r.lease.Nonce {

@@ -39,7 +39,7 @@ func (n *Node) write(c *conversation) {
 		}
 	}
 	switch {
-	case !b.changed && b.mayBeStale():
+	case !b.changed && b.needsRecord(c.knows):
 		n.putBack(c, b, (*task).notApplied)
 		n.read(c)
 		return
@@ -54,12 +54,17 @@ func (n *Node) write(c *conversation) {
 	n.emit(Commit{Write: &b.write})
 }
 
-// mayBeStale reports whether the batch says of something that an operator asked for
-// that there is nothing to do, by a record that was read before he asked. Another
-// node may have written since: the operator would be told that it is done, and it
-// would never be. What is written needs no such care, since the store compares.
-func (b *batch) mayBeStale() bool {
-	return slices.ContainsFunc(b.tasks, func(t *task) bool { return t.showsRecord() && !t.history.readSince })
+// needsRecord reports whether the record has to be read before a batch that writes
+// nothing may end. What is written needs no such care, since the store compares.
+//
+// Two things may be out of date. A guess or a hint may say of anything that there is
+// nothing to do; the ids that the store said to be claimed are no guess. And an
+// operator asks for what he sees: by a record that was read before he asked, he may
+// be told that it is done although another node has written since, and it never is.
+func (b *batch) needsRecord(knows knowledge) bool {
+	return slices.ContainsFunc(b.tasks, func(t *task) bool {
+		return knows != seen && !t.history.idClaimed || t.showsRecord() && !t.history.readSince
+	})
 }
 
 // putBack puts the tasks of a write that did not end them back in front of the
@@ -92,24 +97,47 @@ func (n *Node) Committed(now turn.Time, key store.Key, result store.Result, err 
 		n.storeFailed(c, err)
 		return
 	case err != nil: // nobody knows: see history
-		c.call, c.known = settling, false
+		c.call, c.knows = settling, nothing
 		n.emit(Load{Key: c.key})
 		return
 	}
 	c.call, c.batch = noCall, nil
 	switch result.Status {
 	case store.Conflict:
-		c.known = false
+		b.noteClaimed(result.Duplicates)
 		n.putBack(c, b, (*task).notApplied)
+		c.conflicted(b.write.Expect, result.Current)
 	case store.Duplicate:
-		for _, t := range b.tasks {
-			t.history.idClaimed = t.history.idClaimed || t.Op == Receive && slices.Contains(result.Duplicates, t.ID)
-		}
+		b.noteClaimed(result.Duplicates)
 		n.putBack(c, b, (*task).notApplied)
 	default:
 		n.applied(c, b)
 	}
 	n.pump(c)
+}
+
+// noteClaimed notes which messages have ids that were claimed before.
+func (b *batch) noteClaimed(ids []string) {
+	for _, t := range b.tasks {
+		t.history.idClaimed = t.history.idClaimed || t.Op == Receive && slices.Contains(ids, t.ID)
+	}
+}
+
+// maxConflicts is how many conflicts in a row are followed by a write. An answer that
+// is old each time, or a conversation that many nodes write to, must not keep a node
+// writing in vain.
+const maxConflicts = 4
+
+// conflicted takes the record that a conflict met, so that the next write costs one
+// round trip and no read. It is only a hint: the next write expects it, and conflicts
+// again where it is out of date. One that names the record which the write expected
+// is out of date for certain.
+func (c *conversation) conflicted(expected store.Op, current store.Snapshot) {
+	c.conflicts++
+	c.knows, c.snap = hint, current
+	if current.Op == expected || c.conflicts > maxConflicts {
+		c.knows = nothing
+	}
 }
 
 // settle finds out what became of a write, by the record as it is now. A store that
@@ -134,7 +162,7 @@ func (n *Node) settle(c *conversation) {
 
 // applied follows a write that is durable.
 func (n *Node) applied(c *conversation, b *batch) {
-	c.known, c.snap = true, store.Snapshot{Record: b.write.Record, Log: b.write.Log, Op: b.write.Op}
+	c.knows, c.snap = seen, store.Snapshot{Record: b.write.Record, Log: b.write.Log, Op: b.write.Op}
 	if b.reply != nil {
 		c.reply = b.reply
 	}
@@ -154,7 +182,7 @@ func (n *Node) applied(c *conversation, b *batch) {
 
 // finish answers the tasks of a batch and carries out its actions.
 func (n *Node) finish(c *conversation, b *batch) {
-	c.fails, c.retryAt = 0, 0
+	c.conflicts, c.fails, c.retryAt = 0, 0, 0
 	for _, t := range b.tasks {
 		n.answer(c, t)
 	}
@@ -187,7 +215,7 @@ const wakeTries = 5
 // node's own events are tried again. A write whose outcome is unknown, and can't be
 // settled now, may have been applied.
 func (n *Node) storeFailed(c *conversation, err error) {
-	c.known = false
+	c.knows = nothing
 	c.fails++
 	c.retryAt = n.now.Add(min(50*time.Millisecond<<min(c.fails, 5), time.Second))
 	if b := c.batch; b != nil {

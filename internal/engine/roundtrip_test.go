@@ -1,0 +1,196 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/onereply/onereply/internal/engine"
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+// Behind a load balancer each message comes to any node. These are the round trips
+// between a message and its acknowledgement, by what the node knows of the record.
+func TestRoundTripsOfAnAcknowledgement(t *testing.T) {
+	repeated := func(h, _ *hand) { h.say("m") }
+	tests := map[string]struct {
+		before func(h, other *hand) // on one store
+		alone  bool
+		calls  string
+	}{
+		"new conversation":                 {calls: "commit"},
+		"known record":                     {before: func(h, _ *hand) { h.say("before") }, calls: "commit"},
+		"old record":                       {before: func(h, other *hand) { h.say("before"); h.settle(); other.say("newer") }, calls: "commit commit"},
+		"unknown record":                   {before: func(_, other *hand) { other.say("before") }, calls: "commit commit"},
+		"deleted by this node":             {before: func(h, _ *hand) { h.say("before"); h.forget() }, calls: "commit"},
+		"deleted by another node":          {before: func(h, other *hand) { h.say("before"); h.settle(); other.forget() }, calls: "commit commit"},
+		"known record, repeated message":   {before: repeated, calls: "commit"},
+		"old record, repeated message":     {before: func(h, other *hand) { h.say("m"); h.settle(); other.say("newer") }, calls: "commit"},
+		"unknown record, repeated message": {before: func(_, other *hand) { other.say("m") }, calls: "commit"},
+		"alone in the store, unknown":      {before: func(_, other *hand) { other.say("before") }, alone: true, calls: "load commit"},
+		"alone in the store, new":          {alone: true, calls: "load commit"},
+		"alone in the store, known record": {before: func(h, _ *hand) { h.say("before") }, alone: true, calls: "commit"},
+		"forgotten, as nothing happened":   {before: func(h, _ *hand) { h.node.Drain(h.now); h.say("before"); h.pass(10 * time.Minute) }, calls: "commit commit"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			h := newHand(t, func(o *engine.Options) { o.Alone = test.alone })
+			other := newHandOn(t, h.store, start)
+			if test.before != nil {
+				test.before(h, other)
+			}
+			h.settle()
+			other.settle()
+			h.out, h.calls = nil, nil
+			delete(h.answers, "m")
+			h.say("m")
+			h.settle()
+			if got := fmt.Sprint(h.calls); got != "["+test.calls+"]" {
+				t.Errorf("calls of the store: %s, want %s", got, test.calls)
+			}
+			if got := h.answers["m"]; got.Err != nil || got.Outcome == "" {
+				t.Errorf("answered %+v", got)
+			}
+			if n := len(h.entries(keyOf("c"), store.EntryQuery{ID: "m"})); n != 1 {
+				t.Errorf("the message is stored %d times", n)
+			}
+		})
+	}
+}
+
+// forget deletes the conversation "c".
+func (h *hand) forget() {
+	h.submit("forget", engine.Request{Op: engine.Forget})
+	h.settle()
+}
+
+// staleConflicts has each conflict name an old record: the one that was there when
+// the test began to lie.
+func (h *hand) staleConflicts() {
+	old, err := h.store.Load(context.Background(), keyOf("c"))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.fault = func(w store.Write) (store.Result, error) {
+		result, err := h.store.Commit(context.Background(), w)
+		if result.Status == store.Conflict {
+			result.Current = old
+		}
+		return result, err
+	}
+}
+
+// A conflict that names an old record costs a round trip more, and then a read.
+func TestAnOldAnswerOfAConflict(t *testing.T) {
+	for name, behind := range map[string]func(h *hand){
+		"it names what the write expected": func(h *hand) { h.staleConflicts(); h.other("c", turn.Message{}) },
+		"it names what nobody expects":     func(h *hand) { h.staleConflicts(); h.say("known"); h.settle(); h.other("c", turn.Message{}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHand(t)
+			h.say("before")
+			h.settle()
+			behind(h)
+			version := h.record().Version
+			h.calls = nil
+			h.say("m")
+			h.settle()
+			if got := h.answers["m"]; got.Err != nil || got.Version != version+1 {
+				t.Errorf("answered %+v, want version %d", got, version+1)
+			}
+			if r := h.record(); r.Version != version+1 || int64(r.Pending) != version+1 {
+				t.Errorf("version %d with %d pending, want %d of each", r.Version, r.Pending, version+1)
+			}
+			if n := len(h.calls); n > 4 {
+				t.Errorf("it took %v", h.calls)
+			}
+		})
+	}
+}
+
+// A node whose conflicts name another record each time reads at last.
+func TestConflictsWithoutEnd(t *testing.T) {
+	h := newHand(t)
+	h.say("before")
+	h.settle()
+	writes := 0
+	h.fault = func(w store.Write) (store.Result, error) {
+		if writes++; writes > 20 {
+			t.Fatalf("%d writes in vain: %v", writes, h.calls)
+		}
+		if h.count("load") > 0 {
+			return h.store.Commit(context.Background(), w)
+		}
+		return store.Result{Status: store.Conflict, Current: store.Snapshot{Record: w.Record, Op: newOps()()}}, nil
+	}
+	h.calls = nil
+	h.say("m")
+	h.settle()
+	if got := h.answers["m"]; got.Err != nil || got.Version != 2 {
+		t.Errorf("answered %+v, want version 2", got)
+	}
+	if n := h.count("commit"); n < 3 || n > 6 {
+		t.Errorf("%d writes, want that a few conflicts are no reason to read: %v", n, h.calls)
+	}
+}
+
+// count is how many calls of the store of a kind were made.
+func (h *hand) count(call string) int {
+	n := 0
+	for _, c := range h.calls {
+		if c == call {
+			n++
+		}
+	}
+	return n
+}
+
+// What is under way here is not given up over an old answer, which knows nothing of
+// its lease.
+func TestAnOldAnswerEndsNoAttempt(t *testing.T) {
+	tests := map[string]func(h *hand, s engine.Start){
+		"the attempt's result meets it": func(*hand, engine.Start) {},
+		"a repeated message meets it":   func(h *hand, _ engine.Start) { h.say("m"); h.settle() },
+		"the next renewal meets it":     func(h *hand, _ engine.Start) { h.pass(lease/3 + time.Second) },
+	}
+	for name, meet := range tests {
+		t.Run(name, func(t *testing.T) {
+			h := newHand(t, func(o *engine.Options) {
+				bot := o.Bots["bot"]
+				bot.Policy.OnNewInput = turn.Finish
+				o.Bots["bot"] = bot
+			})
+			h.say("m")
+			h.settle()
+			h.staleConflicts() // of before the lease
+			h.pass(time.Second)
+			s := asked[engine.Start](h)
+			h.other("c", turn.Message{})
+			meet(h, s)
+			if n := count[engine.Stop](h); n != 0 {
+				t.Errorf("the attempt is told to stop")
+			}
+			h.respond(s, engine.Response{Text: "hello"})
+			if got := h.replied(turn.ReplyCommitted); got != "hello" {
+				t.Errorf("committed: %q, want the attempt's reply", got)
+			}
+		})
+	}
+}
+
+// What an operator asks for is not refused by an old answer.
+func TestAnOldAnswerRefusesNothing(t *testing.T) {
+	h := newHand(t)
+	h.say("m")
+	h.settle()
+	h.staleConflicts()
+	h.other("c", turn.Typing{For: time.Minute}, turn.Pause{})
+	h.submit("pause", engine.Request{Op: engine.Pause}) // the node knows of no pause, and its write conflicts
+	h.submit("resume", engine.Request{Op: engine.Resume, Answer: true})
+	h.settle()
+	if got := h.answers["resume"]; got.Outcome != turn.Done || h.record().OnHold {
+		t.Errorf("the resume: %+v; on hold: %v", got, h.record().OnHold)
+	}
+}
