@@ -20,8 +20,9 @@ type node struct {
 	frozen  bool
 	inbox   []func() // what arrived while frozen
 	offset  time.Duration
-	rush    turn.Time // up to here its way to the store takes no time
-	writes  uint64    // ids of writes given out in this life
+	rush    turn.Time              // up to here its way to the store takes no time
+	hinted  map[store.Key]store.Op // the record that the last conflict named
+	writes  uint64                 // ids of writes given out in this life
 	random  *dice
 	running map[string]*work // by nonce: what runs for it in the outside world
 	waiting []*ask           // requests that were not answered yet
@@ -34,6 +35,7 @@ func (n *node) boot() {
 	n.offset = n.mistake("clock", int64(n.life))
 	n.random = roll(n.Seed, "jitter", int64(n.index), int64(n.life))
 	n.writes, n.running, n.waiting, n.tickAt, n.frozen = 0, map[string]*work{}, nil, 0, false
+	n.hinted = map[store.Key]store.Op{}
 	n.engine = engine.New(engine.Options{
 		Name: n.name, Bots: n.bots(), MaxGenerations: n.generations, Alone: n.alone,
 		NewOp: n.newOp, Step: n.variant.around(turn.Step), Random: n.random.next,

@@ -136,6 +136,10 @@ func coreFaults() []variant {
 func storeFaults() []variant {
 	return []variant{
 		{name: "a plain write instead of the compare-and-swap", check: "P4 version", flaws: flaws{plainWrites: true}},
+		{name: "a write over the record that a conflict named is not compared", check: "P4 version", needs: []What{staleConflict}, flaws: flaws{hintUnchecked: true}},
+		{name: "a write that guesses that there is no record is not compared", check: "P4 store", flaws: flaws{guessUnchecked: true}},
+		{name: "a request is applied once more after a conflict", check: "P4 version", flaws: flaws{appliedTwice: true}},
+		{name: "a conflict says of a new id that it was claimed before", check: "P4 lost", flaws: flaws{claimedByNobody: true}},
 		{name: "going idle without a swap", check: "P4 version", flaws: flaws{idleUnchecked: true}},
 		{name: "a renewal overwrites newer input", check: "P4 version", flaws: flaws{renewUnchecked: true}},
 		{name: "the end of a turn deletes the timer", check: "P6 timer", flaws: flaws{timerOverwritten: true}},

@@ -15,6 +15,7 @@ const (
 	unknownKept   What = "store-unknown-applied"
 	unknownLost   What = "store-unknown-lost"
 	unknownLater  What = "store-unknown-lands-later"
+	staleConflict What = "store-stale-conflict"
 	readFails     What = "store-read-fails"
 	storeAway     What = "store-away"
 	partition     What = "partition"
@@ -60,6 +61,7 @@ var troubles = map[What]trouble{
 	unknownKept:   {"writes are applied, their answers are lost", true, false, 5 * time.Second},
 	unknownLost:   {"writes are lost without a word", true, false, 5 * time.Second},
 	unknownLater:  {"writes are given up by the node, and applied later", true, false, 5 * time.Second},
+	staleConflict: {"conflicts name a record that was there once", true, false, 8 * time.Second},
 	readFails:     {"reads fail", true, false, 5 * time.Second},
 	storeAway:     {"the store is gone", false, false, 12 * time.Second},
 	partition:     {"the node can't reach the store", true, false, 12 * time.Second},

@@ -61,6 +61,10 @@ type flaws struct {
 	claimsLate       bool // timers are claimed late
 	historyTellsAll  bool // the history tells of all replies as if they were sent
 	refused          bool // a write that the store's contract forbids
+	hintUnchecked    bool // a write is applied over whatever is there, where it expects what a conflict named
+	guessUnchecked   bool // so is one that expects no record
+	appliedTwice     bool // a conflict names the record as the write in vain would have left it
+	claimedByNobody  bool // a conflict says that all ids of the write were claimed before
 }
 
 func (v variant) around(step engine.Step) engine.Step {
@@ -88,6 +92,12 @@ func (v variant) bend(n *node, write *store.Write) {
 func (v variant) store(n *node, write *store.Write, before store.Snapshot) {
 	renewal := before.Record.Lease.Nonce != "" && before.Record.Lease.Nonce == write.Record.Lease.Nonce && len(write.Append) == 0
 	idle := write.Record.Phase == turn.Idle && len(write.Append) == 0
+	if hinted, ok := n.hinted[write.Key]; v.flaws.hintUnchecked && ok && hinted == write.Expect {
+		write.Expect = before.Op
+	}
+	if v.flaws.guessUnchecked && write.Expect.IsZero() {
+		write.Expect = before.Op
+	}
 	if v.flaws.plainWrites || v.flaws.renewUnchecked && renewal || v.flaws.idleUnchecked && idle {
 		write.Expect = before.Op
 	}
@@ -116,6 +126,18 @@ func (v variant) store(n *node, write *store.Write, before store.Snapshot) {
 	}
 	if v.flaws.timerOverwritten && before.Record.Phase == turn.Sending && write.Record.Phase == turn.Collecting {
 		write.Timer = 0
+	}
+}
+
+// conflict changes what a conflict says.
+func (v variant) conflict(result *store.Result, write store.Write) {
+	if v.flaws.appliedTwice {
+		result.Current.Record = write.Record
+	}
+	for _, e := range write.Append {
+		if v.flaws.claimedByNobody && e.Kind == store.Message {
+			result.Duplicates = append(result.Duplicates, e.ID)
+		}
 	}
 }
 

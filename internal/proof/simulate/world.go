@@ -28,6 +28,7 @@ type world struct {
 	nodes   []*node
 	ledger  *ledger
 	aims    map[store.Key][]Event
+	past    map[store.Key][]store.Snapshot // records that writes replaced, oldest first
 	active  []spell
 	calm    bool // people have gone and nothing breaks any more
 	counts  map[What]int
@@ -57,7 +58,7 @@ func (v *Violation) Error() string {
 
 func newWorld(p *Plan, v variant, trace io.Writer) *world {
 	w := &world{
-		Plan: p, timeline: timeline{now: start}, store: memory.New(), aims: map[store.Key][]Event{},
+		Plan: p, timeline: timeline{now: start}, store: memory.New(), aims: map[store.Key][]Event{}, past: map[store.Key][]store.Snapshot{},
 		counts: map[What]int{}, trace: trace, variant: v,
 	}
 	w.ledger = newLedger(w)
