@@ -11,7 +11,7 @@ import (
 // startSend delivers a part of a reply, which is read first where the engine
 // does not know it.
 func (n *node) startSend(o engine.Send) {
-	if n.variant.flaws.sendsWait {
+	if n.seeded.flaws.sendsWait {
 		d, life := roll(n.Seed, "flawed queue", int64(n.now), int64(n.index)), n.life
 		wait := d.span(0, 3*n.policy.Lease)
 		if n.ledger.faultless() {
@@ -40,7 +40,7 @@ func (n *node) startSend(o engine.Send) {
 func (n *node) deliver(o engine.Send, entry *store.Entry) {
 	result := engine.SendResult{Key: o.Key, Nonce: o.Lease.Nonce, Part: o.Reply.Done, Entry: entry}
 	left := o.Until.Sub(n.clock())
-	if left <= 0 && !n.variant.flaws.sendsWait {
+	if left <= 0 && !n.seeded.flaws.sendsWait {
 		result.NotSent = true
 		life := n.life
 		n.after(0, func() { n.tell(life, func(now turn.Time) { n.engine.SendEnded(now, result) }) })
@@ -51,7 +51,7 @@ func (n *node) deliver(o engine.Send, entry *store.Entry) {
 		result.Entry = entry
 	}
 	limit := min(n.sendTimeout, left)
-	if n.variant.flaws.deadlineIgnored {
+	if n.seeded.flaws.deadlineIgnored {
 		limit = time.Hour
 	}
 	n.handOver(o, *entry, result, limit)
@@ -68,12 +68,12 @@ func (n *node) handOver(o engine.Send, entry store.Entry, result engine.SendResu
 	switch {
 	case n.strikes(sendFails, n.index, d, 70):
 		arrives, result.Err, result.Certain = false, "busy", true
-		result.After = one(d, 0, 0, 2*time.Second)
+		result.After = pick(d, 0, 0, 2*time.Second)
 	case n.strikes(sendRefused, n.index, d, 60):
 		arrives, result.Err, result.Certain, result.ForGood = false, "refused", true, true
 	case n.strikes(sendUnsureYes, n.index, d, 60):
 		known, result.Err = false, "no answer in time"
-		known, result.Certain = n.variant.flaws.timeoutIsCertain, n.variant.flaws.timeoutIsCertain
+		known, result.Certain = n.seeded.flaws.timeoutIsCertain, n.seeded.flaws.timeoutIsCertain
 	case n.strikes(sendUnsureNo, n.index, d, 60):
 		arrives, known, result.Err = false, false, "no answer in time"
 	}
@@ -99,7 +99,7 @@ func (n *node) flight(o engine.Send, s *sending, result engine.SendResult, took,
 		n.end(nonce, w, life, func(now turn.Time) { n.engine.SendEnded(now, unsure) })
 	}
 	w.stop = func() {
-		if !n.variant.flaws.deadlineIgnored {
+		if !n.seeded.flaws.deadlineIgnored {
 			n.after(time.Millisecond, cut)
 		}
 	}
@@ -118,7 +118,7 @@ func (n *node) flight(o engine.Send, s *sending, result engine.SendResult, took,
 	if limit < took {
 		n.cutAfter(limit, life, cut)
 	}
-	if n.variant.flaws.retriesBlindly && result.Err != "" && !known {
+	if n.seeded.flaws.retriesBlindly && result.Err != "" && !known {
 		n.after(took, func() { n.ledger.sendBegins(n, o, *result.Entry, true).arrive(n, life) })
 	}
 }

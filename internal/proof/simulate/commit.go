@@ -14,11 +14,11 @@ import (
 // commit makes a write. Its answer may be lost, and it may land after the
 // node has given up on it.
 func (n *node) commit(write store.Write) {
-	n.variant.bend(n, &write)
+	n.seeded.changeWrite(n, &write)
 	t, life := n.travel("commit", write.Key.Conversation), n.life
 	n.aimAtWrite(write, n.now.Add(t.out))
 	answer := func(after time.Duration, result store.Result, err error) {
-		if n.variant.flaws.unknownIsApplied && errors.Is(err, store.ErrUnknown) {
+		if n.seeded.flaws.unknownIsApplied && errors.Is(err, store.ErrUnknown) {
 			result, err = store.Result{}, nil
 		}
 		n.after(after, func() {
@@ -29,10 +29,10 @@ func (n *node) commit(write store.Write) {
 		switch {
 		case n.alone && n.life != life: // the file is closed
 		case t.fault == unknownLost:
-			n.say(n.name, "a write is lost without a word")
+			n.log(n.name, "a write is lost without a word")
 			answer(50*time.Millisecond, store.Result{}, store.ErrUnknown)
 		case t.fault == unknownLater:
-			n.say(n.name, "a write is given up, and on its way")
+			n.log(n.name, "a write is given up, and on its way")
 			answer(20*time.Millisecond, store.Result{}, store.ErrUnknown)
 			n.after(roll(n.Seed, "lands", int64(n.now)).span(time.Millisecond, 400*time.Millisecond), func() { n.apply(write) })
 		case t.fault == storeRefuses || n.cutOff():
@@ -52,13 +52,13 @@ func (n *node) land(write store.Write, t trip, answer func(time.Duration, store.
 	}
 	switch {
 	case t.fault == unknownKept:
-		n.say(n.name, "the answer to a write is lost")
-		if n.variant.flaws.opIgnored && err == nil {
+		n.log(n.name, "the answer to a write is lost")
+		if n.seeded.flaws.opIgnored && err == nil {
 			answer(t.back, store.Result{Status: store.Conflict, Current: n.snapshot(write.Key)}, nil)
 			return
 		}
 		answer(50*time.Millisecond, store.Result{}, store.ErrUnknown)
-	case n.spelled(partition, n.index) || n.spelled(storeAway, n.index):
+	case n.isActive(partition, n.index) || n.isActive(storeAway, n.index):
 		answer(storeTimeout, store.Result{}, store.ErrUnknown)
 	default:
 		answer(t.back, result, err)
@@ -69,8 +69,8 @@ func (n *node) land(write store.Write, t trip, answer func(time.Duration, store.
 func (n *node) apply(write store.Write) (store.Result, error) {
 	before := n.snapshot(write.Key)
 	entries := n.ledger.waiting(write.Key)
-	n.variant.store(n, &write, before)
-	if ids := n.variant.claimed(n, write); len(ids) > 0 && write.Expect == before.Op {
+	n.seeded.changeAtStore(n, &write, before)
+	if ids := n.seeded.wronglyClaimed(n, write); len(ids) > 0 && write.Expect == before.Op {
 		return store.Result{Status: store.Duplicate, Duplicates: ids}, nil
 	}
 	result, err := n.store.Commit(context.Background(), write)
@@ -81,17 +81,17 @@ func (n *node) apply(write store.Write) (store.Result, error) {
 		n.fail("P4 store", "the store refuses a write: %v", err)
 		return result, err
 	}
-	if result.Status == store.Duplicate && n.variant.flaws.dedupeAfterBump {
+	if result.Status == store.Duplicate && n.seeded.flaws.dedupeAfterBump {
 		write.Append = slices.DeleteFunc(write.Append, func(e store.Entry) bool { return slices.Contains(result.Duplicates, e.ID) })
 		result, err = n.store.Commit(context.Background(), write)
 		n.mustBeNil(err)
 	}
 	if result.Status == store.OK {
 		n.ledger.wrote(n, write, before.Record, entries)
-		if n.variant.flaws.timerStays && write.Timer == 0 {
+		if n.seeded.flaws.timerStays && write.Timer == 0 {
 			n.setTimer(write.Key, n.now)
 		}
-	} else if n.variant.flaws.staleFireClears && write.Record.Token != before.Record.Token {
+	} else if n.seeded.flaws.staleFireClears && write.Record.Token != before.Record.Token {
 		n.clearTimer(write.Key)
 	}
 	return result, nil
@@ -104,7 +104,7 @@ func (n *node) conflicts(write store.Write, result store.Result) store.Result {
 	if d := roll(n.Seed, "stale conflict"+write.Key.Conversation, int64(n.index), int64(n.now)); len(past) > 0 && n.strikes(staleConflict, n.index, d, 70) {
 		result.Current, result.Duplicates = past[d.below(len(past))], nil
 	}
-	n.variant.conflict(&result, write)
+	n.seeded.changeConflict(&result, write)
 	n.hinted[write.Key] = result.Current.Op
 	return result
 }

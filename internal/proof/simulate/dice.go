@@ -51,5 +51,5 @@ func (d *dice) span(low, high time.Duration) time.Duration {
 	return time.Duration(d.between(int(low.Milliseconds()), int(high.Milliseconds()))) * time.Millisecond
 }
 
-// one is one of the choices.
-func one[T any](d *dice, choices ...T) T { return choices[d.below(len(choices))] }
+// pick is one of the choices.
+func pick[T any](d *dice, choices ...T) T { return choices[d.below(len(choices))] }

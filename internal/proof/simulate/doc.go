@@ -14,34 +14,35 @@
 //
 // Read the files in this order:
 //
-//	simulate.go   many runs: options
-//	report.go     what came of them
-//	settings.go   what a seed makes of bots, nodes and durations
-//	dice.go       numbers, drawn for a purpose
-//	plan.go       what happens, drawn from a seed
-//	typists.go    how people write
-//	troubles.go   what breaks
-//	timeline.go   virtual time, and the queue of what will happen
-//	world.go      one run
-//	node.go       a process: the runtime around an engine.Node
-//	link.go       its way to the store, and the store
-//	model.go      the model
-//	channel.go    the channel
-//	people.go     requests, and arrivals aimed at an instant
-//	ledger.go     what an onlooker remembers
-//	told.go       what people were told, and whether it is so
-//	judge.go      the promise, checked at each write
-//	causes.go     why something may be given up
-//	history.go    what the model is told of before
-//	sends.go      the promise, checked at each send
-//	verdict.go    the promise, checked when all is at rest
-//	shrink.go     a failing plan, cut down
-//	variants.go   the engine with a fault put in on purpose
-//	bends.go      faults of the core
-//	prove.go      all of them, and who catches them
-//	table.go      the table of them in docs/proof.md
-//	protocols.go  the same traffic through the designs that failed
-//	picture.go    and a picture of it
+//	simulate.go      many runs: options, and what they add up to
+//	report.go        that for people
+//	settings.go      what a seed makes of bots, nodes and durations
+//	dice.go          numbers, drawn for a purpose
+//	plan.go          what happens, drawn from a seed
+//	typists.go       how people write
+//	troubles.go      what breaks
+//	timeline.go      virtual time, and the queue of what will happen
+//	world.go         one run
+//	node.go          a process: the runtime around an engine.Node
+//	link.go          its way to the store, and what it reads there
+//	commit.go        what it writes there, and how the store answers
+//	model.go         the model
+//	channel.go       the channel
+//	people.go        requests, and arrivals aimed at an instant
+//	ledger.go        what an onlooker remembers
+//	acknowledged.go  what people were told, and whether it is so
+//	judge.go         the promise, checked at each write
+//	givenup.go       the promise, for what is given up
+//	history.go       what the model is told of before
+//	sends.go         the promise, checked at each send
+//	verdict.go       the promise, checked when all is at rest
+//	shrink.go        a failing plan, cut down
+//	seededfaults.go  the engine with a fault put in on purpose
+//	corefaults.go    faults of the core
+//	prove.go         all of them, and which check catches each
+//	table.go         the table of them in docs/proof.md
+//	protocols.go     the same traffic through the designs that failed
+//	picture.go       and a picture of it
 //
 // The package must never import a server, a responder, a channel or a store
 // other than memory.

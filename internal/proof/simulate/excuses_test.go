@@ -18,22 +18,22 @@ func TestExcusesEnd(t *testing.T) {
 	idle := Event{ID: 2, At: time.Second, What: resume, Flag: true} // nothing is paused
 	tests := map[string]struct {
 		check  string
-		step   variant
+		step   seededFault
 		events []Event
 	}{
 		"a reply that is given up after a pause": {
-			"P3 failed", variant{step: behind(resumeEndsTries)},
+			"P3 failed", seededFault{step: changeDecision(resumeEndsTries)},
 			[]Event{
 				long(modelSeals, 1, 0), long(sendFails, 2, 0), say(3, 0),
 				{ID: 4, At: 11 * time.Second, What: pause}, {ID: 5, At: 13 * time.Second, What: resume, Flag: true},
 			},
 		},
 		"a pause that ends after a resume of nothing": {
-			"P2 pause", variant{step: behind(messageResumes)},
+			"P2 pause", seededFault{step: changeDecision(messageResumes)},
 			[]Event{say(1, 0), idle, {ID: 3, At: 15 * time.Second, What: pause}, say(4, 20*time.Second)},
 		},
 		"a window without a cap after a resume of nothing": {
-			"P3 hard cap", variant{step: before(noHardCap)},
+			"P3 hard cap", seededFault{step: changeInput(noHardCap)},
 			append([]Event{say(1, 0), idle}, func() (more []Event) {
 				for i := range 20 {
 					more = append(more, say(3+i, time.Duration(1+i)*time.Second))

@@ -33,16 +33,16 @@ func TestDeafModelUnderALeaseThatEnds(t *testing.T) {
 func foundBefore(t *testing.T, events []Event, change ...func(*settings)) {
 	t.Helper()
 	for seed := range uint64(200) {
-		if w, trace := playPlain(seed, events, variant{}, change...); w.broken != nil {
+		if w, trace := playPlain(seed, events, seededFault{}, change...); w.broken != nil {
 			t.Fatalf("%v\n%s%s", w.broken, w.Plan, trace)
 		}
 	}
 }
 
 // playPlain plays a plan under plain settings.
-func playPlain(seed uint64, events []Event, v variant, change ...func(*settings)) (*world, string) {
+func playPlain(seed uint64, events []Event, v seededFault, change ...func(*settings)) (*world, string) {
 	plan := &Plan{Seed: seed, Events: events, end: 30 * time.Second, settings: plainSettings()}
-	plan.nodes, plan.talks, plan.policy.Lease, plan.sendTimeout = 2, 2, 2*time.Second, time.Second
+	plan.nodes, plan.conversations, plan.policy.Lease, plan.sendTimeout = 2, 2, 2*time.Second, time.Second
 	for _, f := range change {
 		f(&plan.settings)
 	}
@@ -57,7 +57,7 @@ func playPlain(seed uint64, events []Event, v variant, change ...func(*settings)
 func TestTimersWhileAWriteIsSlow(t *testing.T) {
 	foundBefore(t, []Event{
 		{ID: 1, At: 0, What: send, Message: "a1"},
-		{ID: 2, At: 500 * time.Millisecond, What: send, Talk: 1, Message: "b1"},
+		{ID: 2, At: 500 * time.Millisecond, What: send, Conversation: 1, Message: "b1"},
 		{ID: 3, At: 2500 * time.Millisecond, What: storeSlow, For: 3 * time.Second},
 	})
 }

@@ -11,7 +11,7 @@ import (
 // judgeHistory is P1 for what the model is told of before: messages as they
 // were written, and of replies what the person saw.
 func (l *ledger) judgeHistory(o engine.Start) {
-	t := l.talk(o.Key)
+	t := l.conversation(o.Key)
 	for _, e := range o.Prompt.History {
 		if e.Kind == store.Message {
 			l.judgeText(o.Key, e)
@@ -32,7 +32,7 @@ func (r *reply) tells(text string, whole bool) bool {
 		}
 	}
 	if whole || len(seen) == len(r.texts) {
-		return len(seen) > 0 && slices.Equal(saw(text), r.seen)
+		return len(seen) > 0 && slices.Equal(messagesIn(text), r.seen)
 	}
 	return strings.HasPrefix(strings.Join(seen, "\n"), text)
 }

@@ -11,8 +11,8 @@ import (
 
 // wrote judges a write that was applied, against what was there before.
 func (l *ledger) wrote(n *node, write store.Write, before turn.Record, waiting []store.Entry) {
-	t, after := l.talk(write.Key), write.Record
-	l.say("store", "%s of %s: %s", t.key.Conversation, n.name, sum(before, after))
+	t, after := l.conversation(write.Key), write.Record
+	l.log("store", "%s of %s: %s", t.key.Conversation, n.name, describe(before, after))
 	if at := wakeUp(after); write.Timer != at {
 		l.fail("P6 timer", "the record is to be looked at at %s, and the timer is set for %s", clock(at), clock(write.Timer))
 	}
@@ -48,13 +48,13 @@ func wakeUp(r turn.Record) turn.Time {
 }
 
 // follow remembers what later writes are judged by.
-func (l *ledger) follow(n *node, t *talk, write store.Write, before turn.Record) {
+func (l *ledger) follow(n *node, t *conversation, write store.Write, before turn.Record) {
 	after := write.Record
 	if after.Lease.Nonce != "" {
 		t.leases[after.Lease.Nonce] = true
 	}
 	l.followRemedy(t, write, before)
-	t.standing = standings(after, t.standing, l.now)
+	t.openState = openStates(after, t.openState, l.now)
 	if after.Lease.Nonce != before.Lease.Nonce && after.Lease.Nonce != "" {
 		t.taken = l.now
 	}
@@ -83,7 +83,7 @@ func (l *ledger) follow(n *node, t *talk, write store.Write, before turn.Record)
 
 // followRemedy is P7 for operators: a reply is sent again, or marked as sent, if
 // one of them asked for it, and what was sent before does not count any more.
-func (l *ledger) followRemedy(t *talk, write store.Write, before turn.Record) {
+func (l *ledger) followRemedy(t *conversation, write store.Write, before turn.Record) {
 	after := write.Record
 	if sentAgain(before) || sentAgain(after) {
 		t.again = l.now
@@ -115,7 +115,7 @@ func (l *ledger) followRemedy(t *talk, write store.Write, before turn.Record) {
 func sentAgain(r turn.Record) bool { return r.Reply != nil && r.Reply.Kind == turn.ReplyAgain }
 
 // judgeInputs is P4: the version counts what was accepted and nothing else.
-func (l *ledger) judgeInputs(n *node, t *talk, write store.Write, before turn.Record) {
+func (l *ledger) judgeInputs(n *node, t *conversation, write store.Write, before turn.Record) {
 	visible, folded := int64(0), false
 	for _, e := range slices.Concat(write.Append, write.Change) {
 		if e.Kind != store.Message {
@@ -152,7 +152,7 @@ func touches(a *turn.Aside, e store.Entry) bool {
 const slack = 2 * clockError * time.Millisecond
 
 // judgeLease is P5: a lease is taken when it is free, and kept by its holder.
-func (l *ledger) judgeLease(n *node, t *talk, write store.Write, before turn.Record) {
+func (l *ledger) judgeLease(n *node, t *conversation, write store.Write, before turn.Record) {
 	was, is := before.Lease, write.Record.Lease
 	took := is.Nonce != "" && is.Nonce != was.Nonce
 	operated := before.OnHold != write.Record.OnHold || len(write.Append)+len(write.Change)+len(write.Settle) > 0 || // by the same write
@@ -182,7 +182,7 @@ func (l *ledger) judgeTakeOver(n *node, was turn.Lease) {
 }
 
 // judgeLost is P3: what brings down each worker is given up in the end.
-func (l *ledger) judgeLost(t *talk, number int64) {
+func (l *ledger) judgeLost(t *conversation, number int64) {
 	t.lost[number]++
 	if t.lost[number] > l.policy.MaxAttempts-1 {
 		l.fail("P3 attempts", "turn %d was begun again after %d workers were lost, and %d are allowed", number, t.lost[number], l.policy.MaxAttempts-1)
@@ -191,7 +191,7 @@ func (l *ledger) judgeLost(t *talk, number int64) {
 
 // judgeBegin is P2 for the start of an attempt: not while a human has the
 // conversation, and not before the window has ended.
-func (l *ledger) judgeBegin(t *talk, write store.Write, before turn.Record) {
+func (l *ledger) judgeBegin(t *conversation, write store.Write, before turn.Record) {
 	if write.Record.Runs == 1 {
 		l.sums.Turns++
 	}
@@ -215,7 +215,7 @@ func (l *ledger) judgeBegin(t *talk, write store.Write, before turn.Record) {
 // earliest is when a window can end at the earliest: a quiet time after the
 // last message, or the hard cap after the first; and where an attachment is on
 // its way, when that is waited for no longer.
-func (l *ledger) earliest(t *talk, write store.Write) turn.Time {
+func (l *ledger) earliest(t *conversation, write store.Write) turn.Time {
 	first := t.first
 	var last, media turn.Time
 	for _, e := range l.waiting(write.Key) {
@@ -243,7 +243,7 @@ const longestRest = time.Minute
 
 // judgeWindow is P3's hard cap. The ledger keeps by itself when a window
 // began; a resume begins one too.
-func (l *ledger) judgeWindow(t *talk, write store.Write, before turn.Record) {
+func (l *ledger) judgeWindow(t *conversation, write store.Write, before turn.Record) {
 	after := write.Record
 	if after.NotBefore != before.NotBefore {
 		t.rested = write.At // perhaps while a reply is sent, and the window goes on behind it
@@ -271,7 +271,7 @@ func (l *ledger) judgeWindow(t *talk, write store.Write, before turn.Record) {
 }
 
 // committed judges a reply as it is committed, and remembers it.
-func (l *ledger) committed(n *node, t *talk, write store.Write, before turn.Record, waiting []store.Entry, e store.Entry) {
+func (l *ledger) committed(n *node, t *conversation, write store.Write, before turn.Record, waiting []store.Entry, e store.Entry) {
 	r := &reply{entry: e, texts: []string{e.Text}, sends: map[int]*sending{}, shown: map[int]bool{}}
 	t.replies[e.Seq] = r
 	if e.Author != turn.ReplyAnswer {
@@ -282,7 +282,7 @@ func (l *ledger) committed(n *node, t *talk, write store.Write, before turn.Reco
 		l.fail("P5 fenced result", "%s committed %q, and the lease is that of %s, whose prompt was %q", n.name, e.Text, before.Lease.Holder, textOf(c))
 		return
 	}
-	r.seen = saw(c.text)
+	r.seen = messagesIn(c.text)
 	r.texts = l.partsOf(c)
 	if ids := idsOf(r.seen); !slices.Equal(ids, e.Covers) {
 		l.fail("P1 covers", "the reply says that it covers %v, and its prompt held %v", e.Covers, ids)
@@ -308,7 +308,7 @@ func (l *ledger) partsOf(c *call) []string {
 	return c.parts
 }
 
-func idsOf(seen []sight) []string {
+func idsOf(seen []shownMessage) []string {
 	var ids []string
 	for _, s := range seen {
 		ids = append(ids, s.id)
@@ -319,7 +319,7 @@ func idsOf(seen []sight) []string {
 // judgeCurrent is P2: the reply has seen all that waits at its commit, as it
 // is now, and nothing else. One that is late, and may be, has seen all that
 // waited at its version, as it was then; and something newer came.
-func (l *ledger) judgeCurrent(write store.Write, before turn.Record, waiting []store.Entry, e store.Entry, seen []sight) {
+func (l *ledger) judgeCurrent(write store.Write, before turn.Record, waiting []store.Entry, e store.Entry, seen []shownMessage) {
 	through := write.Record.Version
 	if e.Late {
 		sealed := before.Sealed || write.Record.Reply != nil && write.Record.Reply.Sealed
@@ -331,7 +331,7 @@ func (l *ledger) judgeCurrent(write store.Write, before turn.Record, waiting []s
 		}
 		through = e.Version
 	}
-	unseen := map[sight]bool{}
+	unseen := map[shownMessage]bool{}
 	for _, m := range slices.Concat(waiting, write.Append) {
 		if m.Kind == store.Message && m.Seq < e.Seq {
 			l.asOf(unseen, m, through)
@@ -352,12 +352,12 @@ func (l *ledger) judgeCurrent(write store.Write, before turn.Record, waiting []s
 }
 
 // asOf adds a message as it was at a version, if it was there.
-func (l *ledger) asOf(all map[sight]bool, m store.Entry, version int64) {
+func (l *ledger) asOf(all map[shownMessage]bool, m store.Entry, version int64) {
 	switch {
 	case m.Version <= version:
-		all[sight{m.ID, m.Text}] = true
+		all[shownMessage{m.ID, m.Text}] = true
 	case m.Was != nil && m.Was.Version <= version:
-		all[sight{m.ID, m.Was.Text}] = true
+		all[shownMessage{m.ID, m.Was.Text}] = true
 	}
 }
 
@@ -380,8 +380,8 @@ func clock(t turn.Time) string {
 	return fmt.Sprintf("%.3fs", t.Sub(start).Seconds())
 }
 
-// sum is what a write did, in a few words.
-func sum(before, after turn.Record) string {
+// describe is what a write did, in a few words.
+func describe(before, after turn.Record) string {
 	text := fmt.Sprintf("%s → %s, version %d → %d, answered %d, pending %d", before.Shown(), after.Shown(), before.Version, after.Version, after.Answered, after.Pending)
 	if after.Phase == turn.Collecting {
 		text += ", due " + clock(after.Due)

@@ -12,10 +12,10 @@ import (
 // the model was shown, what was written, and what a person saw.
 type ledger struct {
 	*world
-	talks map[store.Key]*talk
-	calls map[string]*call                 // of the model, by nonce
-	asked map[store.Key]map[What]turn.Time // when it last happened at the latest, or will, of what somebody asked for
-	gone  map[store.Key]turn.Time          // when it was last deleted
+	conversations map[store.Key]*conversation
+	calls         map[string]*call                 // of the model, by nonce
+	asked         map[store.Key]map[What]turn.Time // when it last happened at the latest, or will, of what somebody asked for
+	gone          map[store.Key]turn.Time          // when it was last deleted
 
 	erased map[store.Key][]string // ids that went with it
 	sums   sums
@@ -25,33 +25,33 @@ type ledger struct {
 // sums are what a run adds to the report.
 type sums struct {
 	Inputs, Turns, Replies, Discards, Crashes, ModelCalls int
-	Waits                                                 []int // milliseconds from the first message of a reply to its sight
+	Waits                                                 []int // milliseconds from the first message of a reply to its shownMessage
 }
 
-// talk is one conversation, from its first message or its last deletion on.
-type talk struct {
-	key      store.Key
-	messages map[string]*message
-	replies  map[int64]*reply // by sequence
-	leases   map[string]bool  // every nonce that held it
-	visible  map[sight]string // what was answered to the person, and by which reply
-	spoken   map[string]bool  // texts of people that the person saw
-	sayings  []string         // texts of people that were acknowledged
-	discards map[int64]int    // by turn
-	lost     map[int64]int    // attempts in a row whose worker was lost, by turn
-	resumes  []*ask           // not seen to happen yet, nor known to have had no effect
-	standing []standing       // what a request would end
-	spent    map[int64]int    // attempts that failed, by turn
-	workers  map[int64]int    // those of them whose worker was lost
-	first    turn.Time        // of the inputs that no attempt has seen, 0: there are none
-	taken    turn.Time        // when the last lease was taken
-	shown    int64            // the version that the last attempt saw
-	since    turn.Time        // it collects since then
-	again    turn.Time        // when a reply was last on its way that an operator had sent again
-	rested   turn.Time        // when it was last told to rest, by a back-off or by the ceiling on turns
-	paused   turn.Time        // it is on hold since then, 0: it is not
-	wrote    map[*node]turn.Time
-	begun    int64 // greatest turn of which a part was handed to the channel
+// conversation is one conversation, from its first message or its last deletion on.
+type conversation struct {
+	key       store.Key
+	messages  map[string]*message
+	replies   map[int64]*reply        // by sequence
+	leases    map[string]bool         // every nonce that held it
+	visible   map[shownMessage]string // what was answered to the person, and by which reply
+	spoken    map[string]bool         // texts of people that the person saw
+	sayings   []string                // texts of people that were acknowledged
+	discards  map[int64]int           // by turn
+	lost      map[int64]int           // attempts in a row whose worker was lost, by turn
+	resumes   []*ask                  // not seen to happen yet, nor known to have had no effect
+	openState []openState             // what a request would end
+	spent     map[int64]int           // attempts that failed, by turn
+	workers   map[int64]int           // those of them whose worker was lost
+	first     turn.Time               // of the inputs that no attempt has seen, 0: there are none
+	taken     turn.Time               // when the last lease was taken
+	shown     int64                   // the version that the last attempt saw
+	since     turn.Time               // it collects since then
+	again     turn.Time               // when a reply was last on its way that an operator had sent again
+	rested    turn.Time               // when it was last told to rest, by a back-off or by the ceiling on turns
+	paused    turn.Time               // it is on hold since then, 0: it is not
+	wrote     map[*node]turn.Time
+	begun     int64 // greatest turn of which a part was handed to the channel
 }
 
 // message is what a person wrote.
@@ -79,7 +79,7 @@ type call struct {
 type reply struct {
 	entry   store.Entry
 	texts   []string // what is to be sent, a part each
-	seen    []sight
+	seen    []shownMessage
 	sends   map[int]*sending // by part: the last one
 	shown   map[int]bool     // parts that the person saw
 	done    int              // parts that are known to be delivered
@@ -88,18 +88,18 @@ type reply struct {
 }
 
 func newLedger(w *world) *ledger {
-	return &ledger{world: w, talks: map[store.Key]*talk{}, calls: map[string]*call{}, asked: map[store.Key]map[What]turn.Time{}, gone: map[store.Key]turn.Time{}, erased: map[store.Key][]string{}}
+	return &ledger{world: w, conversations: map[store.Key]*conversation{}, calls: map[string]*call{}, asked: map[store.Key]map[What]turn.Time{}, gone: map[store.Key]turn.Time{}, erased: map[store.Key][]string{}}
 }
 
-func (l *ledger) talk(key store.Key) *talk {
-	t := l.talks[key]
+func (l *ledger) conversation(key store.Key) *conversation {
+	t := l.conversations[key]
 	if t == nil {
-		t = &talk{
+		t = &conversation{
 			key: key, messages: map[string]*message{}, replies: map[int64]*reply{}, leases: map[string]bool{},
-			visible: map[sight]string{}, spoken: map[string]bool{}, discards: map[int64]int{}, lost: map[int64]int{}, wrote: map[*node]turn.Time{},
-			spent: map[int64]int{}, workers: map[int64]int{}, standing: standings(turn.Record{}, nil, start),
+			visible: map[shownMessage]string{}, spoken: map[string]bool{}, discards: map[int64]int{}, lost: map[int64]int{}, wrote: map[*node]turn.Time{},
+			spent: map[int64]int{}, workers: map[int64]int{}, openState: openStates(turn.Record{}, nil, start),
 		}
-		l.talks[key] = t
+		l.conversations[key] = t
 	}
 	return t
 }
@@ -111,11 +111,11 @@ func (l *ledger) faultless() bool {
 
 // forgot begins anew: all that was stored of a conversation is gone.
 func (l *ledger) forgot(key store.Key) {
-	l.say("store", "%s is deleted", key.Conversation)
-	for id := range l.talk(key).messages {
+	l.log("store", "%s is deleted", key.Conversation)
+	for id := range l.conversation(key).messages {
 		l.erased[key] = append(l.erased[key], id)
 	}
-	delete(l.talks, key)
+	delete(l.conversations, key)
 	l.gone[key] = l.now
 }
 
@@ -127,7 +127,7 @@ func (l *ledger) waiting(key store.Key) []store.Entry {
 // modelStarts notes a call.
 func (l *ledger) modelStarts(n *node, o engine.Start, text string) {
 	l.sums.ModelCalls++
-	l.story.runs = append(l.story.runs, span{node: n.index, from: l.now, to: l.now, nonce: o.Lease.Nonce, shows: idsOf(saw(text))})
+	l.story.runs = append(l.story.runs, span{node: n.index, from: l.now, to: l.now, nonce: o.Lease.Nonce, shows: idsOf(messagesIn(text))})
 	l.calls[o.Lease.Nonce] = &call{key: o.Key, node: n, life: n.life, turn: o.Turn, text: text}
 	l.judgeHistory(o)
 }
@@ -145,17 +145,17 @@ func (l *ledger) modelEnds(nonce string, r engine.Response) {
 
 func (l *ledger) modelStops(nonce string) { l.calls[nonce].stopped = true }
 
-// told takes what watchers learn. It is P3's bound: nobody is kept waiting by
+// event takes what watchers learn. It is P3's bound: nobody is kept waiting by
 // more discards than are allowed.
-func (l *ledger) told(e engine.Event) {
+func (l *ledger) event(e engine.Event) {
 	if e.Kind == turn.ReplyDiscardedKind && (e.Reason == string(turn.Mistake) || e.Reason == string(turn.Rejected)) {
-		l.talk(e.Key).lost[e.Turn] = 0
+		l.conversation(e.Key).lost[e.Turn] = 0
 	}
 	if e.Kind != turn.ReplyDiscardedKind || e.Reason != turn.Superseded || e.At <= l.gone[e.Key].Add(slack) {
 		return
 	}
 	l.sums.Discards++
-	t := l.talk(e.Key)
+	t := l.conversation(e.Key)
 	t.discards[e.Turn]++
 	if t.discards[e.Turn] > l.policy.MaxDiscards {
 		l.fail("P3 bound", "turn %d was discarded %d times for newer input, and %d are allowed", e.Turn, t.discards[e.Turn], l.policy.MaxDiscards)

@@ -52,7 +52,7 @@ func (n *node) travel(call, conversation string) trip {
 // cutOff reports whether the node can't reach the store now.
 func (n *node) cutOff() bool {
 	for _, what := range []What{partition, storeAway} {
-		if n.spelled(what, n.index) {
+		if n.isActive(what, n.index) {
 			n.count(what)
 			return true
 		}
@@ -131,7 +131,7 @@ func (n *node) readPrompt(o engine.ReadPrompt) {
 			tail = n.entries(o.Key, store.EntryQuery{Limit: 2*o.History + len(entries), Backward: true})
 			slices.Reverse(tail)
 			for i := range tail {
-				if n.variant.flaws.historyTellsAll && tail[i].Kind == store.Reply {
+				if n.seeded.flaws.historyTellsAll && tail[i].Kind == store.Reply {
 					tail[i].Status = turn.ReplySent
 				}
 			}
@@ -149,15 +149,15 @@ func (n *node) claim(o engine.Claim) {
 
 // claimAt is the store's side of a claim.
 func (n *node) claimAt(now turn.Time, o engine.Claim) []store.Timer {
-	if n.variant.flaws.noClaims {
+	if n.seeded.flaws.noClaims {
 		return nil
 	}
-	if n.variant.flaws.claimsLate {
+	if n.seeded.flaws.claimsLate {
 		now = now.Add(-longestRest / 2)
 	}
 	claimed, err := n.store.Claim(context.Background(), now, o.Limit, o.Hold, o.Bots...)
 	n.mustBeNil(err)
-	if n.variant.flaws.claimsAreLost {
+	if n.seeded.flaws.claimsAreLost {
 		for _, t := range claimed {
 			n.clearTimer(t.Key)
 		}
@@ -178,7 +178,7 @@ func (n *node) recover(o engine.Recover) {
 func (n *node) remove(o engine.Delete) {
 	n.read("delete", o.Key.Conversation, func() {
 		n.mustBeNil(n.store.Delete(context.Background(), o.Key))
-		if n.variant.flaws.deletesAnother {
+		if n.seeded.flaws.deletesAnother {
 			n.mustBeNil(n.store.Delete(context.Background(), n.key(0)))
 		}
 		n.ledger.forgot(o.Key)

@@ -37,14 +37,14 @@ func (n *node) end(nonce string, w *work, life int, f func(now turn.Time)) {
 }
 
 func (n *node) stopWork(nonce string) {
-	if w := n.running[nonce]; w != nil && !n.variant.flaws.stopsIgnored {
+	if w := n.running[nonce]; w != nil && !n.seeded.flaws.stopsIgnored {
 		w.stop()
 	}
 }
 
 // prompt is what an attempt shows the model.
 func (n *node) prompt(o engine.Start) []store.Entry {
-	if !n.variant.flaws.promptReadLate {
+	if !n.seeded.flaws.promptReadLate {
 		return o.Prompt.Messages
 	}
 	return n.ledger.waiting(o.Key)
@@ -57,7 +57,7 @@ func (n *node) startModel(o engine.Start) {
 	d := roll(n.Seed, "model"+key.Conversation, o.Turn, int64(o.Attempt), o.Lease.Token)
 	text := echo(o.Lease.Token, n.prompt(o))
 	n.ledger.modelStarts(n, o, text)
-	n.say(n.name, "the model starts %s", text)
+	n.log(n.name, "the model starts %s", text)
 
 	took := d.span(n.fastest, n.slowest)
 	if n.strikes(modelHangs, n.index, d, 70) {
@@ -114,7 +114,7 @@ func (n *node) response(key store.Key, nonce string, d *dice, text string) engin
 	r := engine.Response{Key: key, Nonce: nonce}
 	fail := func(fault turn.Fault) engine.Response {
 		r.Fault, r.Reason = fault, string(fault)
-		r.After = one(d, 0, 0, 3*time.Second)
+		r.After = pick(d, 0, 0, 3*time.Second)
 		return r
 	}
 	switch {
@@ -145,16 +145,16 @@ func echo(token int64, messages []store.Entry) string {
 	return strings.Join(words, " ")
 }
 
-// saw reads back from a reply's text what it answers, in order.
-func saw(text string) []sight {
-	var seen []sight
+// messagesIn reads back from a reply's text what it answers, in order.
+func messagesIn(text string) []shownMessage {
+	var seen []shownMessage
 	for _, word := range strings.Fields(text) {
 		if id, text, ok := strings.Cut(word, "="); ok {
-			seen = append(seen, sight{id, text})
+			seen = append(seen, shownMessage{id, text})
 		}
 	}
 	return seen
 }
 
-// sight is one message with one of its texts.
-type sight struct{ id, text string }
+// shownMessage is one message with one of its texts.
+type shownMessage struct{ id, text string }

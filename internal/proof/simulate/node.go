@@ -32,29 +32,29 @@ type node struct {
 // boot starts the process.
 func (n *node) boot() {
 	n.life++
-	n.offset = n.mistake("clock", int64(n.life))
+	n.offset = n.drawClockError("clock", int64(n.life))
 	n.random = roll(n.Seed, "jitter", int64(n.index), int64(n.life))
 	n.writes, n.running, n.waiting, n.tickAt, n.frozen = 0, map[string]*work{}, nil, 0, false
 	n.hinted = map[store.Key]store.Op{}
 	n.engine = engine.New(engine.Options{
 		Name: n.name, Bots: n.bots(), MaxGenerations: n.generations, Alone: n.alone,
-		NewOp: n.newOp, Step: n.variant.around(turn.Step), Random: n.random.next,
+		NewOp: n.newOp, Step: n.seeded.wrap(turn.Step), Random: n.random.next,
 	})
-	n.say(n.name, "starts")
+	n.log(n.name, "starts")
 	n.enter(func(now turn.Time) { n.engine.Start(now) })
 }
 
-// mistake draws how far the node is off the store's clock.
-func (n *node) mistake(purpose string, number int64) time.Duration {
+// drawClockError draws how far the node is off the store's clock.
+func (n *node) drawClockError(purpose string, number int64) time.Duration {
 	return roll(n.Seed, purpose, int64(n.index), number).span(-clockError*time.Millisecond, clockError*time.Millisecond)
 }
 
 // measure asks the store for its time again, as each process does now and then.
 // Its clock steps by that, also back.
 func (n *node) measure(event int) {
-	n.offset = n.mistake("clock step", int64(event))
+	n.offset = n.drawClockError("clock step", int64(event))
 	n.count(clockSteps)
-	n.say(n.name, "is off by %v from here on", n.offset)
+	n.log(n.name, "is off by %v from here on", n.offset)
 }
 
 // newOp is unique among all nodes and lives.
@@ -67,7 +67,7 @@ func (n *node) newOp() (op store.Op) {
 
 // clock is the store's clock as this node knows it.
 func (n *node) clock() turn.Time {
-	if n.variant.flaws.wallClock {
+	if n.seeded.flaws.wallClock {
 		return n.now.Add(n.offset + roll(n.Seed, "wall", int64(n.index)).span(-time.Hour, time.Hour))
 	}
 	return n.now.Add(n.offset)
@@ -124,10 +124,10 @@ func (n *node) planTick() {
 		return
 	}
 	at := max(n.now.Add(next.Sub(n.clock())), n.now)
-	if n.variant.flaws.ticksWithoutEnd {
+	if n.seeded.flaws.ticksWithoutEnd {
 		at = n.now
 	}
-	if n.variant.flaws.ticksLate && n.tickAt == 0 {
+	if n.seeded.flaws.ticksLate && n.tickAt == 0 {
 		at = at.Add(time.Minute)
 	}
 	if n.tickAt != 0 && n.tickAt <= at && n.tickAt >= n.now {
@@ -147,7 +147,7 @@ func (n *node) planTick() {
 func (n *node) carry(output engine.Output) {
 	switch o := output.(type) {
 	case engine.Answer:
-		if n.variant.flaws.answersLost && o.Result.Duplicate {
+		if n.seeded.flaws.answersLost && o.Result.Duplicate {
 			return
 		}
 		n.answered(o.Ticket.(*ask), o.Result)
@@ -172,7 +172,7 @@ func (n *node) carry(output engine.Output) {
 	case engine.Hint:
 		n.hint(o.Key)
 	case engine.Tell:
-		n.ledger.told(*o.Event)
+		n.ledger.event(*o.Event)
 	}
 }
 
@@ -188,7 +188,7 @@ func (n *node) crash(down time.Duration) {
 }
 
 func (n *node) die(down time.Duration) {
-	n.say(n.name, "dies")
+	n.log(n.name, "dies")
 	n.engine, n.frozen, n.inbox, n.tickAt = nil, false, nil, 0
 	for _, w := range n.running {
 		w.orphan()
@@ -213,7 +213,7 @@ func (n *node) freeze(d time.Duration) {
 		return
 	}
 	n.count(freeze)
-	n.say(n.name, "stands still for %v", d)
+	n.log(n.name, "stands still for %v", d)
 	n.frozen = true
 	life := n.life
 	n.after(d, func() { n.thaw(life) })
@@ -223,7 +223,7 @@ func (n *node) thaw(life int) {
 	if n.life != life || !n.frozen {
 		return
 	}
-	n.say(n.name, "goes on")
+	n.log(n.name, "goes on")
 	n.frozen = false
 	inbox := n.inbox
 	n.inbox = nil
@@ -240,12 +240,12 @@ func (n *node) drain(patience time.Duration) {
 		return
 	}
 	n.count(drain)
-	n.say(n.name, "drains")
+	n.log(n.name, "drains")
 	n.enter(func(now turn.Time) { n.engine.Drain(now) })
 	life := n.life
 	n.after(patience, func() {
 		n.tell(life, func(now turn.Time) {
-			n.say(n.name, "gives its leases back")
+			n.log(n.name, "gives its leases back")
 			n.engine.HandBack(now)
 		})
 	})

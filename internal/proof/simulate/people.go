@@ -32,12 +32,12 @@ func words(first What, more ...string) string {
 func (w *world) ask(e Event) {
 	n := w.upFrom(e.Node)
 	if n == nil {
-		w.say("people", "%s: nobody is there", words(e.What, e.Message))
+		w.log("people", "%s: nobody is there", words(e.What, e.Message))
 		return
 	}
-	a := &ask{Event: e, key: w.key(e.Talk), node: n}
+	a := &ask{Event: e, key: w.key(e.Conversation), node: n}
 	r := a.request()
-	w.say("people", "%s to %s", words(e.What, e.Message, a.text), n.name)
+	w.log("people", "%s to %s", words(e.What, e.Message, a.text), n.name)
 	w.ledger.asks(a)
 	n.submit(a, r)
 }
@@ -45,7 +45,7 @@ func (w *world) ask(e Event) {
 func (n *node) submit(a *ask, r *engine.Request) {
 	r.Key, r.Ticket, r.Op = a.key, a, a.op
 	n.waiting = append(n.waiting, a)
-	early := n.variant.flaws.ackBeforeWrite && a.op == engine.Receive || n.variant.flaws.saysBeforeWrite && a.op == engine.HumanReply
+	early := n.seeded.flaws.ackBeforeWrite && a.op == engine.Receive || n.seeded.flaws.saysBeforeWrite && a.op == engine.HumanReply
 	if early {
 		n.ledger.acknowledged(a, engine.Result{Outcome: turn.Queued})
 	}
@@ -138,9 +138,9 @@ func (n *node) answered(a *ask, result engine.Result) {
 		}
 	}
 	if result.Err != nil {
-		n.say(n.name, "answers %s: %v", words(a.What, a.Message), result.Err)
+		n.log(n.name, "answers %s: %v", words(a.What, a.Message), result.Err)
 	} else {
-		n.say(n.name, "answers %s: %s", words(a.What, a.Message), words(What(result.Outcome), result.Reason))
+		n.log(n.name, "answers %s: %s", words(a.What, a.Message), words(What(result.Outcome), result.Reason))
 	}
 	n.ledger.acknowledged(a, result)
 }

@@ -19,16 +19,16 @@ type Plan struct {
 
 // Event is one thing that happens. Which fields count depends on What.
 type Event struct {
-	ID      int           // its place in the plan as it was drawn: numbers that it needs are drawn for it
-	At      time.Duration // since the start; of an aimed one, when it is armed
-	What    What
-	Node    int
-	Talk    int
-	Message string        // the id of a message
-	For     time.Duration // how long it lasts
-	Flag    bool
-	Aim     instant // "" or what it waits for
-	Offset  int     // milliseconds after the instant that it is aimed at
+	ID           int           // its place in the plan as it was drawn: numbers that it needs are drawn for it
+	At           time.Duration // since the start; of an aimed one, when it is armed
+	What         What
+	Node         int
+	Conversation int
+	Message      string        // the id of a message
+	For          time.Duration // how long it lasts
+	Flag         bool
+	Aim          instant // "" or what it waits for
+	Offset       int     // milliseconds after the instant that it is aimed at
 }
 
 // What names what happens.
@@ -67,10 +67,10 @@ var instants = []instant{atDue, atAcquire, atEnd, atCommit, atRelease}
 // newPlan draws a plan.
 func newPlan(seed uint64, o Options) *Plan {
 	p := &Plan{Seed: seed, settings: newSettings(seed, o.Nodes)}
-	for talk := range p.talks {
-		p.write(talk)
-		p.operate(talk)
-		p.remedy(talk)
+	for conversation := range p.conversations {
+		p.write(conversation)
+		p.operate(conversation)
+		p.remedy(conversation)
 	}
 	p.breakThings(o.allowed())
 	slices.SortStableFunc(p.Events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })

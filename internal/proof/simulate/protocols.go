@@ -113,7 +113,7 @@ func trafficPlan(seed uint64) *Plan {
 // plainSettings are the defaults of a bot, on three nodes.
 func plainSettings() settings {
 	return settings{
-		nodes: 3, talks: 1, parts: 1, generations: 8, recognises: true,
+		nodes: 3, conversations: 1, parts: 1, generations: 8, recognises: true,
 		policy: turn.Policy{
 			Debounce: 1500 * time.Millisecond, MaxWait: 10 * time.Second, OnNewInput: turn.Interrupt, MaxDiscards: 2,
 			Lease: 30 * time.Second, MediaWait: 15 * time.Second, MaxAttempts: 3, ResendUnknown: true, RetryFor: time.Minute,
@@ -126,7 +126,7 @@ func plainSettings() settings {
 // what it sends at its bound as late.
 func (p Protocol) tell(plan *Plan) (story, error) {
 	if p == Lease {
-		w := newWorld(plan, variant{}, nil)
+		w := newWorld(plan, seededFault{}, nil)
 		w.play()
 		if w.broken != nil {
 			return story{}, w.broken

@@ -20,7 +20,7 @@ type Seeded struct {
 // Prove puts each fault in, and says whether the check that is meant for it
 // sees it. It gives up on a fault after so many runs.
 func Prove(most int) []Seeded {
-	faults := variants()
+	faults := seededFaults()
 	table := make([]Seeded, len(faults))
 	var group sync.WaitGroup
 	next := make(chan int)
@@ -39,7 +39,7 @@ func Prove(most int) []Seeded {
 	return table
 }
 
-func proveOne(v variant, most int) Seeded {
+func proveOne(v seededFault, most int) Seeded {
 	found := Seeded{Fault: v.name}
 	options := v.options()
 	for seed := range most {
@@ -60,8 +60,8 @@ func proveOne(v variant, most int) Seeded {
 }
 
 // options are where the fault is looked for.
-func (v variant) options() Options {
-	o := Options{variant: v}
+func (v seededFault) options() Options {
+	o := Options{seeded: v}
 	if v.calm {
 		o.Faults = []string{}
 	}
@@ -71,48 +71,48 @@ func (v variant) options() Options {
 	return o
 }
 
-// variants are the faults of the table.
-func variants() []variant {
+// seededFaults are the faults of the table.
+func seededFaults() []seededFault {
 	return slices.Concat(coreFaults(), storeFaults(), runtimeFaults())
 }
 
-func coreFaults() []variant {
-	return []variant{
-		{name: "the final check reads the version, and commits whatever came", check: "P2 current", step: before(commitUnchecked)},
-		{name: "the final check looks for new messages, and not for deletions", check: "P2 current", step: before(deletionsUnchecked)},
-		{name: "the nonce of a result is not compared", check: "P5 fenced result", needs: []What{freeze, storeAway, partition}, step: before(resultsNotFenced)},
-		{name: "the nonce of a renewal is not compared", check: "P5 renewal", step: before(renewalsNotFenced)},
-		{name: "the nonce of a send's result is not compared", check: "P5 outlived", needs: []What{sendSlow, storeAway, storeSlow, partition}, step: before(sendsNotFenced)},
-		{name: "a lease is ignored", check: "P5 lease", step: before(leaseIgnored)},
-		{name: "an early wake-up acts", check: "P2 due", step: before(earlyWakeActs)},
-		{name: "there is no hard cap", check: "P3 hard cap", step: before(noHardCap)},
-		{name: "the hard cap starts anew with each input after a discard", check: "P3 hard cap", step: before(capRestarted)},
-		{name: "the bound on discards is never reached", check: "P3 bound", step: before(boundNeverReached)},
-		{name: "a reply is sent for what it saw before the bound is reached", check: "P2 late", step: before(boundAtOnce)},
-		{name: "a send that timed out counts as failed", check: "P7 once", step: before(timeoutIsFailure)},
-		{name: "the lease is not given back", check: "turn.Check", step: behind(leaseKept)},
-		{name: "an edit does not raise the version", check: "P4 version", step: behind(editDoesNotBump)},
-		{name: "an input does not restart the quiet time", check: "P2 due", step: behind(quietNotRestarted)},
-		{name: "a reply is withdrawn after an unknown send", check: "P1 one reply", step: before(withdrawnAfterUnknown)},
-		{name: "a part that failed for certain counts as sent", check: "P7 fate", step: before(failedIsSent)},
-		{name: "the next part is sent although one before it failed", check: "P7 order", needs: []What{sendFails}, step: before(nextAfterFailed)},
-		{name: "a pause does not keep attempts from starting", check: "P2 pause", step: before(pauseIgnored)},
-		{name: "a seal is forgotten", check: "P2 seal", needs: []What{modelSeals}, step: before(sealForgotten)},
-		{name: "the end of a turn goes idle without looking for newer input", check: "P3 stranded", step: behind(idleUnseen)},
-		{name: "an attempt that brings its worker down is not counted", check: "P3 attempts", needs: []What{modelKills}, step: before(lostNotCounted)},
+func coreFaults() []seededFault {
+	return []seededFault{
+		{name: "the final check reads the version, and commits whatever came", check: "P2 current", step: changeInput(commitUnchecked)},
+		{name: "the final check looks for new messages, and not for deletions", check: "P2 current", step: changeInput(deletionsUnchecked)},
+		{name: "the nonce of a result is not compared", check: "P5 fenced result", needs: []What{freeze, storeAway, partition}, step: changeInput(resultsNotFenced)},
+		{name: "the nonce of a renewal is not compared", check: "P5 renewal", step: changeInput(renewalsNotFenced)},
+		{name: "the nonce of a send's result is not compared", check: "P5 outlived", needs: []What{sendSlow, storeAway, storeSlow, partition}, step: changeInput(sendsNotFenced)},
+		{name: "a lease is ignored", check: "P5 lease", step: changeInput(leaseIgnored)},
+		{name: "an early wake-up acts", check: "P2 due", step: changeInput(earlyWakeActs)},
+		{name: "there is no hard cap", check: "P3 hard cap", step: changeInput(noHardCap)},
+		{name: "the hard cap starts anew with each input after a discard", check: "P3 hard cap", step: changeInput(capRestarted)},
+		{name: "the bound on discards is never reached", check: "P3 bound", step: changeInput(boundNeverReached)},
+		{name: "a reply is sent for what it saw before the bound is reached", check: "P2 late", step: changeInput(boundAtOnce)},
+		{name: "a send that timed out counts as failed", check: "P7 once", step: changeInput(timeoutIsFailure)},
+		{name: "the lease is not given back", check: "turn.Check", step: changeDecision(leaseKept)},
+		{name: "an edit does not raise the version", check: "P4 version", step: changeDecision(editDoesNotBump)},
+		{name: "an input does not restart the quiet time", check: "P2 due", step: changeDecision(quietNotRestarted)},
+		{name: "a reply is withdrawn after an unknown send", check: "P1 one reply", step: changeInput(withdrawnAfterUnknown)},
+		{name: "a part that failed for certain counts as sent", check: "P7 fate", step: changeInput(failedIsSent)},
+		{name: "the next part is sent although one before it failed", check: "P7 order", needs: []What{sendFails}, step: changeInput(nextAfterFailed)},
+		{name: "a pause does not keep attempts from starting", check: "P2 pause", step: changeInput(pauseIgnored)},
+		{name: "a seal is forgotten", check: "P2 seal", needs: []What{modelSeals}, step: changeInput(sealForgotten)},
+		{name: "the end of a turn goes idle without looking for newer input", check: "P3 stranded", step: changeDecision(idleUnseen)},
+		{name: "an attempt that brings its worker down is not counted", check: "P3 attempts", needs: []What{modelKills}, step: changeInput(lostNotCounted)},
 		{name: "a wake-up starts an attempt under a pause", check: "P2 pause", step: pauseStartsAttempts},
-		{name: "the next part of a reply goes out under a pause", check: "P7 pause", needs: []What{sendSlow}, step: before(pauseEndsWithPart), flaws: flaws{partUnderPause: true}},
-		{name: "a message marks a reply of unknown fate as sent", check: "P7 once", needs: []What{sendUnsureNo}, step: behind(messageMarksAsSent)},
-		{name: "what a person writes overtakes a reply that is tried again", check: "P7 order", needs: []What{sendFails}, step: behind(humanGoesFirst)},
-		{name: "what became of a reply is not written down", check: "P7 fate", step: behind(endUnmarked)},
-		{name: "a discard backs off like a failure", check: "P3 waiting", calm: true, step: behind(discardBacksOff)},
-		{name: "a rest is longer than a minute", check: "P3 hard cap", step: behind(discardRestsLonger)},
-		{name: "messages are closed instead of answered", check: "P3 closed", step: behind(closedInstead)},
-		{name: "messages are set aside after a reply", check: "P3 aside", calm: true, step: behind(asideInstead)},
-		{name: "the next message forgets what was set aside", check: "P3 aside", needs: []What{modelKills}, step: behind(asideForgotten)},
+		{name: "the next part of a reply goes out under a pause", check: "P7 pause", needs: []What{sendSlow}, step: changeInput(pauseEndsWithPart), flaws: flaws{partUnderPause: true}},
+		{name: "a message marks a reply of unknown fate as sent", check: "P7 once", needs: []What{sendUnsureNo}, step: changeDecision(messageMarksAsSent)},
+		{name: "what a person writes overtakes a reply that is tried again", check: "P7 order", needs: []What{sendFails}, step: changeDecision(humanGoesFirst)},
+		{name: "what became of a reply is not written down", check: "P7 fate", step: changeDecision(endUnmarked)},
+		{name: "a discard backs off like a failure", check: "P3 waiting", calm: true, step: changeDecision(discardBacksOff)},
+		{name: "a rest is longer than a minute", check: "P3 hard cap", step: changeDecision(discardRestsLonger)},
+		{name: "messages are closed instead of answered", check: "P3 closed", step: changeDecision(closedInstead)},
+		{name: "messages are set aside after a reply", check: "P3 aside", calm: true, step: changeDecision(asideInstead)},
+		{name: "the next message forgets what was set aside", check: "P3 aside", needs: []What{modelKills}, step: changeDecision(asideForgotten)},
 		{name: "a reply that failed is said to be sent in part", check: "P7 fate", needs: []What{sendRefused}, step: marked(turn.ReplyFailed, turn.ReplyPartial)},
 		{name: "a reply of unknown fate is said to have failed", check: "P7 withdrawn", needs: []What{sendUnsureYes}, step: marked(turn.ReplyUnknown, turn.ReplyFailed)},
-		{name: "a reply that was withdrawn settles what it answers", check: "P3 answered", needs: []What{sendFails, sendRefused}, step: behind(unansweredSettles)},
+		{name: "a reply that was withdrawn settles what it answers", check: "P3 answered", needs: []What{sendFails, sendRefused}, step: changeDecision(unansweredSettles)},
 		{name: "an edit is acknowledged, and dropped", check: "P4 lost", step: dropped[turn.Edit](turn.Queued, turn.Generating)},
 		{name: "a deletion is acknowledged, and dropped", check: "P4 lost", step: dropped[turn.Delete](turn.Queued, turn.Generating)},
 		{name: "a pause is acknowledged, and dropped", check: "P4 lost", step: dropped[turn.Pause](turn.Done, turn.Generating)},
@@ -122,19 +122,19 @@ func coreFaults() []variant {
 		{name: "a seal is acknowledged, and dropped", check: "P4 lost", needs: []What{modelSeals}, step: dropped[turn.Seal](turn.Done, turn.Generating)},
 		{name: "a reply is said to be sent again, and is not", check: "P4 lost", needs: []What{sendUnsureNo}, step: dropped[turn.Resend](turn.Done, "")},
 		{name: "a reply is said to be marked as sent, and is not", check: "P4 lost", needs: []What{sendUnsureNo}, step: dropped[turn.MarkSent](turn.Done, "")},
-		{name: "a message pauses the conversation", check: "P2 pause", step: behind(pausedByItself)},
-		{name: "a seal under an earlier lease counts", check: "P5 fenced", needs: []What{modelSeals, modelFails}, step: before(oldSealsCount)},
-		{name: "the last part of a reply is never sent", check: "P7 sent", step: before(lastPartDropped)},
-		{name: "a reply that is sent again begins with its first part", check: "P7 once", needs: []What{sendUnsureNo, sendRefused}, step: behind(againFromTheStart)},
-		{name: "an outage of the model uses up attempts", check: "P3 failed", needs: []What{modelOut}, step: before(outagesUseUp)},
-		{name: "a send that failed is not tried again", check: "P3 failed", needs: []What{sendFails}, step: before(triedOnce)},
-		{name: "a reply says that it is late, and is not", check: "P2 late", step: behind(lateAfterDiscards)},
-		{name: "attachments are not waited for", check: "P2 due", step: before(mediaIgnored)},
+		{name: "a message pauses the conversation", check: "P2 pause", step: changeDecision(pausedByItself)},
+		{name: "a seal under an earlier lease counts", check: "P5 fenced", needs: []What{modelSeals, modelFails}, step: changeInput(oldSealsCount)},
+		{name: "the last part of a reply is never sent", check: "P7 sent", step: changeInput(lastPartDropped)},
+		{name: "a reply that is sent again begins with its first part", check: "P7 once", needs: []What{sendUnsureNo, sendRefused}, step: changeDecision(againFromTheStart)},
+		{name: "an outage of the model uses up attempts", check: "P3 failed", needs: []What{modelOut}, step: changeInput(outagesUseUp)},
+		{name: "a send that failed is not tried again", check: "P3 failed", needs: []What{sendFails}, step: changeInput(triedOnce)},
+		{name: "a reply says that it is late, and is not", check: "P2 late", step: changeDecision(lateAfterDiscards)},
+		{name: "attachments are not waited for", check: "P2 due", step: changeInput(mediaIgnored)},
 	}
 }
 
-func storeFaults() []variant {
-	return []variant{
+func storeFaults() []seededFault {
+	return []seededFault{
 		{name: "a plain write instead of the compare-and-swap", check: "P4 version", flaws: flaws{plainWrites: true}},
 		{name: "a write over the record that a conflict named is not compared", check: "P4 version", needs: []What{staleConflict}, flaws: flaws{hintUnchecked: true}},
 		{name: "a write that guesses that there is no record is not compared", check: "P4 store", flaws: flaws{guessUnchecked: true}},
@@ -160,8 +160,8 @@ func storeFaults() []variant {
 	}
 }
 
-func runtimeFaults() []variant {
-	return []variant{
+func runtimeFaults() []seededFault {
+	return []seededFault{
 		{name: "the model is told of replies that nobody saw", check: "P7 fate", needs: []What{sendRefused, sendUnsureNo}, flaws: flaws{historyTellsAll: true}},
 		{name: "what a reply covers is computed at its commit", check: "P1 covers", flaws: flaws{coversAtCommit: true}},
 		{name: "the prompt is read after the version", check: "P1 covers", flaws: flaws{promptReadLate: true}},

@@ -10,27 +10,27 @@ import (
 
 // sending is one try to deliver a part, as the channel sees it.
 type sending struct {
-	ledger  *ledger
-	talk    *talk // nil: of a conversation that was deleted meanwhile
-	reply   *reply
-	id      string // of the reply, as the channel is told
-	nonce   string
-	part    int
-	text    string
-	arrives bool
-	failed  bool // the sender knows that it was not delivered
+	ledger       *ledger
+	conversation *conversation // nil: of a conversation that was deleted meanwhile
+	reply        *reply
+	id           string // of the reply, as the channel is told
+	nonce        string
+	part         int
+	text         string
+	arrives      bool
+	failed       bool // the sender knows that it was not delivered
 }
 
 // sendBegins judges the begin of a send: P5 and P7.
 func (l *ledger) sendBegins(n *node, o engine.Send, e store.Entry, arrives bool) *sending {
-	t := l.talk(o.Key)
-	s := &sending{ledger: l, nonce: o.Lease.Nonce, part: o.Reply.Done, arrives: arrives, id: l.variant.replyID(o, e)}
-	l.say(n.name, "sends part %d of reply %s: %s", o.Reply.Done+1, s.id, e.Text)
+	t := l.conversation(o.Key)
+	s := &sending{ledger: l, nonce: o.Lease.Nonce, part: o.Reply.Done, arrives: arrives, id: l.seeded.replyID(o, e)}
+	l.log(n.name, "sends part %d of reply %s: %s", o.Reply.Done+1, s.id, e.Text)
 	r := t.replies[e.Seq]
 	if !t.leases[o.Lease.Nonce] || r == nil {
 		return s // it was deleted while the send was on its way
 	}
-	s.talk, s.reply, s.text = t, r, partOf(o, e, l.whole)
+	s.conversation, s.reply, s.text = t, r, partOf(o, e, l.whole)
 	if s.part >= len(r.texts) || s.text != r.texts[s.part] {
 		l.fail("P7 sent", "part %d of reply %s is sent as %q, and is one of %q", s.part+1, s.id, s.text, r.texts)
 	}
@@ -48,7 +48,7 @@ func partOf(o engine.Send, e store.Entry, whole bool) string {
 }
 
 // judgeSendLease is P5: a fenced node never sends.
-func (l *ledger) judgeSendLease(n *node, o engine.Send, e store.Entry, t *talk) {
+func (l *ledger) judgeSendLease(n *node, o engine.Send, e store.Entry, t *conversation) {
 	r := l.snapshot(o.Key).Record
 	if r.Lease.Nonce != o.Lease.Nonce || l.now > r.Lease.Expires {
 		l.fail("P5 fenced send", "%s began to send under lease %d, and that was over or taken (now: lease %d of %q)", n.name, o.Lease.Token, r.Lease.Token, r.Lease.Holder)
@@ -61,7 +61,7 @@ func (l *ledger) judgeSendLease(n *node, o engine.Send, e store.Entry, t *talk) 
 
 // judgeSendOrder is P7: parts and replies go out in order, and a part is sent
 // again only where that is allowed.
-func (l *ledger) judgeSendOrder(o engine.Send, t *talk, r *reply) {
+func (l *ledger) judgeSendOrder(o engine.Send, t *conversation, r *reply) {
 	for part := range o.Reply.Done {
 		if !r.shown[part] {
 			l.fail("P7 order", "part %d of reply %s was sent before part %d", o.Reply.Done+1, r.entry.ID, part+1)
@@ -95,26 +95,26 @@ func (s *sending) orphaned(lost bool) {
 
 // arrive shows the part to the person.
 func (s *sending) arrive(n *node, life int) {
-	if !s.arrives || s.talk == nil || s.ledger.talks[s.talk.key] != s.talk {
+	if !s.arrives || s.conversation == nil || s.ledger.conversations[s.conversation.key] != s.conversation {
 		return
 	}
 	s.arrives = false
 	l := s.ledger
-	if lease := l.snapshot(s.talk.key).Record.Lease; lease.Nonce != s.nonce && n.life == life && n.up() && !n.frozen {
+	if lease := l.snapshot(s.conversation.key).Record.Lease; lease.Nonce != s.nonce && n.life == life && n.up() && !n.frozen {
 		l.fail("P5 outlived", "a send of %s arrived after its lease was over or taken, although it could have been stopped", n.name)
 	}
-	if l.recognises && s.talk.spoken[s.mark()] {
-		l.say("channel", "recognises %s", s.mark())
+	if l.recognises && s.conversation.spoken[s.mark()] {
+		l.log("channel", "recognises %s", s.mark())
 		return
 	}
-	if s.talk.spoken[s.mark()] && s.reply.again {
-		l.say("person", "sees once more: %s", s.text)
+	if s.conversation.spoken[s.mark()] && s.reply.again {
+		l.log("person", "sees once more: %s", s.text)
 		return
 	}
-	if s.talk.spoken[s.mark()] {
+	if s.conversation.spoken[s.mark()] {
 		l.fail("P7 once", "the person sees %q twice", s.text)
 	}
-	s.talk.spoken[s.mark()] = true
+	s.conversation.spoken[s.mark()] = true
 	l.see(s)
 }
 
@@ -123,13 +123,13 @@ func (s *sending) mark() string { return s.id + "#" + string(rune('1'+s.part)) }
 
 // see is what the person sees: P1, from the visible text alone.
 func (l *ledger) see(s *sending) {
-	t, r := s.talk, s.reply
-	l.say("person", "sees: %s", s.text)
+	t, r := s.conversation, s.reply
+	l.log("person", "sees: %s", s.text)
 	first := len(r.shown) == 0
 	r.shown[s.part] = true
-	seen := saw(s.text)
+	seen := messagesIn(s.text)
 	if r.entry.Author == turn.ReplyHuman {
-		seen = []sight{{"human", s.text}}
+		seen = []shownMessage{{"human", s.text}}
 	}
 	for _, it := range seen {
 		if other := t.visible[it]; other != "" && other != s.id {
@@ -144,7 +144,7 @@ func (l *ledger) see(s *sending) {
 
 // waited is how long the first of the messages waited for this reply. Where
 // nothing breaks but processes, that has a bound.
-func (l *ledger) waited(t *talk, r *reply, seen []sight) {
+func (l *ledger) waited(t *conversation, r *reply, seen []shownMessage) {
 	oldest := l.now
 	for _, s := range seen {
 		if m := t.messages[s.id]; m != nil {
@@ -187,4 +187,6 @@ func (l *ledger) waitBound() (time.Duration, bool) {
 }
 
 // queueing is how many conversations share a place at most.
-func (l *ledger) queueing() int { return (l.settings.talks + l.generations - 1) / l.generations }
+func (l *ledger) queueing() int {
+	return (l.settings.conversations + l.generations - 1) / l.generations
+}

@@ -10,19 +10,19 @@ import (
 
 // settings are the fixed conditions of one run.
 type settings struct {
-	nodes       int
-	talks       int // conversations
-	alone       bool
-	policy      turn.Policy
-	parts       int  // most parts of a reply
-	generations int  // at once on a node
-	whole       bool // one send carries all parts
-	recognises  bool // the channel shows a repeated part once
-	timeout     time.Duration
-	sendTimeout time.Duration
-	fastest     time.Duration // the model's usual time is from this
-	slowest     time.Duration // to this
-	traffic     time.Duration // people write for so long
+	nodes         int
+	conversations int // conversations
+	alone         bool
+	policy        turn.Policy
+	parts         int  // most parts of a reply
+	generations   int  // at once on a node
+	whole         bool // one send carries all parts
+	recognises    bool // the channel shows a repeated part once
+	timeout       time.Duration
+	sendTimeout   time.Duration
+	fastest       time.Duration // the model's usual time is from this
+	slowest       time.Duration // to this
+	traffic       time.Duration // people write for so long
 }
 
 // Times that belong to the world and not to a bot.
@@ -38,23 +38,23 @@ const botName = "bot"
 
 func newSettings(seed uint64, nodes int) settings {
 	d := roll(seed, "settings")
-	debounce := one(d, 0, 300*time.Millisecond, time.Second, 1500*time.Millisecond)
-	lease := one(d, 2*time.Second, 4*time.Second, 10*time.Second)
+	debounce := pick(d, 0, 300*time.Millisecond, time.Second, 1500*time.Millisecond)
+	lease := pick(d, 2*time.Second, 4*time.Second, 10*time.Second)
 	recognises := d.chance(60)
 	s := settings{
-		nodes: one(d, 1, 2, 2, 3), talks: one(d, 1, 1, 2, 3),
+		nodes: pick(d, 1, 2, 2, 3), conversations: pick(d, 1, 1, 2, 3),
 		policy: turn.Policy{
-			Debounce: debounce, MaxWait: debounce + one(d, 0, 2*time.Second, 5*time.Second),
-			OnNewInput:  one(d, turn.Interrupt, turn.Discard, turn.Finish, turn.Interrupt),
-			MaxDiscards: one(d, 0, 1, 2, 2), Lease: lease, MediaWait: 3 * time.Second,
-			MaxAttempts: one(d, 1, 2, 3), ResendUnknown: recognises, RetryFor: one(d, 3*time.Second, 20*time.Second),
-			Fallback: d.chance(40), TurnsPerMinute: one(d, 0, 0, 0, 12),
+			Debounce: debounce, MaxWait: debounce + pick(d, 0, 2*time.Second, 5*time.Second),
+			OnNewInput:  pick(d, turn.Interrupt, turn.Discard, turn.Finish, turn.Interrupt),
+			MaxDiscards: pick(d, 0, 1, 2, 2), Lease: lease, MediaWait: 3 * time.Second,
+			MaxAttempts: pick(d, 1, 2, 3), ResendUnknown: recognises, RetryFor: pick(d, 3*time.Second, 20*time.Second),
+			Fallback: d.chance(40), TurnsPerMinute: pick(d, 0, 0, 0, 12),
 		},
-		parts: one(d, 1, 1, 2, 3), whole: d.chance(20), recognises: recognises,
+		parts: pick(d, 1, 1, 2, 3), whole: d.chance(20), recognises: recognises,
 		timeout: 15 * time.Second, sendTimeout: lease / 2,
 		fastest: 50 * time.Millisecond,
-		slowest: one(d, time.Second, 3*time.Second, 6*time.Second),
-		traffic: one(d, 10*time.Second, 20*time.Second, 40*time.Second),
+		slowest: pick(d, time.Second, 3*time.Second, 6*time.Second),
+		traffic: pick(d, 10*time.Second, 20*time.Second, 40*time.Second),
 	}
 	if nodes > 0 {
 		s.nodes = nodes
@@ -69,6 +69,6 @@ func (s settings) bot() engine.Bot {
 	return engine.Bot{Policy: s.policy, Fallback: "sorry", History: 4, GroupWait: 0, Whole: s.whole}
 }
 
-func (s settings) key(talk int) store.Key {
-	return store.Key{Bot: botName, Conversation: string(rune('a' + talk))}
+func (s settings) key(conversation int) store.Key {
+	return store.Key{Bot: botName, Conversation: string(rune('a' + conversation))}
 }

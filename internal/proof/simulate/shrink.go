@@ -10,7 +10,7 @@ import (
 func (o Options) reduce(failed *world) *Failure {
 	plan := o.smallest(failed.Plan, failed.broken.Check)
 	var trace bytes.Buffer
-	w := newWorld(plan, o.variant, &trace)
+	w := newWorld(plan, o.seeded, &trace)
 	w.play()
 	return &Failure{
 		Seed: plan.Seed, Check: w.broken.Check, Text: w.broken.Text,
@@ -22,13 +22,13 @@ func (o Options) reduce(failed *world) *Failure {
 // then events.
 func (o Options) smallest(p *Plan, check string) *Plan {
 	fails := func(events []Event) bool {
-		w := newWorld(p.with(events), o.variant, nil)
+		w := newWorld(p.with(events), o.seeded, nil)
 		w.play()
 		return w.broken != nil && w.broken.Check == check
 	}
 	events := p.Events
-	for talk := range p.talks {
-		if fewer := without(events, func(e Event) bool { return isPeople(e) && e.Talk == talk }); fails(fewer) {
+	for conversation := range p.conversations {
+		if fewer := without(events, func(e Event) bool { return isPeople(e) && e.Conversation == conversation }); fails(fewer) {
 			events = fewer
 		}
 	}

@@ -26,7 +26,7 @@ type Options struct {
 	Progress io.Writer   // nil: none. What is written to it depends on the machine
 	Lines    bool        // progress is a line now and then, for what is no terminal, and not a bar that moves
 	Trace    io.Writer   // nil: none. The transcript of every run
-	variant  variant
+	seeded   seededFault
 }
 
 func (o Options) allowed() []What {
@@ -125,7 +125,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	}
 	o.Runs = max(o.Runs, 1)
 	if o.Step != nil {
-		o.variant.name, o.variant.step = "given", func(engine.Step) engine.Step { return o.Step }
+		o.seeded.name, o.seeded.step = "given", func(engine.Step) engine.Step { return o.Step }
 	}
 	r := Report{Seed: o.Seed}
 	all := newTally()
@@ -180,7 +180,7 @@ func (o Options) playSeed(seed uint64) *world {
 	if o.Trace != nil {
 		trace = &bytes.Buffer{}
 	}
-	w := newWorld(newPlan(seed, o), o.variant, trace)
+	w := newWorld(newPlan(seed, o), o.seeded, trace)
 	w.play()
 	return w
 }

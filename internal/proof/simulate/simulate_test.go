@@ -63,8 +63,8 @@ func TestDroppedEventChangesNothingBefore(t *testing.T) {
 	plan := newPlan(3, Options{})
 	last := len(plan.Events) - 1
 	var whole, cut bytes.Buffer
-	newWorld(plan, variant{}, &whole).play()
-	newWorld(plan.with(plan.Events[:last]), variant{}, &cut).play()
+	newWorld(plan, seededFault{}, &whole).play()
+	newWorld(plan.with(plan.Events[:last]), seededFault{}, &cut).play()
 	at := plan.Events[last].At
 	if until(whole.String(), at.Seconds()) != until(cut.String(), at.Seconds()) {
 		t.Error("dropping the last event changed what came before it")

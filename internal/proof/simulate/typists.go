@@ -8,14 +8,14 @@ import (
 // typist writes into a plan for one conversation.
 type typist struct {
 	*Plan
-	talk int
-	dice *dice
-	last int // number of the last message
+	conversation int
+	dice         *dice
+	last         int // number of the last message
 }
 
 // write draws who writes in a conversation, and has them write.
-func (p *Plan) write(talk int) {
-	t := &typist{Plan: p, talk: talk, dice: roll(p.Seed, "typist", int64(talk))}
+func (p *Plan) write(conversation int) {
+	t := &typist{Plan: p, conversation: conversation, dice: roll(p.Seed, "typist", int64(conversation))}
 	ways := []func(){t.uniform, t.bursts, t.corrects, t.endless, t.twoPeople, t.aims}
 	for range t.dice.between(1, 2) {
 		ways[t.dice.below(len(ways))]()
@@ -36,7 +36,7 @@ func (t *typist) sayTo(at time.Duration, node int, aim instant, offset int) stri
 	t.last++
 	id := messageID(t.last)
 	t.add(Event{
-		At: at, What: send, Node: node, Talk: t.talk, Message: id,
+		At: at, What: send, Node: node, Conversation: t.conversation, Message: id,
 		Flag: t.dice.chance(5), Aim: aim, Offset: offset,
 	})
 	return id
@@ -72,7 +72,7 @@ func (t *typist) corrects() {
 		if t.dice.chance(50) {
 			t.say(after)
 		} else {
-			t.add(Event{At: after, What: edit, Node: t.node(), Talk: t.talk, Message: id})
+			t.add(Event{At: after, What: edit, Node: t.node(), Conversation: t.conversation, Message: id})
 		}
 		at = after + t.dice.span(0, 5*time.Second)
 	}
@@ -113,36 +113,36 @@ func (t *typist) aims() {
 // or much later.
 func (t *typist) repeats() {
 	for _, e := range t.Events {
-		if e.What != send || e.Talk != t.talk || e.Aim != "" || !t.dice.chance(30) {
+		if e.What != send || e.Conversation != t.conversation || e.Aim != "" || !t.dice.chance(30) {
 			continue
 		}
-		delay := one(t.dice, 0, time.Millisecond, 2*time.Second, 15*time.Second)
-		t.add(Event{At: e.At + delay, What: again, Node: t.node(), Talk: t.talk, Message: e.Message, Flag: e.Flag})
+		delay := pick(t.dice, 0, time.Millisecond, 2*time.Second, 15*time.Second)
+		t.add(Event{At: e.At + delay, What: again, Node: t.node(), Conversation: t.conversation, Message: e.Message, Flag: e.Flag})
 	}
 }
 
 // remedy draws what operators do about replies whose outcome is unknown. It has
 // dice of its own.
-func (p *Plan) remedy(talk int) {
-	d := roll(p.Seed, "remedy", int64(talk))
+func (p *Plan) remedy(conversation int) {
+	d := roll(p.Seed, "remedy", int64(conversation))
 	if !d.chance(30) {
 		return
 	}
 	for range d.between(1, 2) {
-		p.add(Event{At: d.span(p.traffic/3, p.traffic), What: one(d, resend, resend, markSent), Node: d.below(p.nodes), Talk: talk})
+		p.add(Event{At: d.span(p.traffic/3, p.traffic), What: pick(d, resend, resend, markSent), Node: d.below(p.nodes), Conversation: conversation})
 	}
 }
 
 // operate draws what operators and second thoughts do to a conversation.
-func (p *Plan) operate(talk int) {
-	d := roll(p.Seed, "operator", int64(talk))
+func (p *Plan) operate(conversation int) {
+	d := roll(p.Seed, "operator", int64(conversation))
 	if d.chance(40) {
 		return
 	}
 	anyMessage := func() string { return messageID(d.between(1, 6)) }
 	for range d.between(1, 5) {
-		e := Event{At: d.span(0, p.traffic), Node: d.below(p.nodes), Talk: talk}
-		e.What = one(d, edit, edit, retract, typing, flush, pause, humanSays, requeue, pause, humanSays, retract)
+		e := Event{At: d.span(0, p.traffic), Node: d.below(p.nodes), Conversation: conversation}
+		e.What = pick(d, edit, edit, retract, typing, flush, pause, humanSays, requeue, pause, humanSays, retract)
 		if d.chance(2) {
 			e.What = forget
 		}
@@ -153,7 +153,7 @@ func (p *Plan) operate(talk int) {
 			e.For = d.span(0, 3*time.Second)
 		case pause:
 			p.add(Event{
-				At: e.At + d.span(0, 8*time.Second), What: resume, Node: d.below(p.nodes), Talk: talk, Flag: d.chance(70),
+				At: e.At + d.span(0, 8*time.Second), What: resume, Node: d.below(p.nodes), Conversation: conversation, Flag: d.chance(70),
 			})
 		}
 		if e.What != forget && d.chance(30) {

@@ -15,8 +15,8 @@ func (w *world) atRest() bool {
 			return false
 		}
 	}
-	for talk := range w.talks {
-		if _, wakes := w.snapshot(w.key(talk)).Record.Wake(); wakes {
+	for conversation := range w.conversations {
+		if _, wakes := w.snapshot(w.key(conversation)).Record.Wake(); wakes {
 			return false
 		}
 	}
@@ -28,8 +28,8 @@ func (w *world) failRest() {
 	if w.atRest() {
 		return
 	}
-	for talk := range w.talks {
-		key := w.key(talk)
+	for conversation := range w.conversations {
+		key := w.key(conversation)
 		r := w.snapshot(key).Record
 		if at, wakes := r.Wake(); wakes {
 			w.fail("P3 rest", "%s is %s still, with %d waiting, and wanted to be looked at at %s", key.Conversation, r.Shown(), r.Pending, clock(at))
@@ -41,9 +41,9 @@ func (w *world) failRest() {
 // verdict judges the end, from what a person saw and what the store holds.
 func (w *world) verdict() {
 	w.sweep()
-	for talk := range w.talks {
+	for conversation := range w.conversations {
 		if w.broken == nil {
-			w.ledger.verdict(w.ledger.talk(w.key(talk)))
+			w.ledger.verdict(w.ledger.conversation(w.key(conversation)))
 		}
 	}
 }
@@ -59,7 +59,7 @@ func (w *world) sweep() {
 	}
 }
 
-func (l *ledger) verdict(t *talk) {
+func (l *ledger) verdict(t *conversation) {
 	record := l.snapshot(t.key).Record
 	entries := l.entries(t.key, store.EntryQuery{})
 	there, fates := map[string]bool{}, map[int64]turn.Status{}
@@ -111,9 +111,9 @@ func (l *ledger) judgeAside(record turn.Record, entries []store.Entry) {
 
 // judgeMessage is P3: every message ends in a reply that was sent, or in a
 // state that says why not. fate is what became of the reply that settled it.
-func (l *ledger) judgeMessage(t *talk, record turn.Record, e store.Entry, fate turn.Status) {
+func (l *ledger) judgeMessage(t *conversation, record turn.Record, e store.Entry, fate turn.Status) {
 	by := t.replies[e.ReplySeq]
-	answers := by != nil && slices.Contains(by.seen, sight{e.ID, e.Text})
+	answers := by != nil && slices.Contains(by.seen, shownMessage{e.ID, e.Text})
 	switch e.Status {
 	case turn.InputAnswered:
 		switch {
@@ -136,7 +136,7 @@ func (l *ledger) judgeMessage(t *talk, record turn.Record, e store.Entry, fate t
 
 // judgeReply is P7: what the transcript says of a reply is what the person
 // saw.
-func (l *ledger) judgeReply(t *talk, record turn.Record, e store.Entry) {
+func (l *ledger) judgeReply(t *conversation, record turn.Record, e store.Entry) {
 	r := t.replies[e.Seq]
 	switch e.Status {
 	case turn.ReplyCommitted:

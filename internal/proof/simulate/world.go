@@ -24,21 +24,21 @@ const mostEvents = 400_000
 type world struct {
 	*Plan
 	timeline
-	store   *memory.Store
-	nodes   []*node
-	ledger  *ledger
-	aims    map[store.Key][]Event
-	past    map[store.Key][]store.Snapshot // records that writes replaced, oldest first
-	active  []spell
-	calm    bool // people have gone and nothing breaks any more
-	counts  map[What]int
-	trace   io.Writer // nil: nobody reads along
-	broken  *Violation
-	variant variant
+	store  *memory.Store
+	nodes  []*node
+	ledger *ledger
+	aims   map[store.Key][]Event
+	past   map[store.Key][]store.Snapshot // records that writes replaced, oldest first
+	active []activeTrouble
+	calm   bool // people have gone and nothing breaks any more
+	counts map[What]int
+	trace  io.Writer // nil: nobody reads along
+	broken *Violation
+	seeded seededFault
 }
 
-// spell is a trouble while it lasts.
-type spell struct {
+// activeTrouble is a trouble while it lasts.
+type activeTrouble struct {
 	what  What
 	node  int
 	until turn.Time
@@ -56,10 +56,10 @@ func (v *Violation) Error() string {
 	return fmt.Sprintf("%s: %s (at %.3fs)", v.Check, v.Text, v.At.Seconds())
 }
 
-func newWorld(p *Plan, v variant, trace io.Writer) *world {
+func newWorld(p *Plan, v seededFault, trace io.Writer) *world {
 	w := &world{
 		Plan: p, timeline: timeline{now: start}, store: memory.New(), aims: map[store.Key][]Event{}, past: map[store.Key][]store.Snapshot{},
-		counts: map[What]int{}, trace: trace, variant: v,
+		counts: map[What]int{}, trace: trace, seeded: v,
 	}
 	w.ledger = newLedger(w)
 	for i := range p.nodes {
@@ -89,7 +89,7 @@ func (w *world) play() {
 
 // becomeCalm ends all faults. From here on everything must come to rest.
 func (w *world) becomeCalm() {
-	w.say("world", "people have gone, and nothing breaks any more")
+	w.log("world", "people have gone, and nothing breaks any more")
 	w.calm, w.active = true, nil
 	w.aims = map[store.Key][]Event{}
 	for _, n := range w.nodes {
@@ -106,15 +106,15 @@ func (w *world) restBound() time.Duration {
 	window := max(p.MaxWait, p.MediaWait) + claimed
 	attempt := w.timeout + returnGrace + p.Lease
 	attempts := time.Duration(p.MaxAttempts + p.MaxDiscards + 1)
-	sends := time.Duration(w.parts*w.talks+10) * (w.sendTimeout + p.Lease)
+	sends := time.Duration(w.parts*w.conversations+10) * (w.sendTimeout + p.Lease)
 	return 3*time.Minute + time.Duration(2*w.ledger.queueing())*(window+attempt*attempts) + sends + 3*p.RetryFor // twice for what operators have sent again
 }
 
 // claimed is longer than a claim keeps a timer from others.
 const claimed = 6 * time.Second
 
-// spelled reports whether a trouble is under way for a node.
-func (w *world) spelled(what What, node int) bool {
+// isActive reports whether a trouble is under way for a node.
+func (w *world) isActive(what What, node int) bool {
 	for _, s := range w.active {
 		if s.what == what && w.now < s.until && (s.node == node || !troubles[what].ofNode) {
 			return true
@@ -126,7 +126,7 @@ func (w *world) spelled(what What, node int) bool {
 // strikes reports whether a trouble that is under way hits this one thing,
 // and counts it if so.
 func (w *world) strikes(what What, node int, d *dice, percent int) bool {
-	if !w.spelled(what, node) || !d.chance(percent) {
+	if !w.isActive(what, node) || !d.chance(percent) {
 		return false
 	}
 	w.count(what)
@@ -142,12 +142,12 @@ func (w *world) fail(check, format string, arguments ...any) {
 		w.broken = &Violation{
 			Check: check, Text: fmt.Sprintf(format, arguments...), At: w.now.Sub(start), site: fmt.Sprintf("%s:%d", filepath.Base(file), line),
 		}
-		w.say("ledger", "%s: %s", check, w.broken.Text)
+		w.log("ledger", "%s: %s", check, w.broken.Text)
 	}
 }
 
-// say writes a line of the transcript.
-func (w *world) say(who, format string, arguments ...any) {
+// log writes a line of the transcript.
+func (w *world) log(who, format string, arguments ...any) {
 	if w.trace == nil {
 		return
 	}
@@ -161,7 +161,7 @@ func (w *world) happen(e Event) {
 		return
 	}
 	if e.Aim != "" {
-		key := w.key(e.Talk)
+		key := w.key(e.Conversation)
 		w.aims[key] = append(w.aims[key], e)
 		return
 	}
@@ -172,7 +172,7 @@ func (w *world) happen(e Event) {
 func (w *world) trouble(e Event) {
 	n := w.nodes[e.Node%len(w.nodes)]
 	text, until := troubles[e.What].text, w.now.Add(e.For)
-	w.say("world", "%s: %s", e.What, text)
+	w.log("world", "%s: %s", e.What, text)
 	switch e.What {
 	case crash:
 		n.crash(e.For)
@@ -183,7 +183,7 @@ func (w *world) trouble(e Event) {
 	case clockSteps:
 		n.measure(e.ID)
 	default:
-		w.active = append(w.active, spell{e.What, n.index, until})
+		w.active = append(w.active, activeTrouble{e.What, n.index, until})
 	}
 }
 

@@ -10,11 +10,11 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// variant is the shipped engine with one fault put in on purpose, to show that
-// somebody notices. The zero variant is the engine as it ships. No variant
-// touches the shipped code: each bends what goes into the core or comes out of
+// seededFault is the shipped engine with one fault put in on purpose, to show that
+// somebody notices. The zero one is the engine as it ships. None
+// touches the shipped code: each changes what goes into the core or comes out of
 // it, the store, or the runtime of the simulation.
-type variant struct {
+type seededFault struct {
 	name  string
 	check string // the one that is to see it
 	calm  bool   // nothing else breaks
@@ -67,15 +67,15 @@ type flaws struct {
 	claimedByNobody  bool // a conflict says that all ids of the write were claimed before
 }
 
-func (v variant) around(step engine.Step) engine.Step {
+func (v seededFault) wrap(step engine.Step) engine.Step {
 	if v.step == nil {
 		return step
 	}
 	return v.step(step)
 }
 
-// bend changes a write on its way out of the engine.
-func (v variant) bend(n *node, write *store.Write) {
+// changeWrite changes a write on its way out of the engine.
+func (v seededFault) changeWrite(n *node, write *store.Write) {
 	if v.flaws.coversAtCommit {
 		for i := range write.Append {
 			if e := &write.Append[i]; e.Kind == store.Reply && e.Author == "" {
@@ -88,8 +88,8 @@ func (v variant) bend(n *node, write *store.Write) {
 	}
 }
 
-// store changes a write as it reaches the store.
-func (v variant) store(n *node, write *store.Write, before store.Snapshot) {
+// changeAtStore changes a write as it reaches the store.
+func (v seededFault) changeAtStore(n *node, write *store.Write, before store.Snapshot) {
 	renewal := before.Record.Lease.Nonce != "" && before.Record.Lease.Nonce == write.Record.Lease.Nonce && len(write.Append) == 0
 	idle := write.Record.Phase == turn.Idle && len(write.Append) == 0
 	if hinted, ok := n.hinted[write.Key]; v.flaws.hintUnchecked && ok && hinted == write.Expect {
@@ -129,8 +129,8 @@ func (v variant) store(n *node, write *store.Write, before store.Snapshot) {
 	}
 }
 
-// conflict changes what a conflict says.
-func (v variant) conflict(result *store.Result, write store.Write) {
+// changeConflict changes what a conflict says.
+func (v seededFault) changeConflict(result *store.Result, write store.Write) {
 	if v.flaws.appliedTwice {
 		result.Current.Record = write.Record
 	}
@@ -142,15 +142,15 @@ func (v variant) conflict(result *store.Result, write store.Write) {
 }
 
 // replyID is what the channel is told.
-func (v variant) replyID(o engine.Send, e store.Entry) string {
+func (v seededFault) replyID(o engine.Send, e store.Entry) string {
 	if v.flaws.attemptID {
 		return fmt.Sprintf("%s/%d", e.ID, o.Lease.Token)
 	}
 	return e.ID
 }
 
-// claimed are the ids of a write that the flawed store takes for repeated.
-func (v variant) claimed(n *node, write store.Write) []string {
+// wronglyClaimed are the ids of a write that the flawed store takes for repeated.
+func (v seededFault) wronglyClaimed(n *node, write store.Write) []string {
 	var ids []string
 	for _, e := range write.Append {
 		other := v.flaws.idsOfBot && n.elsewhere(write.Key, e.ID) || v.flaws.idsStay && slices.Contains(n.ledger.erased[write.Key], e.ID)
@@ -163,8 +163,8 @@ func (v variant) claimed(n *node, write store.Write) []string {
 
 // elsewhere reports whether another conversation has a message of this id.
 func (w *world) elsewhere(key store.Key, id string) bool {
-	for talk := range w.talks {
-		if k := w.key(talk); k != key && len(w.entries(k, store.EntryQuery{ID: id, Limit: 1})) > 0 {
+	for conversation := range w.conversations {
+		if k := w.key(conversation); k != key && len(w.entries(k, store.EntryQuery{ID: id, Limit: 1})) > 0 {
 			return true
 		}
 	}

@@ -7,23 +7,23 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// before is a fault that changes what the core is given.
-func before(f func(r *turn.Record, e turn.Event, now turn.Time, p *turn.Policy) turn.Event) func(engine.Step) engine.Step {
+// changeInput is a fault that changes what the core is given.
+func changeInput(f func(r *turn.Record, e turn.Event, now turn.Time, p *turn.Policy) turn.Event) func(engine.Step) engine.Step {
 	return func(step engine.Step) engine.Step {
 		return func(r turn.Record, e turn.Event, now turn.Time, p turn.Policy) (turn.Record, turn.Effects) {
-			bent := r
+			changed := r
 			if r.Reply != nil {
 				reply := *r.Reply
-				bent.Reply = &reply
+				changed.Reply = &reply
 			}
-			e = f(&bent, e, now, &p)
-			return step(bent, e, now, p)
+			e = f(&changed, e, now, &p)
+			return step(changed, e, now, p)
 		}
 	}
 }
 
-// behind is a fault that changes what the core decided.
-func behind(f func(was, is *turn.Record, e turn.Event, effects *turn.Effects, now turn.Time)) func(engine.Step) engine.Step {
+// changeDecision is a fault that changes what the core decided.
+func changeDecision(f func(was, is *turn.Record, e turn.Event, effects *turn.Effects, now turn.Time)) func(engine.Step) engine.Step {
 	return func(step engine.Step) engine.Step {
 		return func(r turn.Record, e turn.Event, now turn.Time, p turn.Policy) (turn.Record, turn.Effects) {
 			is, effects := step(r, e, now, p)
@@ -197,7 +197,7 @@ func pauseStartsAttempts(step engine.Step) engine.Step {
 
 func pauseEndsWithPart(r *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
 	if _, ok := e.(turn.Sent); ok && r.Reply != nil && r.Reply.Done+1 < r.Reply.Parts {
-		r.OnHold = false // the store is told otherwise: see variant.store
+		r.OnHold = false // the store is told otherwise: see changeAtStore
 	}
 	return e
 }
@@ -255,7 +255,7 @@ func asideForgotten(was, is *turn.Record, e turn.Event, _ *turn.Effects, _ turn.
 
 // marked has the transcript say another thing of replies.
 func marked(from, to turn.Status) func(engine.Step) engine.Step {
-	return behind(func(_, _ *turn.Record, _ turn.Event, effects *turn.Effects, _ turn.Time) {
+	return changeDecision(func(_, _ *turn.Record, _ turn.Event, effects *turn.Effects, _ turn.Time) {
 		for i := range effects.Marks {
 			if effects.Marks[i].Status == from {
 				effects.Marks[i].Status = to

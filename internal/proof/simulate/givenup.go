@@ -10,7 +10,7 @@ import (
 // judgeEnd is P3 for what is given up: a turn fails over a rejection or over as
 // many attempts as are allowed, and its inputs are set aside over as many
 // workers that were lost.
-func (l *ledger) judgeEnd(t *talk, write store.Write, before turn.Record) {
+func (l *ledger) judgeEnd(t *conversation, write store.Write, before turn.Record) {
 	after := write.Record
 	if before.Phase == turn.Generating && after.Lease.Nonce != before.Lease.Nonce {
 		l.countEnd(t, write, before)
@@ -28,7 +28,7 @@ func (l *ledger) judgeEnd(t *talk, write store.Write, before turn.Record) {
 
 // countEnd counts an attempt that ended, by what its model returned or by its
 // worker being lost.
-func (l *ledger) countEnd(t *talk, write store.Write, before turn.Record) {
+func (l *ledger) countEnd(t *conversation, write store.Write, before turn.Record) {
 	c := l.calls[before.Lease.Nonce]
 	switch {
 	case c != nil && c.fault == turn.Rejected:
@@ -46,7 +46,7 @@ func (l *ledger) countEnd(t *talk, write store.Write, before turn.Record) {
 
 // judgeGivenUp is P3 for what is not delivered: the channel refused it, it was
 // tried for as long as is allowed, or a human stepped in.
-func (l *ledger) judgeGivenUp(t *talk, write store.Write, before turn.Record) {
+func (l *ledger) judgeGivenUp(t *conversation, write store.Write, before turn.Record) {
 	human := before.OnHold || write.Record.OnHold || slices.ContainsFunc(write.Append, func(e store.Entry) bool { return e.Author == turn.ReplyHuman })
 	for _, mark := range write.Mark {
 		r := t.replies[mark.Seq]

@@ -26,13 +26,13 @@ func (l *ledger) asks(a *ask) {
 	a.at = l.now
 	l.mayHappenUntil(a, l.now)
 	if a.What == resume {
-		t := l.talk(a.key)
+		t := l.conversation(a.key)
 		t.resumes = append(t.resumes, a)
 	}
 }
 
 // resumed takes back the first resume of a kind: it has happened, or never will.
-func (t *talk) resumed(which func(*ask) bool) {
+func (t *conversation) resumed(which func(*ask) bool) {
 	if i := slices.IndexFunc(t.resumes, which); i >= 0 {
 		t.resumes = slices.Delete(t.resumes, i, i+1)
 	}
@@ -48,7 +48,7 @@ func (l *ledger) mayHappenUntil(a *ask, at turn.Time) {
 
 // mayResume reports whether a resume was asked for and not seen to happen yet, or
 // is under way since before a deletion, with which the former count went.
-func (l *ledger) mayResume(t *talk) bool {
+func (l *ledger) mayResume(t *conversation) bool {
 	return len(t.resumes) > 0 || l.askedFor(t.key, l.now, resume, closes)
 }
 
@@ -78,7 +78,7 @@ func (l *ledger) acknowledged(a *ask, result engine.Result) {
 	if result.Err != nil || a.lost || l.gone[a.key] >= a.at && l.gone[a.key] != 0 {
 		return
 	}
-	t := l.talk(a.key)
+	t := l.conversation(a.key)
 	t.resumed(func(other *ask) bool { return other == a }) // where nothing was paused
 	switch a.op {
 	case engine.Receive:
@@ -93,7 +93,7 @@ func (l *ledger) acknowledged(a *ask, result engine.Result) {
 }
 
 // acknowledgedMessage is P4: what was acknowledged is in the store already.
-func (l *ledger) acknowledgedMessage(t *talk, a *ask, result engine.Result) {
+func (l *ledger) acknowledgedMessage(t *conversation, a *ask, result engine.Result) {
 	m := t.messages[a.Message]
 	if m == nil {
 		l.fail("P4 lost", "%s was acknowledged (%s) and is not in the store", a.Message, result.Outcome)
@@ -104,7 +104,7 @@ func (l *ledger) acknowledgedMessage(t *talk, a *ask, result engine.Result) {
 
 // acknowledgedChange is P4 for second thoughts: the message reads as its author
 // was told, or has changed again since; and one that is deleted stays so.
-func (l *ledger) acknowledgedChange(t *talk, a *ask, result engine.Result) {
+func (l *ledger) acknowledgedChange(t *conversation, a *ask, result engine.Result) {
 	if result.Outcome == turn.Ignored {
 		return
 	}
@@ -127,19 +127,19 @@ func (l *ledger) judgeText(key store.Key, e store.Entry) {
 	}
 }
 
-// standing is a state of a conversation that a request ends.
-type standing struct {
+// openState is a state of a conversation that a request ends.
+type openState struct {
 	by    What
 	which int64
 	since turn.Time
 }
 
-// standings are the states of a record that a request would end. Those that
+// openStates are the states of a record that a request would end. Those that
 // were there before stand since then.
-func standings(r turn.Record, before []standing, now turn.Time) []standing {
-	all := make([]standing, 0, 4)
-	stands := func(by What, which int64) {
-		s := standing{by, which, now}
+func openStates(r turn.Record, before []openState, now turn.Time) []openState {
+	all := make([]openState, 0, 4)
+	opens := func(by What, which int64) {
+		s := openState{by, which, now}
 		for _, old := range before {
 			if old.by == by && old.which == which {
 				s.since = old.since
@@ -148,24 +148,24 @@ func standings(r turn.Record, before []standing, now turn.Time) []standing {
 		all = append(all, s)
 	}
 	if r.OnHold {
-		stands(resume, 0)
+		opens(resume, 0)
 	} else {
-		stands(pause, 0)
+		opens(pause, 0)
 	}
 	if r.Phase == turn.Failed || r.Aside != nil && (r.Phase == turn.Idle || r.Phase == turn.Collecting) {
-		stands(requeue, 0)
+		opens(requeue, 0)
 	}
 	switch {
 	case r.Phase == turn.Collecting && r.Due != r.MinuteStart.Add(time.Minute):
 		// No flush ends the rest after too many turns in a minute.
-		stands(flush, int64(r.Due))
+		opens(flush, int64(r.Due))
 	case r.Phase == turn.Generating && !r.Sealed:
-		stands(modelSeals, r.Lease.Token)
+		opens(modelSeals, r.Lease.Token)
 	}
 	for _, trouble := range r.Troubles {
-		stands(markSent, trouble.Turn)
+		opens(markSent, trouble.Turn)
 		if !trouble.Again {
-			stands(resend, trouble.Turn)
+			opens(resend, trouble.Turn)
 		}
 	}
 	return all
@@ -179,7 +179,7 @@ var undoes = map[What][]What{
 
 // acknowledgedControl is P4 for operators and agents: what they were told is
 // done has ended the state that it ends.
-func (l *ledger) acknowledgedControl(t *talk, a *ask, result engine.Result) {
+func (l *ledger) acknowledgedControl(t *conversation, a *ask, result engine.Result) {
 	if result.Outcome != turn.Done {
 		return
 	}
@@ -187,7 +187,7 @@ func (l *ledger) acknowledgedControl(t *talk, a *ask, result engine.Result) {
 	if a.What == flush {
 		since = a.at // a message before it is flushed with the others
 	}
-	for _, s := range t.standing {
+	for _, s := range t.openState {
 		of := s.which == a.which || s.by == flush && turn.Time(s.which) > result.At.Add(slack)
 		if s.by == a.What && of && s.since < a.at && !l.askedFor(a.key, since, undoes[a.What]...) {
 			l.fail("P4 lost", "the %s was acknowledged, and all is as it was before", a.What)
