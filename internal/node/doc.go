@@ -16,7 +16,7 @@
 // All of them belong to the Node, whose Wait waits for them.
 //
 // What the runtime itself decides is in plain functions that take a store and a
-// time (storage.go, expire.go, results.go), so that tests and the simulation run
+// time (storage.go, deliver.go, expire.go, results.go), so that tests and the simulation run
 // the same code.
 //
 // The package must never import the root, a concrete store, a responder or a

@@ -7,11 +7,11 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// attemptResult is what the engine learns of an attempt: of what the responder
+// AttemptResult is what the engine learns of an attempt: of what the responder
 // returned, of err where it panicked or did not return, and of why its context
 // ended, nil where it did not. A fault of a responder whose context ended is a
 // consequence of that end, which is therefore given as the reason.
-func attemptResult(response engine.Response, err, cause error) engine.Response {
+func AttemptResult(response engine.Response, err, cause error) engine.Response {
 	if err == nil && (response.Fault == "" || cause == nil) {
 		return response
 	}

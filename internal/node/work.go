@@ -80,7 +80,7 @@ func (n *Node) respond(ctx context.Context, o engine.Start) engine.Response {
 
 	attempt := &Attempt{Start: o, ctx: ctx, node: n}
 	response, err := call(ctx, n, log, "responder", func() engine.Response { return bot.Respond(ctx, attempt) })
-	response = attemptResult(response, err, context.Cause(ctx))
+	response = AttemptResult(response, err, context.Cause(ctx))
 	response.Key, response.Nonce = o.Key, o.Lease.Nonce
 	response.Tokens, response.FirstByte = attempt.tokens.Load(), turn.Time(attempt.firstByte.Load())
 	if response.Fault != "" && !stopped(context.Cause(ctx)) {
@@ -100,26 +100,16 @@ func (n *Node) send(ctx context.Context, o engine.Send) engine.SendResult {
 }
 
 func (n *Node) deliver(ctx context.Context, o engine.Send, log *slog.Logger) engine.SendResult {
-	if o.Entry == nil {
-		var err error
-		if o.Entry, err = readEntry(ctx, n.store, o.Key, o.Reply.Seq); err != nil {
-			return sendResult(o, engine.SendResult{
-				Err: fmt.Sprintf("the reply could not be read: %v", err), Certain: true, NotSent: ctx.Err() != nil,
-			}, nil)
+	bot := n.options.Bots[o.Key.Bot]
+	var send func(engine.Send, time.Duration) (engine.SendResult, error)
+	if bot.Send != nil {
+		send = func(o engine.Send, limit time.Duration) (engine.SendResult, error) {
+			ctx, cancel := context.WithTimeout(ctx, limit)
+			defer cancel()
+			return call(ctx, n, log, "sender", func() engine.SendResult { return bot.Send(ctx, o) })
 		}
 	}
-	bot := n.options.Bots[o.Key.Bot]
-	if bot.Send == nil {
-		return sendResult(o, engine.SendResult{}, nil)
-	}
-	left := o.Until.Sub(n.clock.Now())
-	if left <= 0 || ctx.Err() != nil {
-		return sendResult(o, engine.SendResult{NotSent: true}, nil)
-	}
-	ctx, cancel := context.WithTimeout(ctx, min(bot.SendTimeout, left))
-	defer cancel()
-	result, err := call(ctx, n, log, "sender", func() engine.SendResult { return bot.Send(ctx, o) })
-	return sendResult(o, result, err)
+	return Deliver(ctx, n.store, o, n.clock.Now, bot.SendTimeout, send)
 }
 
 // returnGrace is how long a responder or a sender may take to return once its

@@ -1,64 +1,70 @@
 package simulate
 
 import (
+	"context"
 	"time"
 
 	"github.com/onereply/onereply/internal/engine"
+	shipped "github.com/onereply/onereply/internal/node"
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
 )
 
-// startSend delivers a part of a reply, which is read first where the engine
-// does not know it.
+// startSend delivers a part of a reply, as the runtime does.
 func (n *node) startSend(o engine.Send) {
 	if n.seeded.flaws.sendsWait {
-		d, life := roll(n.Seed, "flawed queue", int64(n.now), int64(n.index)), n.life
-		wait := d.span(0, 3*n.policy.Lease)
-		if n.ledger.faultless() {
-			wait = 0
-		}
-		n.after(wait, func() { n.tell(life, func(turn.Time) { n.deliver(o, o.Entry) }) })
+		n.sendLater(o)
 		return
 	}
-	if o.Entry != nil {
-		n.deliver(o, o.Entry)
-		return
-	}
-	var found []store.Entry
-	n.read("entry", o.Key.Conversation, func() {
-		found = n.entries(o.Key, store.EntryQuery{After: o.Reply.Seq - 1, Before: o.Reply.Seq + 1, Limit: 1})
-	}, func(now turn.Time, err error) {
-		if err != nil || len(found) == 0 {
-			n.engine.SendEnded(now, engine.SendResult{Key: o.Key, Nonce: o.Lease.Nonce, Part: o.Reply.Done, NotSent: true})
-			return
+	ctx, cancel := context.WithCancel(context.Background())
+	reading := &work{stop: cancel, orphan: cancel}
+	n.begin(o.Lease.Nonce, reading)
+	var result engine.SendResult
+	n.play(func(s remote) {
+		result = shipped.Deliver(ctx, s, o, n.clock, n.sendTimeout, func(o engine.Send, limit time.Duration) (got engine.SendResult, err error) {
+			err = s.wait(func(resume func(now turn.Time)) {
+				n.handOver(o, limit, func(now turn.Time, r engine.SendResult) {
+					got = r
+					resume(now)
+				})
+			})
+			return got, err
+		})
+	}, func(now turn.Time) {
+		if cancel(); n.running[o.Lease.Nonce] == reading {
+			delete(n.running, o.Lease.Nonce)
 		}
-		n.deliver(o, &found[0])
+		n.engine.SendEnded(now, result)
 	})
 }
 
-// deliver hands a part to the channel, if there is time left for it.
-func (n *node) deliver(o engine.Send, entry *store.Entry) {
-	result := engine.SendResult{Key: o.Key, Nonce: o.Lease.Nonce, Part: o.Reply.Done, Entry: entry}
-	left := o.Until.Sub(n.clock())
-	if left <= 0 && !n.seeded.flaws.sendsWait {
-		result.NotSent = true
-		life := n.life
-		n.after(0, func() { n.tell(life, func(now turn.Time) { n.engine.SendEnded(now, result) }) })
-		return
+// sendLater is a flawed runtime: sends wait in a queue, and nobody looks at the
+// lease again.
+func (n *node) sendLater(o engine.Send) {
+	d, life := roll(n.Seed, "flawed queue", int64(n.now), int64(n.index)), n.life
+	wait := d.span(0, 3*n.policy.Lease)
+	if n.ledger.faultless() {
+		wait = 0
 	}
-	if entry == nil {
-		entry = &n.entries(o.Key, store.EntryQuery{After: o.Reply.Seq - 1, Limit: 1})[0]
-		result.Entry = entry
-	}
-	limit := min(n.sendTimeout, left)
+	n.after(wait, func() {
+		n.tell(life, func(turn.Time) {
+			if o.Entry == nil {
+				o.Entry = &n.entries(o.Key, store.EntryQuery{After: o.Reply.Seq - 1, Limit: 1})[0]
+			}
+			n.handOver(o, min(n.sendTimeout, o.Until.Sub(n.clock())), func(now turn.Time, result engine.SendResult) {
+				result.Key, result.Nonce, result.Part, result.Entry = o.Key, o.Lease.Nonce, o.Reply.Done, o.Entry
+				n.engine.SendEnded(now, result)
+			})
+		})
+	})
+}
+
+// handOver is the channel's side of a send, which the process cuts off after limit.
+func (n *node) handOver(o engine.Send, limit time.Duration, end func(now turn.Time, result engine.SendResult)) {
 	if n.seeded.flaws.deadlineIgnored {
 		limit = time.Hour
 	}
-	n.handOver(o, *entry, result, limit)
-}
-
-// handOver is the channel's side of a send.
-func (n *node) handOver(o engine.Send, entry store.Entry, result engine.SendResult, limit time.Duration) {
+	var result engine.SendResult
 	d := roll(n.Seed, "channel"+o.Key.Conversation, o.Reply.Seq, int64(o.Reply.Done), o.Lease.Token)
 	took := d.span(5*time.Millisecond, slowestSend)
 	if n.strikes(sendSlow, n.index, d, 60) {
@@ -77,16 +83,18 @@ func (n *node) handOver(o engine.Send, entry store.Entry, result engine.SendResu
 	case n.strikes(sendUnsureNo, n.index, d, 60):
 		arrives, known, result.Err = false, false, "no answer in time"
 	}
-	s := n.ledger.sendBegins(n, o, entry, arrives)
+	s := n.ledger.sendBegins(n, o, *o.Entry, arrives)
 	if s.reply != nil {
 		s.reply.refused = s.reply.refused || result.ForGood
 	}
-	n.flight(o, s, result, took, limit, known)
+	n.flight(o, s, result, took, limit, known, end)
 }
 
 // flight lets a send arrive, and its answer come back. One that takes too
 // long is cut off by the process, if that is there and awake to do it.
-func (n *node) flight(o engine.Send, s *sending, result engine.SendResult, took, limit time.Duration, known bool) {
+func (n *node) flight(o engine.Send, s *sending, result engine.SendResult, took, limit time.Duration, known bool,
+	end func(now turn.Time, result engine.SendResult),
+) {
 	life, nonce := n.life, o.Lease.Nonce
 	unsure := result
 	unsure.Err, unsure.Certain, unsure.ForGood = "cut off", false, false
@@ -96,7 +104,7 @@ func (n *node) flight(o engine.Send, s *sending, result engine.SendResult, took,
 			return
 		}
 		s.cutOff()
-		n.end(nonce, w, life, func(now turn.Time) { n.engine.SendEnded(now, unsure) })
+		n.end(nonce, w, life, func(now turn.Time) { end(now, unsure) })
 	}
 	w.stop = func() {
 		if !n.seeded.flaws.deadlineIgnored {
@@ -113,13 +121,13 @@ func (n *node) flight(o engine.Send, s *sending, result engine.SendResult, took,
 		if known {
 			s.known(result.Err == "")
 		}
-		n.end(nonce, w, life, func(now turn.Time) { n.engine.SendEnded(now, result) })
+		n.end(nonce, w, life, func(now turn.Time) { end(now, result) })
 	})
 	if limit < took {
 		n.cutAfter(limit, life, cut)
 	}
 	if n.seeded.flaws.retriesBlindly && result.Err != "" && !known {
-		n.after(took, func() { n.ledger.sendBegins(n, o, *result.Entry, true).arrive(n, life) })
+		n.after(took, func() { n.ledger.sendBegins(n, o, *o.Entry, true).arrive(n, life) })
 	}
 }
 

@@ -4,7 +4,8 @@
 // channel that fail, and people who write as people do.
 //
 // [engine.Node] does no I/O and has no clock, so this is the second runtime of
-// the same code, beside internal/node. An onlooker keeps a ledger of what a
+// the same code, beside internal/node. What that decides itself, in functions that
+// take a store, is run here too (remote.go). An onlooker keeps a ledger of what a
 // person would see, and judges the promise P1 to P7 by it.
 //
 // A run comes from a [Plan]: a list of what people do and what breaks. All
@@ -24,6 +25,7 @@
 //	timeline.go      virtual time, and the queue of what will happen
 //	world.go         one run
 //	node.go          a process: the runtime around an engine.Node
+//	remote.go        functions of the runtime that the simulation runs
 //	link.go          its way to the store, and what it reads there
 //	commit.go        what it writes there, and how the store answers
 //	model.go         the model

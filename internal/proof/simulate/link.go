@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/onereply/onereply/internal/engine"
+	shipped "github.com/onereply/onereply/internal/node"
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
 )
@@ -87,55 +87,25 @@ func (n *node) read(call, conversation string, visit func(), answer func(now tur
 	})
 }
 
-// load reads the record and, a little later, the entries.
+// load reads the record and the entries, as the runtime does.
 func (n *node) load(o engine.Load) {
-	result := engine.LoadResult{Key: o.Key}
-	name := o.Key.Conversation
-	n.read("load", name, func() { result.Snapshot = n.snapshot(o.Key) }, func(now turn.Time, err error) {
-		result.Err = err
-		if err == nil && n.snapshot(o.Key).Op != result.Snapshot.Op {
-			n.count(staleRead)
-		}
-		if err != nil || len(o.IDs) == 0 && !o.Pending {
-			n.engine.Loaded(now, result)
-			return
-		}
-		n.read("entries", name, func() { n.visitEntries(o, &result) }, func(now turn.Time, err error) {
-			result.Err = err
-			n.engine.Loaded(now, result)
-		})
+	var result engine.LoadResult
+	n.play(func(s remote) { result = shipped.Load(context.Background(), s, o) }, func(now turn.Time) {
+		n.engine.Loaded(now, result)
 	})
 }
 
-func (n *node) visitEntries(o engine.Load, result *engine.LoadResult) {
-	for _, id := range o.IDs {
-		result.Messages = append(result.Messages, n.entries(o.Key, store.EntryQuery{ID: id, Limit: 1})...)
-	}
-	if o.Pending {
-		result.Pending = n.entries(o.Key, store.EntryQuery{After: result.Snapshot.Record.AfterSeq, Status: turn.InputPending})
-	}
-}
-
-// readPrompt reads the entries that wait and, a little later, the last ones.
+// readPrompt reads the entries that wait and the last ones, as the runtime does.
 func (n *node) readPrompt(o engine.ReadPrompt) {
-	var entries, tail []store.Entry
-	done := func(now turn.Time, err error) { n.engine.PromptRead(now, o.Key, o.Nonce, entries, tail, err) }
-	n.read("prompt", o.Key.Conversation, func() {
-		entries = n.entries(o.Key, store.EntryQuery{After: o.AfterSeq, Status: turn.InputPending})
-	}, func(now turn.Time, err error) {
-		if err != nil {
-			done(now, err)
-			return
-		}
-		n.read("history", o.Key.Conversation, func() {
-			tail = n.entries(o.Key, store.EntryQuery{Limit: 2*o.History + len(entries), Backward: true})
-			slices.Reverse(tail)
-			for i := range tail {
-				if n.seeded.flaws.historyTellsAll && tail[i].Kind == store.Reply {
-					tail[i].Status = turn.ReplySent
-				}
+	var waiting, tail []store.Entry
+	var err error
+	n.play(func(s remote) { waiting, tail, err = shipped.ReadPrompt(context.Background(), s, o) }, func(now turn.Time) {
+		for i := range tail {
+			if n.seeded.flaws.historyTellsAll && tail[i].Kind == store.Reply {
+				tail[i].Status = turn.ReplySent
 			}
-		}, done)
+		}
+		n.engine.PromptRead(now, o.Key, o.Nonce, waiting, tail, err)
 	})
 }
 

@@ -26,6 +26,7 @@ type node struct {
 	random  *dice
 	running map[string]*work // by nonce: what runs for it in the outside world
 	waiting []*ask           // requests that were not answered yet
+	stops   []func()         // end the procedures of all its lives
 	tickAt  turn.Time        // the tick that is planned, 0: none
 }
 

@@ -155,18 +155,19 @@ func (l *ledger) waited(t *conversation, r *reply, seen []shownMessage) {
 	l.story.replies = append(l.story.replies, answer{at: l.now, covers: idsOf(seen), late: r.entry.Late})
 	wait := l.now.Sub(oldest)
 	l.sums.Waits = append(l.sums.Waits, int(wait.Milliseconds()))
-	bound, bounded := l.waitBound()
+	bound, bounded := l.waitBound(oldest)
 	disturbed := l.askedFor(t.key, oldest, pause, resume, closes, humanSays, retract, resend, forget)
 	if bounded && !disturbed && wait > bound {
 		l.fail("P3 waiting", "a message waited %v for its reply, longer than %v", wait, bound)
 	}
 }
 
-// waitBound is how long an input waits at most: the rest of the turn before it,
-// then each attempt that may be discarded and its window. A process that is
-// killed or stands still adds that time, its lease, and the time until somebody
-// finds its timer. There is no bound where anything else breaks.
-func (l *ledger) waitBound() (time.Duration, bool) {
+// waitBound is how long an input waits at most that was accepted at a time: the rest
+// of the turn before it, then each attempt that may be discarded and its window. A
+// process that is killed or stands still meanwhile, or did shortly before, adds that
+// time, its lease, and the time until somebody finds its timer. There is no bound
+// where anything else breaks.
+func (l *ledger) waitBound(accepted turn.Time) (time.Duration, bool) {
 	p := l.policy
 	window := max(p.MaxWait, p.MediaWait) + 100*time.Millisecond
 	attempts := time.Duration(p.MaxDiscards + 2)
@@ -175,10 +176,14 @@ func (l *ledger) waitBound() (time.Duration, bool) {
 	if p.TurnsPerMinute > 0 {
 		bound += time.Minute
 	}
+	calm := bound * time.Duration(l.queueing())
 	for _, e := range l.Events {
 		switch _, breaks := troubles[e.What]; {
 		case e.What == crash || e.What == freeze:
-			bound += e.For + p.Lease + claimed + l.slowest
+			lasts := e.For + p.Lease + claimed + l.slowest
+			if begins := start.Add(e.At); begins <= l.now && begins.Add(lasts+calm) >= accepted {
+				bound += lasts
+			}
 		case breaks && e.What != clockSteps:
 			return 0, false
 		}

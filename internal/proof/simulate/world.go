@@ -77,6 +77,7 @@ func (w *world) play() {
 		w.at(start.Add(e.At), func() { w.happen(e) })
 	}
 	w.at(start.Add(w.end), w.becomeCalm)
+	defer w.stop()
 	for count := 0; w.broken == nil && !(w.calm && w.atRest()); count++ {
 		if count == mostEvents {
 			w.fail("P3 rest", "the nodes are busy without end")
@@ -85,6 +86,15 @@ func (w *world) play() {
 		w.step()
 	}
 	w.verdict()
+}
+
+// stop ends the procedures that wait for calls of processes that are gone.
+func (w *world) stop() {
+	for _, n := range w.nodes {
+		for _, stop := range n.stops {
+			stop()
+		}
+	}
 }
 
 // becomeCalm ends all faults. From here on everything must come to rest.
