@@ -155,7 +155,7 @@ func storeFaults() []seededFault {
 		{name: "ids are claimed for all conversations of a bot", check: "P4 lost", flaws: flaws{idsOfBot: true}},
 		{name: "ids stay claimed after the conversation is deleted", check: "P4 lost", calm: true, flaws: flaws{idsStay: true}},
 		{name: "the timer of a lease is set 20 s late", check: "P6 timer", flaws: flaws{leaseTimerLate: true}},
-		{name: "timers of lost workers are found half a minute late", check: "P3 waiting", needs: []What{crash, freeze}, flaws: flaws{claimsLate: true}},
+		{name: "timers of lost workers are found two minutes late", check: "P3 waiting", needs: []What{crash, freeze}, flaws: flaws{claimsLate: true}},
 		{name: "a batch gives one sequence to two entries", check: "P4 store", flaws: flaws{refused: true}},
 	}
 }
