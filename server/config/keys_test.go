@@ -1,0 +1,217 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/onereply/onereply"
+)
+
+// key is a key of the file, and the field of [Config] in which it must arrive.
+type key struct {
+	section string // "": the file itself, "bot", or a kind of responder or delivery: "openai", "delivery"
+	name    string
+	value   string // in YAML, different from the default
+	field   string
+	want    any
+	zero    any // the field's value where the file says 0; nil: 0 is refused, or is no value of this key
+}
+
+const (
+	settings  = "Bots[0].Settings."
+	responder = "Bots[0].Responder."
+	delivery  = "Bots[0].Delivery."
+)
+
+// noTime and none are how a field says 0 where its zero value stands for the default.
+const (
+	noTime = time.Duration(onereply.Zero)
+	none   = onereply.Zero
+)
+
+// keys are all keys that fill a field. TestEachFieldHasAKey fails where one is missing.
+var keys = []key{
+	{"", "listen", "127.0.0.1:7001", "Listen", "127.0.0.1:7001", nil},
+	{"", "node", "n7002", "Node", "n7002", nil},
+	{"", "store", "sqlite:./7003.db", "Store", "sqlite:./7003.db", nil},
+	{"", "api_keys", "[key-7004-key-7004]", "APIKeys", []string{"key-7004-key-7004"}, nil},
+	{"", "public_url", "http://public.test:7005", "PublicURL", "http://public.test:7005", nil},
+	{"", "drain", "7006s", "Drain", 7006 * time.Second, time.Duration(0)},
+	{"", "max_generations", "7007", "MaxGenerations", 7007, nil},
+	{"", "retention", "7008h", "Retention", 7008 * time.Hour, nil},
+
+	{"bot", "debounce", "5001ms", settings + "Debounce", 5001 * time.Millisecond, noTime},
+	{"bot", "max_wait", "5002s", settings + "MaxWait", 5002 * time.Second, noTime},
+	{"bot", "on_new_input", "finish", settings + "OnNewInput", onereply.ModeFinish, nil},
+	{"bot", "max_discards", "5004", settings + "MaxDiscards", 5004, none},
+	{"bot", "lease", "5005s", settings + "Lease", 5005 * time.Second, nil},
+	{"bot", "history", "406", settings + "History", 406, none},
+	{"bot", "media_wait", "5007s", settings + "MediaWait", 5007 * time.Second, noTime},
+	{"bot", "unknown_send", "hold", settings + "UnknownSend", onereply.UnknownHold, nil},
+	{"bot", "group_wait", "5009s", settings + "GroupWait", 5009 * time.Second, noTime},
+	{"bot", "split_at", "5010", settings + "SplitAt", 5010, 0},
+	{"bot", "split_wait", "5011s", settings + "SplitWait", 5011 * time.Second, noTime},
+	{"bot", "turns_per_minute", "5012", settings + "TurnsPerMinute", 5012, 0},
+	{"bot", "stop_words", "[stop-5013]", settings + "StopWords", []string{"stop-5013"}, nil},
+	{"bot", "opt_out_words", "[out-5014]", settings + "OptOutWords", []string{"out-5014"}, nil},
+
+	{"echo", "kind", "echo", responder + "Kind", "echo", nil},
+	{"echo", "timeout", "6001s", settings + "Timeout", 6001 * time.Second, nil},
+	{"echo", "attempts", "6002", settings + "Attempts", 6002, nil},
+	{"echo", "fallback", "text 6003", settings + "Fallback", "text 6003", nil},
+	{"echo", "delay", "6004s", responder + "Delay", 6004 * time.Second, time.Duration(0)},
+	{"openai", "base_url", "http://base.test:6005", responder + "BaseURL", "http://base.test:6005", nil},
+	{"openai", "api_key", "key-6006", responder + "APIKey", "key-6006", nil},
+	{"openai", "model", "model-6007", responder + "Model", "model-6007", nil},
+	{"openai", "system", "system 6008", responder + "System", "system 6008", nil},
+	{"openai", "max_tokens", "6009", responder + "MaxTokens", 6009, nil},
+	{"openai", "headers", "{X-6010: v}", responder + "Headers", map[string]string{"X-6010": "v"}, nil},
+	{"openai", "idle_timeout", "6011s", responder + "IdleTimeout", 6011 * time.Second, nil},
+	{"webhook", "url", "http://hook.test:6012", responder + "URL", "http://hook.test:6012", nil},
+	{"webhook", "secret", secret6, responder + "Secret", secret6, nil},
+	{"webhook", "headers", "{X-6014: v}", responder + "Headers", map[string]string{"X-6014": "v"}, nil},
+	{"webhook", "idle_timeout", "6015s", responder + "IdleTimeout", 6015 * time.Second, nil},
+
+	{"delivery", "kind", "webhook", delivery + "Kind", "webhook", nil},
+	{"delivery", "url", "http://delivery.test:8001", delivery + "URL", "http://delivery.test:8001", nil},
+	{"delivery", "secret", secret8, delivery + "Secret", secret8, nil},
+	{"delivery", "headers", "{X-8003: v}", delivery + "Headers", map[string]string{"X-8003": "v"}, nil},
+	{"delivery", "limit", "8004", delivery + "Limit", 8004, nil},
+	{"delivery", "parts", "separate", delivery + "Separate", true, nil},
+	{"delivery", "retry_for", "8006h", settings + "RetryFor", 8006 * time.Hour, noTime},
+	{"delivery", "timeout", "14s", settings + "SendTimeout", 14 * time.Second, nil},
+}
+
+const (
+	secret6 = "whsec_NjY2NjY2NjY2NjY2NjY2NjY2NjY2NjY2NjY2NjY2NjY="
+	secret8 = "whsec_ODg4ODg4ODg4ODg4ODg4ODg4ODg4ODg4ODg4ODg4ODg="
+)
+
+// withoutKey are fields that no single key fills.
+var withoutKey = []string{
+	settings + "Name",      // the name of the bot's section
+	settings + "Responder", // built from Bots[0].Responder
+	settings + "Sender",    // built from Bots[0].Delivery
+}
+
+// TestEachKeyFillsItsField sets each key alone: its field must get the value, and no
+// other field may change.
+func TestEachKeyFillsItsField(t *testing.T) {
+	for _, k := range keys {
+		t.Run(k.section+"."+k.name, func(t *testing.T) {
+			k.check(t, k.value, k.want)
+			if k.zero != nil {
+				k.check(t, "0", k.zero)
+			}
+		})
+	}
+}
+
+func TestEachFieldHasAKey(t *testing.T) {
+	known := map[string]bool{}
+	for _, field := range withoutKey {
+		known[field] = true
+	}
+	for _, k := range keys {
+		known[k.field] = true
+	}
+	for field := range flat(Config{Bots: make([]Bot, 1)}) {
+		if !known[field] {
+			t.Errorf("%s is filled by no key in this test: add the key, or say why there is none", field)
+		}
+	}
+}
+
+// check compares two files that differ in the key alone.
+func (k key) check(t *testing.T, value string, want any) {
+	t.Helper()
+	before, after := k.parse(t, k.file("")), k.parse(t, k.file(value))
+	if !reflect.DeepEqual(after[k.field], want) {
+		t.Errorf("%s: %s must give %s = %#v, it is %#v", k.name, value, k.field, want, after[k.field])
+	}
+	for _, field := range slices.Sorted(maps.Keys(after)) {
+		if field != k.field && !reflect.DeepEqual(before[field], after[field]) {
+			t.Errorf("%s: %s must leave %s alone, it changes it from %#v to %#v", k.name, value, field, before[field], after[field])
+		}
+	}
+	if k.name != "kind" && value == k.value && reflect.DeepEqual(before[k.field], after[k.field]) {
+		t.Errorf("%s: %s is the default: choose another value for this test", k.name, value)
+	}
+}
+
+// file is a configuration with the least that it needs, and with the key where value is
+// given. The quiet time is 0 beside a hard cap of 0, which must not be less.
+func (k key) file(value string) string {
+	least := map[string]map[string]string{
+		"":         {},
+		"bot":      {},
+		"delivery": {"kind": "webhook", "url": "http://a.test"},
+		"echo":     {"kind": "echo"},
+		"openai":   {"kind": "openai", "base_url": "http://a.test", "model": "m"},
+		"webhook":  {"kind": "webhook", "url": "http://a.test"},
+	}
+	if k.name == "max_wait" {
+		least["bot"]["debounce"] = "0s"
+	}
+	kind := "echo"
+	if k.section == "openai" || k.section == "webhook" {
+		kind = k.section
+	}
+	if value != "" {
+		if value == "0" && reflect.TypeOf(k.want) == reflect.TypeFor[time.Duration]() {
+			value = "0s"
+		}
+		least[k.section][k.name] = value
+	}
+	var b strings.Builder
+	write := func(indent string, lines map[string]string) {
+		for _, name := range slices.Sorted(maps.Keys(lines)) {
+			fmt.Fprintf(&b, "%s%s: %s\n", indent, name, lines[name])
+		}
+	}
+	write("", least[""])
+	b.WriteString("bots:\n  support:\n")
+	write("    ", least["bot"])
+	b.WriteString("    responder:\n")
+	write("      ", least[kind])
+	b.WriteString("    delivery:\n")
+	write("      ", least["delivery"])
+	return b.String()
+}
+
+func (k key) parse(t *testing.T, file string) map[string]any {
+	t.Helper()
+	c, err := Parse("keys", []byte(file), func(string) (string, bool) { return "", false }, Overrides{})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, file)
+	}
+	return flat(c)
+}
+
+// flat is the fields of a configuration by their path. Structs are taken apart, and so
+// is the list of bots.
+func flat(c Config) map[string]any {
+	fields := map[string]any{}
+	var add func(path string, v reflect.Value)
+	add = func(path string, v reflect.Value) {
+		switch {
+		case v.Kind() == reflect.Struct:
+			for i := range v.NumField() {
+				add(strings.TrimPrefix(path+"."+v.Type().Field(i).Name, "."), v.Field(i))
+			}
+		case v.Type() == reflect.TypeFor[[]Bot]():
+			for i := range v.Len() {
+				add(fmt.Sprintf("%s[%d]", path, i), v.Index(i))
+			}
+		default:
+			fields[path] = v.Interface()
+		}
+	}
+	add("", reflect.ValueOf(c))
+	return fields
+}
