@@ -148,23 +148,15 @@ func buildBots(bots []config.Bot, url string) ([]onereply.Bot, error) {
 	return built, nil
 }
 
+// newResponder builds what answers. url is where a responder reaches this node.
 func newResponder(c config.Responder, url string) (onereply.Responder, error) {
 	switch c.Kind {
 	case config.OpenAI:
-		return openai.New(openai.Config{
-			BaseURL: c.BaseURL, APIKey: c.APIKey, Model: c.Model, System: c.System,
-			IdleTimeout: c.IdleTimeout, MaxTokens: c.MaxTokens, Headers: c.Headers,
-		})
+		return openai.New(openaiConfig(c))
 	case config.Anthropic:
-		return anthropic.New(anthropic.Config{
-			BaseURL: c.BaseURL, APIKey: c.APIKey, Model: c.Model, System: c.System,
-			IdleTimeout: c.IdleTimeout, MaxTokens: c.MaxTokens, Headers: c.Headers,
-		})
+		return anthropic.New(anthropicConfig(c))
 	case config.Webhook:
-		return webhook.New(webhook.Config{
-			URL: c.URL, Secret: c.Secret, SealBase: url,
-			IdleTimeout: c.IdleTimeout, Headers: c.Headers,
-		})
+		return webhook.New(webhookConfig(c, url))
 	case config.Echo:
 		delay := c.Delay
 		if delay == 0 {
@@ -175,6 +167,24 @@ func newResponder(c config.Responder, url string) (onereply.Responder, error) {
 	return nil, fmt.Errorf("there is no responder of kind %q", c.Kind)
 }
 
+func openaiConfig(c config.Responder) openai.Config {
+	return openai.Config{
+		BaseURL: c.BaseURL, APIKey: c.APIKey, Model: c.Model, System: c.System,
+		IdleTimeout: c.IdleTimeout, MaxTokens: c.MaxTokens, Headers: c.Headers,
+	}
+}
+
+func anthropicConfig(c config.Responder) anthropic.Config {
+	return anthropic.Config{
+		BaseURL: c.BaseURL, APIKey: c.APIKey, Model: c.Model, System: c.System,
+		IdleTimeout: c.IdleTimeout, MaxTokens: c.MaxTokens, Headers: c.Headers,
+	}
+}
+
+func webhookConfig(c config.Responder, url string) webhook.Config {
+	return webhook.Config{URL: c.URL, Secret: c.Secret, SealBase: url, IdleTimeout: c.IdleTimeout, Headers: c.Headers}
+}
+
 // newSender builds what brings replies to people. Kind none has no sender: replies go to
 // the transcript and the event stream only.
 func newSender(c config.Delivery) (onereply.Sender, error) {
@@ -182,9 +192,11 @@ func newSender(c config.Delivery) (onereply.Sender, error) {
 	case config.None:
 		return nil, nil
 	case config.Webhook:
-		return delivery.New(delivery.Config{
-			URL: c.URL, Secret: c.Secret, Headers: c.Headers, Limit: c.Limit, Separate: c.Separate,
-		})
+		return delivery.New(deliveryConfig(c))
 	}
 	return nil, fmt.Errorf("there is no delivery of kind %q", c.Kind)
+}
+
+func deliveryConfig(c config.Delivery) delivery.Config {
+	return delivery.Config{URL: c.URL, Secret: c.Secret, Headers: c.Headers, Limit: c.Limit, Separate: c.Separate}
 }

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/onereply/onereply/server/config"
+)
+
+// TestEachSettingIsHandedOn gives each setting a value of its own: a field of a
+// responder, of the delivery or of the node must get the value of the setting of the same
+// name. Every other field of them must be named here.
+func TestEachSettingIsHandedOn(t *testing.T) {
+	var (
+		node      = distinct[config.Config](t)
+		responder = distinct[config.Responder](t)
+		delivery  = distinct[config.Delivery](t)
+		log       = slog.New(slog.DiscardHandler)
+	)
+	for _, test := range []struct {
+		name     string
+		from, to any
+		others   []string // fields of to that no setting fills
+	}{
+		{"openai", responder, openaiConfig(responder), []string{"Temperature", "HTTPClient"}},
+		{"anthropic", responder, anthropicConfig(responder), []string{"Temperature", "HTTPClient"}},
+		{"webhook", responder, webhookConfig(responder, "here"), []string{"SealBase", "HTTPClient"}},
+		{"delivery", delivery, deliveryConfig(delivery), []string{"HTTPClient"}},
+		{"node", node, options(node, log), []string{"Logger"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			from, to := reflect.ValueOf(test.from), reflect.ValueOf(test.to)
+			for i := range to.NumField() {
+				name := to.Type().Field(i).Name
+				if slices.Contains(test.others, name) {
+					continue
+				}
+				setting := from.FieldByName(name)
+				if !setting.IsValid() {
+					t.Errorf("no setting is named %s: hand one on, or say here that none fills it", name)
+				} else if got := to.Field(i).Interface(); !reflect.DeepEqual(got, setting.Interface()) {
+					t.Errorf("%s is %v, its setting is %v", name, got, setting.Interface())
+				}
+			}
+		})
+	}
+	if got := webhookConfig(responder, "here").SealBase; got != "here" {
+		t.Errorf("SealBase is %q", got)
+	}
+}
+
+// distinct fills each field with a value that no other field has.
+func distinct[T any](t *testing.T) T {
+	t.Helper()
+	var out T
+	v := reflect.ValueOf(&out).Elem()
+	for i := range v.NumField() {
+		text := fmt.Sprintf("value %d", i)
+		switch into := v.Field(i).Addr().Interface().(type) {
+		case *string:
+			*into = text
+		case *int:
+			*into = 100 + i
+		case *time.Duration:
+			*into = time.Duration(i+1) * time.Hour
+		case *bool:
+			*into = true
+		case *[]string:
+			*into = []string{text}
+		case *map[string]string:
+			*into = map[string]string{"name": text}
+		case *[]config.Bot: // TestEachSettingIsHandedOn looks into their parts
+		default:
+			t.Fatalf("%s: this test does not know how to fill a %s", v.Type().Field(i).Name, v.Field(i).Type())
+		}
+	}
+	return out
+}
