@@ -13,6 +13,7 @@ var maySleep = map[string]string{
 	"e2e/browser_test.go":            "polls a real browser, with a deadline: there is no signal to wait for",
 	"e2e/nodes_linearizable_test.go": "spreads concurrent calls over time: they wait for nothing",
 	"e2e/nodes_wire_test.go":         "delays bytes on the wire: the delay is the fault",
+	"internal/node/lab_test.go":      "waits in virtual time: it is called in synctest bubbles only",
 	"store/sqlite/helpers_test.go":   "polls what the writer has done, with a deadline: nothing tells of it",
 	"world_test.go":                  "waits in virtual time: it is called in synctest bubbles only",
 }

@@ -8,30 +8,39 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// Attempt is one run of a responder: what it is to answer, and what it says while
+// Attempt is one run of a responder: what it is to answer, and what it reports while
 // it runs.
 type Attempt struct {
 	engine.Start
-	ctx               context.Context // of the run
-	node              *Node
-	tokens, firstByte atomic.Int64
+	tokens    atomic.Int64
+	firstByte atomic.Int64 // a turn.Time; 0: no text came yet
+	show      func(now turn.Time, text string)
+	clock     *Clock
+	ended     func() bool // the run's context has ended
 }
 
-// Delta shows a piece of the reply to watchers before it is committed. What comes
-// after the attempt's context ended belongs to no reply, and is dropped.
+func (n *Node) newAttempt(ctx context.Context, o engine.Start) *Attempt {
+	a := &Attempt{Start: o, clock: n.clock, ended: func() bool { return ctx.Err() != nil }}
+	a.show = func(now turn.Time, text string) {
+		n.options.Tell(&engine.Event{
+			Notice: turn.Notice{
+				Kind: engine.Delta, At: now, Turn: o.Turn, Attempt: o.Attempt, Token: o.Lease.Token, Version: o.Through, Through: o.Through,
+			},
+			Key: o.Key, Node: n.options.Name, ReplyID: engine.ReplyID(o.Key, o.Turn), Text: text,
+		})
+	}
+	return a
+}
+
+// Delta shows a piece of the reply to watchers before it is committed. A piece that
+// comes after the run's context ended belongs to no reply, and is dropped.
 func (a *Attempt) Delta(text string) {
-	if a.ctx.Err() != nil {
+	if a.ended() {
 		return
 	}
-	now := a.node.clock.Now()
+	now := a.clock.Now()
 	a.firstByte.CompareAndSwap(0, int64(now))
-	a.node.options.Tell(&engine.Event{
-		Notice: turn.Notice{
-			Kind: engine.Delta, At: now, Turn: a.Turn, Attempt: a.Start.Attempt, Token: a.Lease.Token,
-			Version: a.Through, Through: a.Through,
-		},
-		Key: a.Key, Node: a.node.options.Name, ReplyID: engine.ReplyID(a.Key, a.Turn), Text: text,
-	})
+	a.show(now, text)
 }
 
 // Spend counts tokens that the model used, also where the attempt is discarded

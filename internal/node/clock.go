@@ -10,94 +10,96 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// Clock is the store's clock as this node knows it: the time that the store
-// told, plus what has passed since by the monotonic clock. A wall clock that
-// is wrong or jumps changes nothing.
+// Clock is the store's clock as this node knows it: the time that the store last
+// gave, plus what has passed since by this machine's monotonic clock. A wall clock
+// that is wrong or jumps changes nothing.
 type Clock struct {
 	store store.Store
-	base  atomic.Pointer[reading]
+	last  atomic.Pointer[reading]
 }
 
-// reading is what the store once told, and how wrong it was at most when it did.
+// reading is one answer of the store, and how wrong it was at most when it came.
 type reading struct {
-	told turn.Time
-	at   time.Time // with its monotonic reading
-	off  time.Duration
+	time  turn.Time // of the store
+	at    time.Time // of this machine, with its monotonic reading
+	error time.Duration
 }
 
+const (
+	askEvery = 10 * time.Second
+	askLimit = time.Second // half of what an answer took is how wrong it may be
+
+	firstReadings = 3                     // at most, before the node starts
+	goodReading   = 10 * time.Millisecond // a first reading that is less wrong needs no other
+	driftPart     = 2000                  // clocks drift apart by less than this part of the time
+	resolution    = time.Millisecond      // in which the store counts
+)
+
+// NewClock asks the store for its time. It fails where no answer comes.
 func NewClock(ctx context.Context, s store.Store) (*Clock, error) {
 	c := &Clock{store: s}
 	var err error
 	for range firstReadings {
-		if err = c.again(ctx); err == nil && c.base.Load().off <= goodReading {
+		if err = c.ask(ctx); err == nil && c.last.Load().error <= goodReading {
 			break
 		}
 	}
-	if c.base.Load() == nil {
+	if c.last.Load() == nil {
 		return nil, err
 	}
 	return c, nil
 }
 
-func (c *Clock) Now() turn.Time { return c.base.Load().now(time.Now()) }
+// Now is the store's time.
+func (c *Clock) Now() turn.Time { return c.last.Load().timeAt(time.Now()) }
 
-func (r *reading) now(at time.Time) turn.Time { return r.told.Add(at.Sub(r.at)) }
+// timeAt is the store's time at a moment of this machine.
+func (r *reading) timeAt(at time.Time) turn.Time { return r.time.Add(at.Sub(r.at)) }
 
-// wrongBy is how wrong a reading may be after a while.
-func (r *reading) wrongBy(at time.Time) time.Duration {
-	return r.off + at.Sub(r.at)/driftPart + time.Millisecond // in which the store counts
+// errorAt is how wrong the reading may be by then.
+func (r *reading) errorAt(at time.Time) time.Duration {
+	return r.error + at.Sub(r.at)/driftPart + resolution
 }
 
-// measure asks the store, and takes the middle of the round trip for the
-// moment of its answer. A reading that may be more wrong than the last one is by
-// now is left: an answer that was held up on its way would set the clock back, and
-// this node would take a lease for its own when others take it over. But one that
-// can't be true together with the last one tells that the store's clock was set.
-func (c *Clock) measure(ctx context.Context) error {
+// ask takes a reading. The middle of the round trip counts as the moment of the
+// answer.
+func (c *Clock) ask(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
 	before := time.Now()
-	told, err := c.store.Now(ctx)
+	answer, err := c.store.Now(ctx)
 	if err != nil {
 		return err
 	}
 	after := time.Now()
 	half := after.Sub(before) / 2
-	read := &reading{told: told, at: before.Add(half), off: half}
-	if last := c.base.Load(); last != nil {
-		mayBe := last.wrongBy(after)
-		apart := last.now(read.at).Sub(told).Abs()
-		if read.off > mayBe && apart <= mayBe+read.off {
-			return nil
-		}
+	read := &reading{time: answer, at: before.Add(half), error: half}
+	if last := c.last.Load(); last == nil || read.betterThan(last, after) {
+		c.last.Store(read)
 	}
-	c.base.Store(read)
 	return nil
 }
 
-const (
-	measureEvery = 10 * time.Second
-	measureLimit = time.Second // half of what an answer took is how wrong it may be
-
-	firstReadings = 3                     // at most, before the node starts
-	goodReading   = 10 * time.Millisecond // after which no other one is asked for
-	driftPart     = 2000                  // clocks drift apart by less than this part of the time
-)
-
-func (c *Clock) again(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, measureLimit)
-	defer cancel()
-	return c.measure(ctx)
+// betterThan reports whether a new reading replaces the last one. It does not where it
+// may be more wrong than the last one is by now: an answer that was held up on its way
+// would set the clock back, and this node would take a lease for its own when others
+// take it over. But where both can't be true, the store's clock was set meanwhile.
+func (r *reading) betterThan(last *reading, now time.Time) bool {
+	lastError := last.errorAt(now)
+	apart := last.timeAt(r.at).Sub(r.time).Abs()
+	return r.error <= lastError || apart > lastError+r.error
 }
 
-// follow measures again and again, against drift.
+// follow takes a reading now and then, against drift, until ctx ends.
 func (c *Clock) follow(ctx context.Context, log *slog.Logger) {
-	ticker := time.NewTicker(measureEvery)
+	ticker := time.NewTicker(askEvery)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			if err := c.again(ctx); err != nil && ctx.Err() == nil {
+			if err := c.ask(ctx); err != nil && ctx.Err() == nil {
 				log.Warn("the store's clock could not be read", "err", err)
 			}
 		}
