@@ -54,16 +54,15 @@ func (a answer) json(t *testing.T) map[string]any {
 // wantProblem checks that the answer is this problem.
 func (a answer) wantProblem(t *testing.T, k kind, field string) {
 	t.Helper()
-	status, title := k.describe()
-	if a.status != status {
-		t.Fatalf("status = %d, want %d (%s)\n%s", a.status, status, k, a.body)
+	if a.status != k.status {
+		t.Fatalf("status = %d, want %d (%s)\n%s", a.status, k.status, k.name, a.body)
 	}
 	if got := a.header.Get("Content-Type"); got != "application/problem+json" {
 		t.Errorf("Content-Type = %q", got)
 	}
 	body := a.json(t)
-	if body["type"] != "urn:onereply:problem:"+string(k) || body["title"] != title || body["status"] != float64(status) {
-		t.Errorf("problem = %v, want %s", body, k)
+	if body["type"] != "urn:onereply:problem:"+k.name || body["title"] != k.title || body["status"] != float64(k.status) {
+		t.Errorf("problem = %v, want %s", body, k.name)
 	}
 	got, _ := body["field"].(string)
 	if got != field {

@@ -11,19 +11,18 @@ import (
 	"time"
 )
 
-// access is what a route asks of those who call it.
+// access is the permission that a route asks for.
 type access int
 
 const (
-	byKey      access = iota // an API key or, below /v1/, the session of one; where there are no keys, as sameOrigin
-	public                   // nothing
-	sameOrigin               // that no page of another site sent it
+	byKey      access = iota // an API key or, below /v1/, the session of one; without keys, as sameOrigin
+	public                   // none: everybody may call
+	sameOrigin               // everybody but the pages of other sites
 )
 
-// guard decides who may ask. With keys, a request must bring one, or the
-// cookie of a session that one opened. Without, it must not come from another
-// site's page in somebody's browser: it could post here although its reader
-// may not know.
+// guard decides who may call. With keys, a request needs one, or the cookie of a session
+// that one opened. Without keys, it must not come from the page of another site: such a
+// page could post here from the browser of a user who does not know it.
 type guard struct {
 	keys         keys
 	sessions     sessions
@@ -40,7 +39,7 @@ func newGuard(plain []string, loopbackOnly bool) guard {
 	}
 }
 
-// check tells who asks, or why the route is closed to them.
+// check returns the caller, or the reason why the route is closed to it.
 func (g guard) check(r *http.Request, t *route) (caller, error) {
 	if g.loopbackOnly && !isLoopback(r.Host) {
 		return caller{}, newProblem(kindWrongHost, "Without API keys this server answers only to localhost; it was asked as %.100q.", r.Host)
@@ -56,8 +55,8 @@ func (g guard) check(r *http.Request, t *route) (caller, error) {
 	return anonymous(r), nil
 }
 
-// checkCaller looks at the header first: a program that sends a wrong key is
-// told so, whatever cookies it has.
+// checkCaller prefers the header to the cookie: a program that sends a wrong key is told
+// so, even if it has a session.
 func (g guard) checkCaller(r *http.Request, t *route) (caller, error) {
 	header := r.Header.Get("Authorization")
 	if found, ok := g.sessions.of(r, time.Now()); ok && header == "" && t.takesSessions() {
@@ -75,8 +74,8 @@ func (g guard) checkCaller(r *http.Request, t *route) (caller, error) {
 	return caller{by: g.keys.label(key), from: addressOf(r)}, nil
 }
 
-// checkSession guards against other sites: a browser sends the cookie by
-// itself, but only the page of this site can read the token.
+// checkSession guards against other sites: a browser sends the cookie with their requests
+// too, but only a page of this site can read the token.
 func (g guard) checkSession(r *http.Request, found session) (caller, error) {
 	if g.crossOrigin.Check(r) != nil {
 		return caller{}, newProblem(kindCrossOrigin, "A session is for the pages of this site only.")
@@ -101,9 +100,8 @@ func newKeys(plain []string) keys {
 	return hashed
 }
 
-// find compares token with every key, and gives the number of one that it is.
-// It takes the same time whichever matches and however much of it does; hashing
-// hides the lengths.
+// find returns the number of the key that token is. It compares with every key, and takes
+// the same time whichever matches and however much of it does: hashing hides the lengths.
 func (k keys) find(token string) (number int, ok bool) {
 	presented := sha256.Sum256([]byte(token))
 	number = -1
@@ -113,8 +111,8 @@ func (k keys) find(token string) (number int, ok bool) {
 	return number, number >= 0
 }
 
-// label names a key in logs and audits: the first 6 hexadecimal digits of its
-// SHA-256, which tell nothing of the key.
+// label names a key in logs and audits: the first 6 hexadecimal digits of its SHA-256,
+// from which nobody can find the key.
 func (k keys) label(number int) string { return hex.EncodeToString(k[number][:3]) }
 
 // isLoopback reports whether a Host header names this machine.

@@ -16,7 +16,7 @@ import (
 // maxBodyBytes bounds a request's body.
 const maxBodyBytes = 1 << 20
 
-// decode reads the request's JSON object into value.
+// decode reads the JSON object of the request's body into value.
 func decode(w http.ResponseWriter, r *http.Request, value any) error {
 	body, err := readBody(w, r)
 	if err != nil {
@@ -37,7 +37,7 @@ func decodeOptional(w http.ResponseWriter, r *http.Request, value any) error {
 	return parse(body, value)
 }
 
-// readBody reads all of the body, within the limits of size and time.
+// readBody reads the whole body, within the limits of size and time.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if r.ContentLength > maxBodyBytes {
 		return nil, errTooLarge()
@@ -52,8 +52,8 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if err != nil {
 		return nil, errReading(err)
 	}
-	// The deadline was the body's. Left in place it would look like a client
-	// that hung up while its request is worked on.
+	// The deadline was for the body. After it, net/http's watch for a client that hangs up
+	// would take the deadline for a hang-up.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	if len(body) > 0 && !isJSON(r.Header.Get("Content-Type")) {
 		return nil, newProblem(kindMediaType, "Send the body with Content-Type: application/json.")
@@ -78,11 +78,11 @@ func errReading(err error) error {
 	return p
 }
 
-// isJSON accepts JSON, types that are built on it, no type at all, and what
-// `curl -d` says when it is not told: JSON is typed by hand there. A form of
-// another site's page is refused by its origin, before its body is read.
+// isJSON accepts JSON, types that are built on it, no type at all, and the type that
+// `curl -d` sends by default: people type JSON there. A form on a page of another site has
+// that type too, but its origin was refused before its body is read.
 func isJSON(contentType string) bool {
-	if contentType == "" || contentType == "application/json" { // nearly all, and parsing costs more than the rest of this file
+	if contentType == "" || contentType == "application/json" { // nearly every request: parsing it would cost more than the rest of this file
 		return true
 	}
 	mediaType, _, err := mime.ParseMediaType(contentType)
@@ -92,8 +92,8 @@ func isJSON(contentType string) bool {
 	return mediaType == "application/json" || mediaType == "application/x-www-form-urlencoded" || strings.HasSuffix(mediaType, "+json")
 }
 
-// parse reads one JSON object. Unknown fields are tolerated: providers add
-// some. After a wrong-type problem the other fields of value are set.
+// parse reads one JSON object. Unknown fields are ignored: providers add their own. After
+// a wrong-type problem the other fields of value are set.
 func parse(body []byte, value any) error {
 	if !utf8.Valid(body) {
 		return newProblem(kindMalformedBody, "The body is not valid UTF-8.")

@@ -81,15 +81,16 @@ func (s *Server) postRequeue(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) postResend(w http.ResponseWriter, r *http.Request) error {
-	return s.seeTo(w, r, s.app.Resend)
+	return s.resolveReply(w, r, s.app.Resend)
 }
 
 func (s *Server) postMarkSent(w http.ResponseWriter, r *http.Request) error {
-	return s.seeTo(w, r, s.app.MarkSent)
+	return s.resolveReply(w, r, s.app.MarkSent)
 }
 
-// seeTo has an operator see to a reply that ended in trouble.
-func (s *Server) seeTo(w http.ResponseWriter, r *http.Request, remedy func(ctx context.Context, bot, conversation string, turn int64) (onereply.State, error)) error {
+// resolveReply lets an operator decide about a reply whose outcome is unknown, or of which
+// only a part was sent.
+func (s *Server) resolveReply(w http.ResponseWriter, r *http.Request, resolve func(ctx context.Context, bot, conversation string, turn int64) (onereply.State, error)) error {
 	turn, err := strconv.ParseInt(r.PathValue("turn"), 10, 64)
 	if err != nil || turn < 1 {
 		return errField("turn", "It must be the number of a turn.")
@@ -97,7 +98,7 @@ func (s *Server) seeTo(w http.ResponseWriter, r *http.Request, remedy func(ctx c
 	if err := decodeOptional(w, r, &struct{}{}); err != nil {
 		return err
 	}
-	now, err := remedy(r.Context(), r.PathValue("bot"), r.PathValue("conversation"), turn)
+	now, err := resolve(r.Context(), r.PathValue("bot"), r.PathValue("conversation"), turn)
 	return respondState(w, http.StatusAccepted, now, err)
 }
 

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// Demo is what can be tried out on a running demo. Its methods may be called
-// from many goroutines at once.
+// Demo changes the settings of a running demo. Its methods may be called from many
+// goroutines at once.
 type Demo interface {
 	Settings(ctx context.Context) (DemoSettings, error)
-	// Change takes what [DemoSettings] may be; an [*onereply.Error] says what else
-	// is wrong.
+	// Change is called with settings within their bounds. An [*onereply.Error] tells the
+	// client of other mistakes.
 	Change(ctx context.Context, s DemoSettings) error
 }
 
@@ -26,7 +26,7 @@ type DemoSettings struct {
 // MaxDemoWait bounds each of the [DemoSettings].
 const MaxDemoWait = time.Minute
 
-// demoSettings are what is sent and read. What is absent stays as it is.
+// demoSettings are the settings in JSON. An absent one stays as it is.
 type demoSettings struct {
 	Debounce   *string `json:"debounce"`
 	MaxWait    *string `json:"max_wait"`
@@ -38,7 +38,7 @@ func demoSettingsOf(s DemoSettings) demoSettings {
 	return demoSettings{Debounce: text(s.Debounce), MaxWait: text(s.MaxWait), ModelDelay: text(s.ModelDelay)}
 }
 
-// into puts what was sent into settings.
+// into changes the settings that were sent.
 func (s demoSettings) into(out *DemoSettings) error {
 	for _, one := range []struct {
 		name string
@@ -83,9 +83,8 @@ func (s *Server) putDemoSettings(w http.ResponseWriter, r *http.Request) error {
 	return respond(w, http.StatusOK, demoSettingsOf(wanted))
 }
 
-// demoSettings are the settings now. They are for those who sit at this
-// machine: whoever puts the demo behind a proxy has not meant to let others
-// change it.
+// demoSettings are the settings now. Only this machine may see and change them: an
+// operator who puts a demo behind a proxy does not mean to let others change it.
 func (s *Server) demoSettings(r *http.Request) (DemoSettings, error) {
 	switch {
 	case s.options.Demo == nil:

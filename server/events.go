@@ -44,9 +44,9 @@ func (s *Server) getEvents(w http.ResponseWriter, r *http.Request) error {
 	return s.follow(w, r, watch)
 }
 
-// readAfter finds the id of the last event that the client has seen. The
-// header comes from a browser that connects again, so it is newer than the
-// query, which is for clients that can't set headers.
+// readAfter finds the id of the last event that the client has seen. The header goes
+// before the query: a browser that connects again sets it and repeats the old query. The
+// query is for clients that can't set headers.
 func readAfter(r *http.Request) (string, error) {
 	query, err := readQuery(r)
 	if err != nil {
@@ -72,13 +72,13 @@ func checkEventID(id string) error {
 	return nil
 }
 
-// follow sends events until the client leaves, is too slow, or streams end.
+// follow sends events until the client leaves or is too slow, or the server shuts down.
 func (s *Server) follow(w http.ResponseWriter, r *http.Request, watch onereply.EventQuery) error {
 	if !s.streams.enter() {
 		return newProblem(kindUnavailable, "The node is closing, or has as many event streams as it may (%d).", s.options.MaxStreams)
 	}
 	defer s.streams.leave()
-	out := newEventWriter(w, s.options.WriteTimeout, s.frames)
+	out := newEventWriter(w, s.options.WriteTimeout, s.encoded)
 	if r.Method == http.MethodHead {
 		out.start()
 		return nil
@@ -91,8 +91,8 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, watch onereply.E
 	return nil
 }
 
-// pump copies events to the client. Their source never waits for it: a client
-// that is too slow finds the channel closed, or fails to take one in time.
+// pump copies events to the client. The source never waits for a client: for one that is
+// too slow it closes the channel, or a write of ours meets its deadline.
 func (s *Server) pump(r *http.Request, out *eventWriter, events <-chan onereply.Event) {
 	heartbeat := time.NewTicker(s.options.Heartbeat)
 	defer heartbeat.Stop()

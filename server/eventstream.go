@@ -3,7 +3,6 @@ package server
 import (
 	"fmt"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/onereply/onereply"
@@ -18,13 +17,14 @@ type eventWriter struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	timeout time.Duration
-	frames  *frames
+	encoded *eventCache
 }
 
-func newEventWriter(w http.ResponseWriter, timeout time.Duration, frames *frames) *eventWriter {
-	return &eventWriter{w: w, control: http.NewResponseController(w), timeout: timeout, frames: frames}
+func newEventWriter(w http.ResponseWriter, timeout time.Duration, encoded *eventCache) *eventWriter {
+	return &eventWriter{w: w, control: http.NewResponseController(w), timeout: timeout, encoded: encoded}
 }
 
+// start sends the header.
 func (o *eventWriter) start() bool {
 	h := o.w.Header()
 	h.Set("Content-Type", "text/event-stream")
@@ -36,17 +36,18 @@ func (o *eventWriter) start() bool {
 	return o.control.Flush() == nil
 }
 
+// greet tells a browser how long to wait before it connects again.
 func (o *eventWriter) greet() bool {
 	return o.write(true, fmt.Appendf(nil, "retry: %d\n\n", reconnectMillis))
 }
 
-// beat keeps the connection open through proxies, and finds out when the
+// beat writes a comment: it keeps the connection open through proxies, and fails once the
 // client is gone.
 func (o *eventWriter) beat() bool { return o.write(true, []byte(": \n\n")) }
 
-// event writes one event. While more of them wait, one flush serves all.
+// event writes one event. While more events wait, the caller lets one flush serve all.
 func (o *eventWriter) event(e onereply.Event, flush bool) bool {
-	text, err := o.frames.of(e)
+	text, err := o.encoded.encode(e)
 	return err == nil && o.write(flush, text)
 }
 
@@ -60,46 +61,3 @@ func (o *eventWriter) write(flush bool, text []byte) bool {
 
 // extend moves the deadline. It fails only where there is no connection.
 func (o *eventWriter) extend() { _ = o.control.SetWriteDeadline(time.Now().Add(o.timeout)) }
-
-// streams counts the event streams and ends them all at once.
-type streams struct {
-	ended chan struct{} // closed when they must end
-
-	mu     sync.Mutex
-	limit  int
-	active int
-	over   bool
-}
-
-func newStreams(limit int) *streams { return &streams{ended: make(chan struct{}), limit: limit} }
-
-func (s *streams) enter() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.over || s.active >= s.limit {
-		return false
-	}
-	s.active++
-	return true
-}
-
-func (s *streams) leave() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.active--
-}
-
-func (s *streams) count() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.active
-}
-
-func (s *streams) end() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.over {
-		s.over = true
-		close(s.ended)
-	}
-}

@@ -2,8 +2,8 @@ package server
 
 import "net/http"
 
-// getHealth says that the process answers: nothing else is looked at, so that
-// a store that is out of reach never gets a healthy node killed.
+// getHealth says that the process answers. It looks at nothing else: a supervisor must
+// not kill a healthy node because the store is out of reach.
 func (s *Server) getHealth(w http.ResponseWriter, _ *http.Request) error {
 	return respond(w, http.StatusOK, map[string]string{"status": "ok"})
 }

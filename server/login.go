@@ -8,7 +8,7 @@ import (
 	"github.com/onereply/onereply"
 )
 
-// postLogin opens a session for who has a key.
+// postLogin opens a session for a caller who has a key.
 func (s *Server) postLogin(w http.ResponseWriter, r *http.Request) error {
 	var body struct {
 		Key string `json:"key"`
@@ -20,23 +20,23 @@ func (s *Server) postLogin(w http.ResponseWriter, r *http.Request) error {
 		return errField("key", "This server has no api_keys: no login is needed.")
 	}
 	now := time.Now()
-	if wait := s.attempts.take(addressOf(r), now); wait > 0 {
+	if wait := s.logins.take(addressOf(r), now); wait > 0 {
 		return tooManyLogins(wait)
 	}
 	number, ok := s.guard.keys.find(body.Key)
 	if !ok || body.Key == "" {
-		s.options.Logger.LogAttrs(r.Context(), slog.LevelWarn, "a login to the console was refused", slog.String("from", addressOf(r)))
+		s.options.Logger.LogAttrs(r.Context(), slog.LevelWarn, "a login to the console was refused: the key is wrong", slog.String("from", addressOf(r)))
 		return newProblem(kindUnauthorized, "The key is none of the configured api_keys.")
 	}
-	s.attempts.giveBack(addressOf(r), now)
+	s.logins.giveBack(addressOf(r), now)
 	s.options.Logger.LogAttrs(r.Context(), slog.LevelInfo, "a login to the console",
 		slog.String("by", s.guard.keys.label(number)), slog.String("from", addressOf(r)))
 	http.SetCookie(w, cookieOf(r, s.guard.sessions.open(number, now), int(sessionTime.Seconds())))
 	return respondEmpty(w)
 }
 
-// postLogout takes the cookie away. A session ends by itself only: nothing of
-// it is kept that could be struck out.
+// postLogout removes the cookie. It can't end the session earlier than its time: the
+// server keeps no list of sessions to remove it from.
 func (s *Server) postLogout(w http.ResponseWriter, r *http.Request) error {
 	if err := decodeOptional(w, r, &struct{}{}); err != nil {
 		return err
@@ -66,10 +66,10 @@ func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
 	return respond(w, http.StatusOK, out)
 }
 
-// cookieOf makes the session's cookie. No script can read it, no other site's
-// page makes a browser send it, and once set over TLS it is sent over TLS only.
-// A proxy says by X-Forwarded-Proto that it speaks TLS; who lies there only
-// makes the cookie stricter.
+// cookieOf makes the session's cookie. No script can read it, no page of another site
+// makes a browser send it, and once set over TLS it is sent over TLS only. A proxy says
+// in X-Forwarded-Proto that it speaks TLS; a client that forges the header only makes its
+// own cookie stricter.
 func cookieOf(r *http.Request, value string, maxAge int) *http.Cookie {
 	return &http.Cookie{
 		Name: sessionCookie, Value: value, Path: "/", MaxAge: maxAge,

@@ -9,10 +9,9 @@ import (
 	"github.com/onereply/onereply"
 )
 
-// messageBody is a message as it comes in. A field that is null counts as
-// absent.
+// messageBody is the body of a message. A field that is null counts as absent.
 type messageBody struct {
-	Kind        string                `json:"kind"` // "" or "message"; all else needs no answer
+	Kind        string                `json:"kind"` // "" or "message"; other kinds need no answer
 	ID          *string               `json:"id"`
 	Text        string                `json:"text"`
 	Sender      onereply.Person       `json:"sender"`
@@ -24,8 +23,8 @@ type messageBody struct {
 	Addressed   *bool                 `json:"addressed"`
 }
 
-// hasNoEffect reports whether it is a reaction, a receipt, or whatever else
-// changes nothing of what should be answered.
+// hasNoEffect reports whether it is a reaction, a receipt, or another thing that does not
+// change what should be answered.
 func (b *messageBody) hasNoEffect() bool { return b.Kind != "" && b.Kind != "message" }
 
 func (b *messageBody) message() (onereply.Message, error) {
@@ -41,7 +40,7 @@ func (b *messageBody) message() (onereply.Message, error) {
 		m.Metadata = b.Metadata
 	}
 	if b.ID != nil {
-		// An empty id would be made up anew for each repeat, and none recognised.
+		// An empty id would be replaced by a new one each time: no repeat would be recognised.
 		if err := checkName("id", *b.ID); err != nil {
 			return m, err
 		}
@@ -63,13 +62,13 @@ func (b *messageBody) sentAt() (time.Time, error) {
 	return at, nil
 }
 
-// reasonNoEffect goes with inputs of a kind that needs no answer.
+// reasonNoEffect is the reason in receipts of things that need no answer.
 const reasonNoEffect = "no_effect"
 
 func (s *Server) postMessage(w http.ResponseWriter, r *http.Request) error {
 	var body messageBody
 	err := decode(w, r, &body)
-	// What is no message may have fields of its own types.
+	// Other kinds than messages may have fields of the same name and another type.
 	if body.hasNoEffect() && (err == nil || problemOf(err).kind == kindWrongType) {
 		return s.ignore(w, r, &body)
 	}
@@ -84,8 +83,8 @@ func (s *Server) postMessage(w http.ResponseWriter, r *http.Request) error {
 	return accepted(w, got, err)
 }
 
-// ignore answers what is no message with success, so that no provider sends
-// it again, and stores nothing.
+// ignore answers things that are no message with success, so that no provider sends them
+// again. It stores nothing.
 func (s *Server) ignore(w http.ResponseWriter, r *http.Request, body *messageBody) error {
 	known, err := s.app.State(r.Context(), r.PathValue("bot"), r.PathValue("conversation"))
 	var refused *onereply.Error
@@ -121,7 +120,7 @@ func (s *Server) deleteMessage(w http.ResponseWriter, r *http.Request) error {
 	return accepted(w, got, err)
 }
 
-// accepted acknowledges an input: only after the App did.
+// accepted acknowledges an input, after the App has.
 func accepted(w http.ResponseWriter, got onereply.Receipt, err error) error {
 	if err != nil {
 		return err

@@ -252,7 +252,7 @@ func FuzzMessage(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var in messageBody
 		if err := parse(body, &in); err != nil {
-			if status, _ := problemOf(err).kind.describe(); status != http.StatusBadRequest {
+			if status := problemOf(err).kind.status; status != http.StatusBadRequest {
 				t.Errorf("%q: status %d", body, status)
 			}
 			return

@@ -12,13 +12,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// metrics are what /metrics shows: the App's counters and the API's own.
-// Labels come from fixed sets, never from what a client sends.
+// metrics are the figures of /metrics: the App's counters and the API's own. Labels come
+// from fixed sets, never from a request: a client could make as many as it likes.
 type metrics struct {
 	handler  http.Handler
 	requests *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec
-	ignored  atomic.Uint64 // inputs of kinds that the App never sees
+	ignored  atomic.Uint64 // things that are no message, which the App never sees
 }
 
 func newMetrics(app App, open *streams, version string) *metrics {
@@ -67,7 +67,7 @@ func (m *metrics) count(method string, found *route, status int, took time.Durat
 	}
 }
 
-// methodLabel keeps made-up methods from making labels.
+// methodLabel gives methods that HTTP does not define one label together.
 func methodLabel(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodPut, http.MethodDelete, http.MethodOptions:

@@ -2,10 +2,9 @@ package server
 
 import "net/http"
 
-// page is the route of everything outside the API, nil where there is no
-// page. It needs no key: its files hold nothing that is secret, and what it
-// shows comes from the API. Headers, the content security policy among them,
-// are the page's own.
+// page is the route of all paths outside the API, nil where there is no page. It needs no
+// key: its files hold nothing secret, and it gets its data from the API. It sets its own
+// headers, the content security policy among them.
 func (s *Server) page() *route {
 	if s.options.Page == nil {
 		return nil

@@ -10,115 +10,67 @@ import (
 	"github.com/onereply/onereply"
 )
 
-// The whole error policy: what can go wrong, its status, and what the client
-// is told. Clients see kind and advice; the chain of causes is for the log.
+// This file is the whole error policy: the kinds of problems, the kind that each error
+// is, and what a client is told. A client sees the kind and the detail; the log gets the
+// chain of causes, which may name hosts, files and texts.
 
-// kind names a problem. Its type, "urn:onereply:problem:" + kind, is part of
-// the API.
-type kind string
+// kind is a kind of problem. Its name and its status are part of the API.
+type kind struct {
+	name   string // "urn:onereply:problem:" and this is the type in the document
+	status int
+	title  string // for people
+}
 
-const (
-	kindMalformedBody    kind = "malformed-body"
-	kindWrongType        kind = "wrong-type"
-	kindMalformedQuery   kind = "malformed-query"
-	kindUnauthorized     kind = "unauthorized"
-	kindCrossOrigin      kind = "cross-origin"
-	kindCSRF             kind = "csrf-token"
-	kindUnknownRoute     kind = "unknown-route"
-	kindUnknownBot       kind = "unknown-bot"
-	kindNotFound         kind = "not-found"
-	kindMethodNotAllowed kind = "method-not-allowed"
-	kindBodyTimeout      kind = "body-timeout"
-	kindConflict         kind = "conflict"
-	kindBodyTooLarge     kind = "body-too-large"
-	kindPathTooLong      kind = "path-too-long"
-	kindMediaType        kind = "unsupported-media-type"
-	kindWrongHost        kind = "wrong-host"
-	kindInvalid          kind = "invalid"
-	kindTooMany          kind = "too-many"
-	kindClientGone       kind = "client-gone" // never seen by a client
-	kindInternal         kind = "internal"
-	kindUnavailable      kind = "unavailable"
-	kindOutcomeUnknown   kind = "outcome-unknown"
-	kindNewerVersion     kind = "newer-version"
-	kindCorrupt          kind = "corrupt"
+var (
+	kindMalformedBody    = kind{"malformed-body", http.StatusBadRequest, "The body is not the JSON that is needed"}
+	kindWrongType        = kind{"wrong-type", http.StatusBadRequest, "A field has the wrong type"}
+	kindMalformedQuery   = kind{"malformed-query", http.StatusBadRequest, "The query can't be read"}
+	kindUnauthorized     = kind{"unauthorized", http.StatusUnauthorized, "An API key is needed"}
+	kindCrossOrigin      = kind{"cross-origin", http.StatusForbidden, "Another site's page sent this"}
+	kindCSRF             = kind{"csrf-token", http.StatusForbidden, "The session's token is missing or wrong"}
+	kindUnknownRoute     = kind{"unknown-route", http.StatusNotFound, "No such path"}
+	kindUnknownBot       = kind{"unknown-bot", http.StatusNotFound, "No such bot"}
+	kindNotFound         = kind{"not-found", http.StatusNotFound, "Not found"}
+	kindMethodNotAllowed = kind{"method-not-allowed", http.StatusMethodNotAllowed, "The path has no such method"}
+	kindBodyTimeout      = kind{"body-timeout", http.StatusRequestTimeout, "The body did not arrive in time"}
+	kindConflict         = kind{"conflict", http.StatusConflict, "The conversation's state does not allow it"}
+	kindBodyTooLarge     = kind{"body-too-large", http.StatusRequestEntityTooLarge, "The body is too large"}
+	kindPathTooLong      = kind{"path-too-long", http.StatusRequestURITooLong, "The path is too long"}
+	kindMediaType        = kind{"unsupported-media-type", http.StatusUnsupportedMediaType, "The body must be JSON"}
+	kindWrongHost        = kind{"wrong-host", http.StatusMisdirectedRequest, "The request is meant for another host"}
+	kindInvalid          = kind{"invalid", http.StatusUnprocessableEntity, "The input is not valid"}
+	kindTooMany          = kind{"too-many", http.StatusTooManyRequests, "Too much at once"}
+	kindClientGone       = kind{"client-gone", statusClientGone, "The client left"} // no client sees it
+	kindInternal         = kind{"internal", http.StatusInternalServerError, "Something went wrong in the server"}
+	kindCorrupt          = kind{"corrupt", http.StatusInternalServerError, "What is stored can't be read"}
+	kindUnavailable      = kind{"unavailable", http.StatusServiceUnavailable, "Not available for now"}
+	kindOutcomeUnknown   = kind{"outcome-unknown", http.StatusServiceUnavailable, "Nobody knows whether it was stored"}
+	kindNewerVersion     = kind{"newer-version", http.StatusServiceUnavailable, "This node is older than what is stored"}
 )
 
-// statusClientGone stands in logs and metrics for a client that left before
-// it was answered.
+// statusClientGone stands in logs and metrics for a client that left before it was
+// answered.
 const statusClientGone = 499
 
 // retryAfter is how many seconds a client should wait before it tries again.
 const retryAfter = 1
 
-func (k kind) describe() (status int, title string) {
-	switch k {
-	case kindMalformedBody:
-		return http.StatusBadRequest, "The body is not the JSON that is needed"
-	case kindWrongType:
-		return http.StatusBadRequest, "A field has the wrong type"
-	case kindMalformedQuery:
-		return http.StatusBadRequest, "The query can't be read"
-	case kindUnauthorized:
-		return http.StatusUnauthorized, "An API key is needed"
-	case kindCrossOrigin:
-		return http.StatusForbidden, "Another site's page sent this"
-	case kindCSRF:
-		return http.StatusForbidden, "The session's token is missing or wrong"
-	case kindUnknownRoute:
-		return http.StatusNotFound, "No such path"
-	case kindUnknownBot:
-		return http.StatusNotFound, "No such bot"
-	case kindNotFound:
-		return http.StatusNotFound, "Not found"
-	case kindMethodNotAllowed:
-		return http.StatusMethodNotAllowed, "The path has no such method"
-	case kindBodyTimeout:
-		return http.StatusRequestTimeout, "The body did not arrive in time"
-	case kindConflict:
-		return http.StatusConflict, "The conversation's state does not allow it"
-	case kindBodyTooLarge:
-		return http.StatusRequestEntityTooLarge, "The body is too large"
-	case kindPathTooLong:
-		return http.StatusRequestURITooLong, "The path is too long"
-	case kindMediaType:
-		return http.StatusUnsupportedMediaType, "The body must be JSON"
-	case kindWrongHost:
-		return http.StatusMisdirectedRequest, "The request is meant for another host"
-	case kindInvalid:
-		return http.StatusUnprocessableEntity, "The input is not valid"
-	case kindTooMany:
-		return http.StatusTooManyRequests, "Too much at once"
-	case kindClientGone:
-		return statusClientGone, "The client left"
-	case kindUnavailable:
-		return http.StatusServiceUnavailable, "Not available for now"
-	case kindOutcomeUnknown:
-		return http.StatusServiceUnavailable, "Nobody knows whether it was stored"
-	case kindCorrupt:
-		return http.StatusInternalServerError, "What is stored can't be read"
-	case kindNewerVersion:
-		return http.StatusServiceUnavailable, "This node is older than what is stored"
-	}
-	return http.StatusInternalServerError, "Something went wrong in the server"
-}
-
-// problem is an error that a client is told about, as RFC 9457 has it.
+// problem is an error that a client is told about, as a problem document of RFC 9457.
 type problem struct {
 	kind   kind
 	detail string
-	field  string // of the input, where one is at fault
-	allow  string // the methods that a path has
+	field  string // the field of the input that is wrong; "": none
+	allow  string // the methods that the path has; for kindMethodNotAllowed
 	cause  error  // for the log only
 
-	retryAfter int // seconds to wait, where it is not retryAfter
+	retryAfter int // seconds to wait; 0: the constant
 }
 
 func (p *problem) Error() string {
 	if p.cause != nil {
 		return p.cause.Error()
 	}
-	return string(p.kind) + ": " + p.detail
+	return p.kind.name + ": " + p.detail
 }
 
 func (p *problem) Unwrap() error { return p.cause }
@@ -139,7 +91,8 @@ func errUnknownBot(bot string) *problem {
 	return p
 }
 
-// problemOf says what a client is told about err.
+// problemOf is the problem that a client is told about err. An error that nobody has
+// foreseen is internal, and the client learns nothing of it.
 func problemOf(err error) *problem {
 	var known *problem
 	var refused *onereply.Error
@@ -154,6 +107,8 @@ func problemOf(err error) *problem {
 	return &problem{kind: kindInternal, detail: "The log of the server says more.", cause: err}
 }
 
+// problemOfApp is the problem for an error of the App. Details of mistakes of the client
+// are the App's own words; other details could tell of the inside, so they are replaced.
 func problemOfApp(refused *onereply.Error, err error) *problem {
 	p := &problem{field: refused.Field, cause: err}
 	if refused.Err != nil {
@@ -172,10 +127,10 @@ func problemOfApp(refused *onereply.Error, err error) *problem {
 		return unavailable(err)
 	case onereply.CodeNewer:
 		p.kind = kindNewerVersion
-		p.detail = "A newer version of onereply wrote this conversation. A node that was upgraded can serve it; this one changes nothing of it."
+		p.detail = "A newer version of onereply wrote this conversation. Upgraded nodes can serve it; this one changes nothing of it."
 	case onereply.CodeCorrupt:
 		p.kind = kindCorrupt
-		p.detail = "What is stored of this conversation is not what was written. Nothing of it was changed; the log of the server says more, and so does onereply doctor."
+		p.detail = "The stored conversation is damaged. Nothing of it was changed. The log of the server says more, and so does onereply doctor."
 	case onereply.CodeUnknown: // no Retry-After: a repeat would be a second reply
 		p.kind, p.detail = kindOutcomeUnknown, "Look at the transcript before you send it again."
 	default:
@@ -200,26 +155,26 @@ type document struct {
 	Field  string `json:"field,omitempty"`
 }
 
-// fail answers with the problem that err is, and logs what an operator must
-// know.
+// fail answers with the problem that err is, and logs it. Once the header of an answer is
+// out, nothing else can be answered.
 func (s *Server) fail(w *recorder, r *http.Request, found *route, err error) {
 	p := problemOf(err)
 	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
 		p = &problem{kind: kindClientGone, cause: err}
 	}
-	status, title := p.kind.describe()
-	s.logFailure(r, found, status, err)
+	s.logFailure(r, found, p.kind.status, err)
 	switch {
 	case w.started:
 	case p.kind == kindClientGone:
-		w.status = status
+		w.status = p.kind.status
 	default:
 		p.setHeader(w.Header())
-		body := document{"urn:onereply:problem:" + string(p.kind), title, status, p.detail, p.field}
-		_ = writeBody(w, status, "application/problem+json", body) // the client is gone: nobody is left to tell
+		body := document{"urn:onereply:problem:" + p.kind.name, p.kind.title, p.kind.status, p.detail, p.field}
+		_ = writeBody(w, p.kind.status, "application/problem+json", body) // an error means that the client is gone
 	}
 }
 
+// setHeader sets the headers that belong to a kind.
 func (p *problem) setHeader(h http.Header) {
 	switch p.kind {
 	case kindUnauthorized:

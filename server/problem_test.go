@@ -10,6 +10,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/onereply/onereply"
 )
@@ -120,6 +122,29 @@ func TestLogSaysWhatAnOperatorNeeds(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestAFewLinesTellOfManyUnservedRequests: while a store is out of reach there are
+// thousands, and each would write a line.
+func TestAFewLinesTellOfManyUnservedRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		app := newFakeApp()
+		app.err = refusal(onereply.CodeUnavailable, "", "disk full")
+		var log bytes.Buffer
+		s := New(app, Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		for range 5 * unservedLines {
+			ask(t, s, "GET", here, "")
+		}
+		if lines := strings.Count(log.String(), "level=WARN"); lines != unservedLines {
+			t.Errorf("%d lines at once, want %d", lines, unservedLines)
+		}
+		log.Reset()
+		time.Sleep(time.Second)
+		ask(t, s, "GET", here, "")
+		if want := fmt.Sprintf("not_logged_before=%d", 4*unservedLines); !strings.Contains(log.String(), want) {
+			t.Errorf("a second later the log has no %q:\n%s", want, &log)
+		}
+	})
 }
 
 func TestDebugLogHasEveryRequest(t *testing.T) {

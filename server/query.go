@@ -15,8 +15,8 @@ const (
 	maxPage     = 1000
 )
 
-// page selects entries of a transcript: the first after a sequence, or the last
-// before one, or at its end.
+// page selects entries of a transcript: the first ones after a sequence number, the last
+// ones before a sequence number, or the last ones of all.
 type page struct {
 	after, before int64 // before 0: no bound
 	limit         int

@@ -1,13 +1,9 @@
 package server
 
-import (
-	"errors"
-	"fmt"
-	"net/http"
-	"runtime/debug"
-)
+import "net/http"
 
-// recorder remembers what was answered, for the log and the metrics.
+// recorder remembers the status of the answer, for the log and the metrics, and whether
+// the answer has begun.
 type recorder struct {
 	http.ResponseWriter
 	status  int
@@ -30,34 +26,3 @@ func (w *recorder) Write(p []byte) (int, error) {
 
 // Unwrap lets http.ResponseController reach the connection.
 func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-// panicked is a panic of a handler, as an error.
-type panicked struct {
-	value any
-	stack []byte
-}
-
-func (p *panicked) Error() string { return fmt.Sprintf("panic: %v\n%s", p.value, p.stack) }
-
-func isPanic(err error) bool {
-	if err == nil {
-		return false
-	}
-	var p *panicked
-	return errors.As(err, &p)
-}
-
-// recovered runs f and turns a panic into an error. http.ErrAbortHandler is
-// left alone: it is how a handler drops a connection.
-func recovered(f func() error) (err error) {
-	defer func() {
-		switch value := recover(); value {
-		case nil:
-		case http.ErrAbortHandler:
-			panic(value)
-		default:
-			err = &panicked{value: value, stack: debug.Stack()}
-		}
-	}()
-	return f()
-}

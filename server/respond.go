@@ -53,13 +53,13 @@ func (s *Server) observe(w *recorder, r *http.Request, found *route, took time.D
 	}
 }
 
-// logFailure logs what is not the client's fault.
+// logFailure logs an error. One that is not the client's fault is logged above debug level.
 func (s *Server) logFailure(r *http.Request, found *route, status int, err error) {
 	level, text := slog.LevelDebug, "request refused"
 	attributes := append(about(r, found), slog.Int("status", status), slog.Any("err", err))
 	switch {
 	case status == http.StatusServiceUnavailable:
-		level, text = slog.LevelWarn, "request not served: the client is asked to try again"
+		level, text = slog.LevelWarn, "request not served; the client is asked to try again later"
 		total := s.unserved.Add(time.Now(), 1)
 		if total == 0 {
 			return
@@ -78,6 +78,7 @@ func (s *Server) logFailure(r *http.Request, found *route, status int, err error
 // that is full.
 const unservedLines = 10
 
+// about are the attributes that name a request in the log.
 func about(r *http.Request, found *route) []slog.Attr {
 	return []slog.Attr{
 		slog.String("method", r.Method),

@@ -2,7 +2,6 @@ package server
 
 import (
 	"cmp"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -12,9 +11,9 @@ import (
 	"github.com/onereply/onereply"
 )
 
-// http.ServeMux cleans paths before it matches them, so a conversation named
-// ".." or "a/b" would become another one. This router matches the path as it
-// was sent, segment by segment, and decodes each segment once.
+// http.ServeMux cleans paths before it matches them: a conversation named ".." or "a/b"
+// would become another one. This router matches the path as it was sent, segment by
+// segment, and decodes each segment once.
 
 const (
 	// maxPathBytes bounds a path as it was sent. Three names of 512 bytes, each
@@ -22,10 +21,10 @@ const (
 	maxPathBytes = 8 << 10
 	maxSegments  = 8
 
-	// elsewhere in the place of a conversation's name says that the query has it: a
-	// browser takes the segments "." and ".." out of a path, however they are
-	// escaped, so that it could not ask for what has such a name.
-	elsewhere = "-"
+	// nameInQuery in the place of a conversation's name says that the query has the
+	// name. Browsers and proxies remove the segments "." and ".." from a path, however
+	// they are escaped, so a conversation with such a name has no path of its own.
+	nameInQuery = "-"
 )
 
 // handler answers a request, or returns an error that [problemOf] understands
@@ -38,14 +37,14 @@ type route struct {
 	pattern string // "/v1/bots/{bot}/…": the path of openapi.json
 	handle  handler
 	access  access
-	stream  bool // goes on until the client leaves
-	audited bool // what it does is noted, with who did it
+	stream  bool // the answer goes on until the client leaves
+	audited bool // the App records the call, with its caller
 
 	segments []string
 }
 
-// router finds routes. The fallback, where there is one, gets GET and HEAD of
-// the paths outside the API.
+// router finds routes. The fallback, if there is one, gets GET and HEAD of all paths
+// outside the API.
 type router struct {
 	routes   []*route
 	fallback *route
@@ -93,8 +92,8 @@ func (t router) find(method, escaped string) (match, error) {
 	return match{}, newProblem(kindUnknownRoute, "There is no such path; see /openapi.json. A slash within a name is written %%2F.")
 }
 
-// split decodes the segments of an escaped path. What exceeds maxSegments
-// stays in the last one: no route is that long.
+// split decodes the segments of an escaped path. The last one holds everything after
+// maxSegments: no route is that long.
 func split(escaped string) ([]string, error) {
 	path := strings.SplitN(strings.TrimPrefix(escaped, "/"), "/", maxSegments+1)
 	for i, segment := range path {
@@ -132,7 +131,7 @@ func (m match) bind(r *http.Request) error {
 			continue
 		}
 		name, value := segment[1:len(segment)-1], m.path[i]
-		if name == "conversation" && value == elsewhere && r.URL != nil {
+		if name == "conversation" && value == nameInQuery && r.URL != nil {
 			value = cmp.Or(r.URL.Query().Get(name), value)
 		}
 		if err := checkName(name, value); err != nil {
@@ -145,7 +144,7 @@ func (m match) bind(r *http.Request) error {
 
 func isVariable(segment string) bool { return segment[0] == '{' }
 
-// checkName says what is wrong with a name that comes from outside.
+// checkName refuses a name of a bot, a conversation or a message that no store takes.
 func checkName(field, name string) error {
 	switch {
 	case name == "":
@@ -166,7 +165,7 @@ func errMethod(method string, allowed []string) error {
 	}
 	slices.Sort(allowed)
 	list := strings.Join(allowed, ", ")
-	p := newProblem(kindMethodNotAllowed, "%s", fmt.Sprintf("%.20q is not possible here; possible are %s.", method, list))
+	p := newProblem(kindMethodNotAllowed, "This path does not take %.20q; it takes %s.", method, list)
 	p.allow = list
 	return p
 }

@@ -1,7 +1,14 @@
 // Package server is the HTTP API: it turns requests into calls of an [App] and
-// answers them as openapi.json says, with problem documents for what goes
-// wrong. It decides nothing about conversations. It must never import a store,
-// a responder, a channel, the engine, the console or cmd.
+// answers them as openapi.json says, with problem documents for errors. It
+// decides nothing about conversations. It must never import a store, a
+// responder, a channel, the engine, the console or cmd.
+//
+// Read it in this order: routes.go is the whole API, one line a call; server.go
+// is the way of a request to its handler; messages.go has a handler, and
+// body.go and respond.go what all handlers use; problem.go is the whole error
+// policy. The rest is who may call (auth.go, session.go, login.go,
+// loginlimit.go), event streams (events.go, eventstream.go, eventcache.go,
+// streams.go) and metrics (metrics.go, stats.go).
 package server
 
 import (
@@ -88,27 +95,28 @@ type Server struct {
 	bots      map[string]bool
 	router    router
 	guard     guard
-	attempts  attempts
+	logins    loginLimiter
 	streams   *streams
-	frames    *frames
+	encoded   *eventCache
 	unserved  loglimit.Limit // lines about requests that were answered with 503
 	metrics   *metrics
 	subscribe subscribe
 }
 
-// subscribe starts to watch; stop must be called in the end.
+// subscribe starts to watch events. The caller must call stop in the end.
 type subscribe func(onereply.EventQuery) (events <-chan onereply.Event, stop func())
 
 // New makes a Server. The bots of app must not change afterwards.
 func New(app App, options Options) *Server {
 	options = options.withDefaults()
 	s := &Server{
-		app:     app,
-		options: options,
-		bots:    map[string]bool{},
-		guard:   newGuard(options.APIKeys, options.LoopbackOnly),
-		streams: newStreams(options.MaxStreams),
-		frames:  newFrames(),
+		app:      app,
+		options:  options,
+		bots:     map[string]bool{},
+		guard:    newGuard(options.APIKeys, options.LoopbackOnly),
+		streams:  newStreams(options.MaxStreams),
+		encoded:  newEventCache(),
+		unserved: loglimit.Limit{Lines: unservedLines},
 		subscribe: func(watch onereply.EventQuery) (<-chan onereply.Event, func()) {
 			subscription := app.Subscribe(watch)
 			return subscription.Events, subscription.Close
@@ -132,7 +140,7 @@ func (s *Server) EndStreams() { s.streams.end() }
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	out := &recorder{ResponseWriter: w}
-	s.limitTime(out, r, began)
+	s.setDeadlines(out, r, began)
 	found, err := s.router.find(r.Method, r.URL.EscapedPath())
 	if err == nil {
 		err = recovered(func() error { return s.serve(out, r, found) })
@@ -147,7 +155,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serve checks who asks and for what, and lets the route answer.
+// serve checks who calls and which bot is meant, and lets the route answer. The call of
+// the App ends when the client leaves, or after the CallTimeout; event streams set their
+// own deadlines.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, found match) error {
 	who, err := s.guard.check(r, found.route)
 	if err != nil {
@@ -171,14 +181,14 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, found match) erro
 	return found.route.handle(w, r.WithContext(ctx))
 }
 
-// limitTime bounds how long a client may take to send a body and to take the
-// answer, so that a slow one can't keep a goroutine for ever. The deadline of
-// a body that no handler reads also bounds its disposal.
-func (s *Server) limitTime(w http.ResponseWriter, r *http.Request, now time.Time) {
+// setDeadlines bounds how long a client may take to send its body and to receive the
+// answer, so that a slow one can't keep a goroutine for ever. If no handler reads the
+// body, net/http does, within the same deadline.
+func (s *Server) setDeadlines(w http.ResponseWriter, r *http.Request, now time.Time) {
 	control := http.NewResponseController(w)
 	if r.ContentLength != 0 {
 		_ = control.SetReadDeadline(now.Add(s.options.BodyTimeout))
 	}
-	// An error means that the writer has no deadlines: it is no connection.
+	// An error means that the writer has no deadlines: it is no network connection.
 	_ = control.SetWriteDeadline(now.Add(s.options.BodyTimeout + s.options.CallTimeout + s.options.WriteTimeout))
 }

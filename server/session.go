@@ -17,17 +17,16 @@ const (
 	csrfHeader    = "X-CSRF-Token"
 )
 
-// sessions makes and reads the cookies of the console. Nothing of a session is
-// kept here: a cookie says when it ends, and is signed with a secret derived
-// from the key that opened it. So it is good on every node that has this key,
-// and dies with it.
+// sessions makes and reads the cookies of the console. The server keeps no session: the
+// cookie says when it ends, and is signed with a secret derived from the API key that
+// opened it. So it is valid on every node with that key, and no longer than the key.
 type sessions []signer
 
 // signer signs for one key. The zero signer signs nothing.
 type signer struct{ secret []byte }
 
-// newSessions derives the secrets, in the order of the keys. An empty key has
-// none: anybody could sign for it.
+// newSessions derives the secrets, in the order of the keys. An empty key gets none:
+// anybody could derive it.
 func newSessions(keys []string) sessions {
 	out := make(sessions, len(keys))
 	for i, key := range keys {
@@ -36,7 +35,7 @@ func newSessions(keys []string) sessions {
 		}
 		secret, err := hkdf.Key(sha256.New, []byte(key), nil, "onereply console session 1", sha256.Size)
 		if err != nil {
-			panic(err) // the length is one that HKDF gives
+			panic(err) // HKDF refuses only lengths greater than this
 		}
 		out[i].secret = secret
 	}
@@ -53,7 +52,7 @@ const (
 
 var cookieText = base64.RawURLEncoding.Strict() // one text for each cookie: no bit of it is free
 
-// session is what a good cookie says.
+// session is the content of a valid cookie.
 type session struct {
 	key     int // the number of the key that opened it
 	expires time.Time
@@ -69,8 +68,8 @@ func (s sessions) open(key int, now time.Time) (cookie string) {
 	return cookieText.EncodeToString(append(content, s[key].sign("session", content)...))
 }
 
-// read checks a cookie. It compares with what every key would have signed, in
-// a time that does not tell which.
+// read checks a cookie. It tries the secret of every key, in a time that does not depend
+// on which of them signed it.
 func (s sessions) read(cookie string, now time.Time) (session, bool) {
 	if len(cookie) != cookieText.EncodedLen(cookieBytes) {
 		return session{}, false
@@ -93,8 +92,8 @@ func (s sessions) read(cookie string, now time.Time) (session, bool) {
 	return session{key: key, expires: expires, csrf: cookieText.EncodeToString(s[key].sign("csrf", content))}, true
 }
 
-// of finds the session of a request. There may be more than one cookie of the
-// name: another program on this host, or on a neighbour's name, can set one.
+// of finds the session of a request. Several cookies may have the name: another program
+// on this host, or on a parent domain, can set one.
 func (s sessions) of(r *http.Request, now time.Time) (session, bool) {
 	if len(s) == 0 {
 		return session{}, false
@@ -115,8 +114,7 @@ func (s signer) sign(purpose string, content []byte) []byte {
 	return mac.Sum(nil)
 }
 
-// checkToken wants the session's token with everything that may change
-// something.
+// checkToken demands the session's token for each request that may change something.
 func (s session) checkToken(r *http.Request) error {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return nil

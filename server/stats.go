@@ -8,8 +8,8 @@ import (
 	"github.com/onereply/onereply"
 )
 
-// statsCollector shows the App's counters. They are read when somebody asks,
-// so nothing is counted twice and nothing runs in between.
+// statsCollector shows the App's counters. It reads them for each request of /metrics, so
+// nothing is counted twice, and nothing runs in between.
 type statsCollector struct {
 	app     App
 	ignored *atomic.Uint64

@@ -9,14 +9,14 @@ import (
 )
 
 // An event is encoded once for all who watch, and none is taken for another.
-func TestFramesAreMadeOnce(t *testing.T) {
-	all := newFrames()
+func TestEventsAreEncodedOnce(t *testing.T) {
+	all := newEventCache()
 	event := func(i int) onereply.Event {
 		return onereply.Event{ID: fmt.Sprintf("epoch-%d", i), Type: "input_accepted", Conversation: fmt.Sprintf("c%d", i)}
 	}
 	for i := range 10 * len(all.slots) {
 		e := event(i)
-		first, err := all.of(e)
+		first, err := all.encode(e)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -25,10 +25,10 @@ func TestFramesAreMadeOnce(t *testing.T) {
 				t.Fatalf("the frame of event %d holds no %q:\n%s", i, want, first)
 			}
 		}
-		if again, _ := all.of(e); &again[0] != &first[0] {
+		if again, _ := all.encode(e); &again[0] != &first[0] {
 			t.Fatalf("event %d was encoded twice", i)
 		}
-		if earlier, _ := all.of(event(i / 2)); !strings.Contains(string(earlier), fmt.Sprintf("id: epoch-%d\n", i/2)) {
+		if earlier, _ := all.encode(event(i / 2)); !strings.Contains(string(earlier), fmt.Sprintf("id: epoch-%d\n", i/2)) {
 			t.Fatalf("another event was given for event %d:\n%s", i/2, earlier)
 		}
 	}

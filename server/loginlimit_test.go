@@ -53,7 +53,7 @@ func TestGoodLoginsAreNotLimited(t *testing.T) {
 }
 
 // use takes until nothing is left.
-func (a *attempts) use(address string, now time.Time) (taken int) {
+func (a *loginLimiter) use(address string, now time.Time) (taken int) {
 	for taken < 3*loginBurst && a.take(address, now) == 0 {
 		taken++
 	}
@@ -61,7 +61,7 @@ func (a *attempts) use(address string, now time.Time) (taken int) {
 }
 
 func TestAddressesAreToldApart(t *testing.T) {
-	var a attempts
+	var a loginLimiter
 	now := time.Unix(1_800_000_000, 0)
 	for _, address := range []string{"192.0.2.1", "192.0.2.2", "2001:db8::1", "2001:db8:0:1::1", "not an address"} {
 		if got := a.use(address, now); got != loginBurst {
@@ -78,7 +78,7 @@ func TestAddressesAreToldApart(t *testing.T) {
 // TestMemoryOfAttemptsIsBounded: who has a million addresses shares what is
 // left, and gives it back in time.
 func TestMemoryOfAttemptsIsBounded(t *testing.T) {
-	var a attempts
+	var a loginLimiter
 	now := time.Unix(1_800_000_000, 0)
 	taken := 0
 	for i := range 10 * loginAddresses {

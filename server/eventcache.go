@@ -1,0 +1,41 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/maphash"
+	"sync/atomic"
+
+	"github.com/onereply/onereply"
+)
+
+// eventCache keeps the last few events in the encoding of a stream. All streams are at
+// about the same event, so it is encoded once and not for each of them. A stream that is
+// far behind encodes for itself.
+type eventCache struct {
+	seed  maphash.Seed
+	slots [64]atomic.Pointer[encodedEvent] // chosen by a hash of the event's id
+}
+
+type encodedEvent struct {
+	id   string
+	text []byte
+}
+
+func newEventCache() *eventCache { return &eventCache{seed: maphash.MakeSeed()} }
+
+// encode returns an event as it stands in a stream. Nobody may change the bytes: several
+// streams share them.
+func (c *eventCache) encode(e onereply.Event) ([]byte, error) {
+	slot := &c.slots[maphash.String(c.seed, e.ID)%uint64(len(c.slots))]
+	if kept := slot.Load(); kept != nil && kept.id == e.ID {
+		return kept.text, nil
+	}
+	data, err := json.Marshal(e)
+	if err != nil {
+		return nil, err
+	}
+	made := &encodedEvent{id: e.ID, text: fmt.Appendf(nil, "id: %s\nevent: %s\ndata: %s\n\n", e.ID, e.Type, data)}
+	slot.Store(made)
+	return made.text, nil
+}
