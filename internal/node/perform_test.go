@@ -100,7 +100,7 @@ func TestAReadThatFails(t *testing.T) {
 				}
 				return store.Snapshot{}, fault
 			}
-			_, err := l.node.Submit(l.t.Context(), &engine.Request{Key: key, Op: engine.Receive, ID: "m", Body: store.Body{Text: "x"}})
+			_, err := l.node.Submit(l.t.Context(), &engine.Request{Key: key, Op: engine.Retract, ID: "m"})
 			if !errors.Is(err, fault) {
 				l.t.Errorf("%v", err)
 			}
