@@ -327,3 +327,113 @@ func TestAWriteOfThisNodeSettlesADoubt(t *testing.T) {
 		t.Errorf("the reply of a person: %+v", got)
 	}
 }
+
+// awry has the next writes and reads of a node go wrong, one after the other.
+type awry struct {
+	write func(h *hand, w store.Write) error // nil: the write is carried out and answered
+	read  error
+}
+
+// goAwry lets the steps happen, in turn, and then all goes well. A write takes the
+// next step, and so does the read that follows it.
+func (h *hand) goAwry(steps ...awry) {
+	h.fault = func(w store.Write) (store.Result, error) {
+		if len(steps) == 0 || steps[0].write == nil {
+			h.unread = nil
+			return h.store.Commit(context.Background(), w)
+		}
+		step := steps[0]
+		steps = steps[1:]
+		h.unread = step.read
+		return store.Result{}, step.write(h, w)
+	}
+}
+
+// An outcome that stays unknown while the store fails several times. The end of an
+// attempt is kept and tried again until its outcome is known, and is applied once.
+func TestAnOutcomeThatStaysUnknown(t *testing.T) {
+	away := errors.New("away")
+	applied := func(h *hand, w store.Write) error {
+		h.store.Commit(context.Background(), w)
+		return store.ErrUnknown
+	}
+	lost := func(*hand, store.Write) error { return store.ErrUnknown }
+	refused := func(*hand, store.Write) error { return fmt.Errorf("away: %w", store.ErrNotApplied) }
+	var late store.Write
+	given := func(_ *hand, w store.Write) error { late = w; return store.ErrUnknown }
+	lands := func(h *hand, _ store.Write) error {
+		h.store.Commit(context.Background(), late)
+		return store.ErrUnknown
+	}
+	tests := map[string][]awry{
+		"applied, and the store can't be read":       {{applied, away}, {refused, nil}, {lost, away}},
+		"not applied, and the store can't be read":   {{lost, away}, {lost, away}, {refused, nil}, {lost, nil}},
+		"not applied, over and over":                 {{lost, nil}, {lost, nil}, {lost, nil}, {lost, nil}, {lost, nil}},
+		"it lands while the next one is written":     {{given, nil}, {lands, nil}},
+		"it lands after the store failed for a time": {{given, away}, {refused, nil}, {lands, away}, {lost, away}},
+	}
+	for name, steps := range tests {
+		t.Run(name, func(t *testing.T) {
+			h := newHand(t)
+			started := h.started("m")
+			h.goAwry(steps...)
+			h.respond(started, engine.Response{Text: "hello"})
+			for range 40 {
+				h.unread = nil
+				h.pass(250 * time.Millisecond)
+			}
+			if got := h.replied(turn.ReplyCommitted); got != "hello" {
+				t.Errorf("committed: %q, want the reply once", got)
+			}
+			if n := count[engine.Send](h); n != 1 {
+				t.Errorf("%d sends began, want 1", n)
+			}
+			if r := h.record(); r.Phase != turn.Sending || r.Version != 1 {
+				t.Errorf("the conversation is %s at version %d", r.Phase, r.Version)
+			}
+		})
+	}
+}
+
+// The same for a message whose sender repeats it until he is told that it was
+// accepted: it is stored once, and told as accepted or as a repeat.
+func TestAMessageWhoseOutcomeStaysUnknown(t *testing.T) {
+	away := errors.New("away")
+	for name, applies := range map[string]int{"the first try is applied": 0, "the second": 1, "the last": 3} {
+		t.Run(name, func(t *testing.T) {
+			h := newHand(t)
+			h.say("before")
+			h.settle()
+			tries := 0
+			h.fault = func(w store.Write) (store.Result, error) {
+				h.unread = away
+				if tries++; tries > 3 {
+					h.unread = nil
+					return h.store.Commit(context.Background(), w)
+				}
+				if tries == applies+1 {
+					h.store.Commit(context.Background(), w)
+				}
+				return store.Result{}, store.ErrUnknown
+			}
+			for range 10 {
+				h.unread = nil
+				h.say("m")
+				h.settle()
+				if h.answers["m"].Err == nil {
+					break
+				}
+				if err := h.answers["m"].Err; !errors.Is(err, engine.ErrUnavailable) {
+					t.Fatalf("told %v, want to try again", err)
+				}
+				h.now = h.now.Add(time.Second)
+			}
+			if got := h.answers["m"]; got.Err != nil || got.Duplicate != (applies < 3) || got.Version != 2 {
+				t.Errorf("told in the end: %+v", got)
+			}
+			if n := len(h.entries(keyOf("c"), store.EntryQuery{ID: "m"})); n != 1 || h.record().Version != 2 {
+				t.Errorf("the message is stored %d times, version %d", n, h.record().Version)
+			}
+		})
+	}
+}
