@@ -35,7 +35,7 @@ func (b Bot) engineBot() engine.Bot {
 	resend := b.UnknownSend == UnknownResend || b.UnknownSend == UnknownAuto && (can.RecognisesRepeats || b.Sender == nil)
 	return engine.Bot{
 		Policy: turn.Policy{
-			Debounce: b.Debounce, MaxWait: b.MaxWait, OnNewInput: b.OnNewInput, MaxDiscards: b.MaxDiscards,
+			Debounce: b.Debounce, MaxWait: b.MaxWait, OnNewInput: turn.Mode(b.OnNewInput), MaxDiscards: b.MaxDiscards,
 			Lease: b.Lease, MediaWait: b.MediaWait, MaxAttempts: b.Attempts, ResendUnknown: resend,
 			RetryFor: b.RetryFor, Fallback: b.Fallback != "", TurnsPerMinute: b.TurnsPerMinute,
 		},
@@ -64,10 +64,6 @@ func (a *App) newTurn(o *node.Attempt) *Turn {
 	t.spend = func(u Usage) { o.Spend(u.Input + u.Output) }
 	t.delta = o.Delta
 	return t
-}
-
-func messageOf(e store.Entry) Message {
-	return Message{ID: e.ID, Text: e.Text, Sender: e.Sender, SentAt: e.SentAt.Go(), Attachments: e.Attachments, Metadata: e.Metadata}
 }
 
 // newHistory joins neighbours of one role.

@@ -260,7 +260,7 @@ func TestAttentionToWhatWasSetAside(t *testing.T) {
 		if got, err := app.Attention(t.Context(), onereply.AttentionQuery{}); err != nil || got.Items[0].Since.Sub(w.start) > time.Second {
 			t.Errorf("it waits since %v, %v; the message came at %v", got.Items[0].Since, err, w.start)
 		}
-		if s := w.state(0); s.Phase != turn.Failed || s.SetAside != 1 {
+		if s := w.state(0); s.Phase != onereply.PhaseFailed || s.SetAside != 1 {
 			t.Errorf("state = %+v", s)
 		}
 		w.say(0, "n")
@@ -272,7 +272,7 @@ func TestAttentionToWhatWasSetAside(t *testing.T) {
 			t.Errorf("Requeue while a turn is under way: %v", err)
 		}
 		rest(time.Minute)
-		w.wantPhase(turn.Idle)
+		w.wantPhase(onereply.PhaseIdle)
 		wantNeeds(t, app, aside)
 		if s, err := app.Requeue(t.Context(), "bot", "c"); err != nil || s.SetAside != 0 || s.Pending != 1 {
 			t.Errorf("Requeue: %+v, %v", s, err)

@@ -4,66 +4,124 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"github.com/onereply/onereply/turn"
 )
 
 // Zero sets a field of [Bot] to zero where the zero value means the default:
 // Debounce: onereply.Zero is no quiet time at all.
 const Zero = -1
 
-// Mode is what a newer input does to a running generation.
-type Mode = turn.Mode
+// Mode is what a newer input does to an attempt that runs.
+type Mode string
 
 // The modes.
 const (
-	ModeInterrupt = turn.Interrupt // end it at once
-	ModeDiscard   = turn.Discard   // let it end, then throw it away
-	ModeFinish    = turn.Finish    // let it end, and send it for what it saw
+	ModeInterrupt Mode = "interrupt" // end it at once: its context ends
+	ModeDiscard   Mode = "discard"   // let it end, then throw it away
+	ModeFinish    Mode = "finish"    // let it end, and send it for what it saw; the rest is the next turn's
 )
 
-// UnknownSend is what happens to a send whose outcome nobody knows.
+// UnknownSend is what happens to a send whose outcome nobody knows, after a time-out
+// or a crash.
 type UnknownSend string
 
-// The rules.
+// The rules for a send whose outcome is unknown.
 const (
-	// UnknownAuto resends where the receiver recognises a repeat (see [Capabilities]), and
-	// holds elsewhere.
+	// UnknownAuto resends where the receiver recognises a repeat (see [Capabilities]),
+	// or where there is no [Sender], and holds elsewhere.
 	UnknownAuto UnknownSend = "auto"
+
 	// UnknownResend sends again: the person may see the reply twice.
 	UnknownResend UnknownSend = "resend"
-	// UnknownHold leaves it: the person may see no reply. It is marked unknown.
+
+	// UnknownHold leaves it: the person may see no reply. Its status is unknown, and
+	// [App.Attention] lists it until somebody resends it or marks it as sent.
 	UnknownHold UnknownSend = "hold"
 )
 
-// Bot says who answers, who delivers, and how long to wait. The zero value of
-// each field means its default.
+// Bot says who answers, who delivers, and how long to wait. A field that is zero has
+// its default; [Zero] stands for zero where that is something else. What is out of
+// bounds makes [Open] fail, with all mistakes of all bots in one error.
 type Bot struct {
-	Name      string    // required: 1 to 512 bytes of UTF-8
-	Responder Responder // required
-	Sender    Sender    // nil: replies go to the transcript and the event stream only
+	// Name is part of the name of each of its conversations, so it must not change. It
+	// is required: 1 to 512 bytes of UTF-8.
+	Name string
 
-	Debounce    time.Duration // quiet time after the last input; default 1.5s; Zero for none
-	MaxWait     time.Duration // hard cap on it from the first waiting input; default 10s; Zero for none
-	OnNewInput  Mode          // default ModeInterrupt
-	MaxDiscards int           // default 2; Zero for none
-	Lease       time.Duration // default 30s; at least 1s
-	History     int           // earlier transcript entries given to the responder; default 40; Zero for none
-	MediaWait   time.Duration // longest wait for an attachment; default 15s; Zero for none
-	UnknownSend UnknownSend   // default UnknownAuto
+	// Responder answers. It is required.
+	Responder Responder
 
-	Timeout     time.Duration // one run of the responder, whole; default 60s
-	Attempts    int           // failed runs before the turn is marked failed; default 3
-	Fallback    string        // a text to send when the turn fails; "": none
-	RetryFor    time.Duration // how long a send that failed, or is unknown, is tried again; default 1h; Zero for none
-	SendTimeout time.Duration // one send; default 15s; at most half a lease
+	// Sender delivers the replies. nil: they go to the transcript and the event stream
+	// only.
+	Sender Sender
 
-	GroupWait      time.Duration // quiet time after a message that belongs to a group (an album); default 1s; Zero for none
-	SplitAt        int           // a text of at least so many characters may have been cut in two by its client; 0: never
-	SplitWait      time.Duration // quiet time after such a text; default 1.5s; Zero for none
-	TurnsPerMinute int           // ceiling on attempts per conversation, after which it rests for a minute; 0: none
-	StopWords      []string      // a message that is one of these, in any case, closes what waits
-	OptOutWords    []string      // likewise, and pauses the conversation too
+	// Debounce is the quiet time after the last input before a turn starts. Default
+	// 1.5s; Zero for none.
+	Debounce time.Duration
+
+	// MaxWait is the hard cap on that, from the first waiting input: at least Debounce.
+	// Default 10s; Zero for none.
+	MaxWait time.Duration
+
+	// OnNewInput says what a newer input does to an attempt that runs. Default
+	// [ModeInterrupt].
+	OnNewInput Mode
+
+	// MaxDiscards is how often a turn may be discarded for newer input. After that its
+	// reply is sent for what it saw, so that a person who never stops typing is
+	// answered. Default 2; Zero for never.
+	MaxDiscards int
+
+	// Lease is how long a node that stopped renewing keeps a conversation from the
+	// others: the time until a take-over after a crash. Default 30s; at least 1s.
+	Lease time.Duration
+
+	// History is how many earlier entries of the transcript the responder is given at
+	// most: up to [MaxHistory]. Default 40; Zero for none.
+	History int
+
+	// MediaWait is the longest wait for an attachment that was announced. Default 15s;
+	// Zero for none.
+	MediaWait time.Duration
+
+	// UnknownSend says what happens to a send whose outcome nobody knows. Default
+	// [UnknownAuto].
+	UnknownSend UnknownSend
+
+	// Timeout bounds one run of the responder, whole. Default 60s.
+	Timeout time.Duration
+
+	// Attempts is how many runs may fail before the turn fails: at least 1. An outage
+	// of the model does not count. Default 3.
+	Attempts int
+
+	// Fallback is a text to send when the turn fails, up to [MaxTextBytes]. "": none.
+	Fallback string
+
+	// RetryFor is how long a send that failed, or is unknown, is tried again. Default
+	// 1h; Zero for not at all.
+	RetryFor time.Duration
+
+	// SendTimeout bounds one send: at most half a Lease. Default 15s, or half a Lease.
+	SendTimeout time.Duration
+
+	// GroupWait is the least quiet time after a message of a group, such as an album.
+	// Default 1s; Zero for none.
+	GroupWait time.Duration
+
+	// SplitAt is the length in characters from which a text may have been cut in two by
+	// its client; SplitWait is the least quiet time after such a text. SplitAt 0: no
+	// text is taken for one. SplitWait: default 1.5s; Zero for none.
+	SplitAt   int
+	SplitWait time.Duration
+
+	// TurnsPerMinute is a ceiling on the attempts of one conversation, after which it
+	// rests for a minute. 0: none.
+	TurnsPerMinute int
+
+	// StopWords close what waits: a message that is one of them, in any case, is
+	// settled with it and answered by nobody. OptOutWords do the same, and pause the
+	// conversation too.
+	StopWords   []string
+	OptOutWords []string
 }
 
 // withDefaults fills in what is not set and reports all mistakes at once.

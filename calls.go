@@ -5,18 +5,11 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/onereply/onereply/internal/engine"
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
-)
-
-// Reasons of inputs that are ignored before they reach a conversation.
-const (
-	ReasonOwnMessage   = engine.OwnMessage
-	ReasonNotAddressed = "not_addressed"
 )
 
 // begin checks what all calls share.
@@ -54,14 +47,6 @@ func (a *App) Receive(ctx context.Context, bot, conversation string, m Message) 
 	return receiptOf(result), c.of(err)
 }
 
-func bodyOf(m Message) store.Body {
-	b := store.Body{Text: m.Text, Sender: m.Sender, Attachments: slices.Clone(m.Attachments), Metadata: slices.Clone(m.Metadata)}
-	if !m.SentAt.IsZero() {
-		b.SentAt = turn.At(m.SentAt)
-	}
-	return b
-}
-
 // ignore acknowledges what is no input.
 func (a *App) ignore(ctx context.Context, c call, id, reason string) (Receipt, error) {
 	snapshot, err := a.store.Load(ctx, c.key)
@@ -75,7 +60,7 @@ func (a *App) ignore(ctx context.Context, c call, id, reason string) (Receipt, e
 func receiptOf(r engine.Result) Receipt {
 	return Receipt{
 		MessageID: r.MessageID, Version: r.Version, Duplicate: r.Duplicate,
-		DueAt: timeOf(r.Due), Outcome: r.Outcome, Reason: r.Reason,
+		DueAt: timeOf(r.Due), Outcome: Outcome(r.Outcome), Reason: r.Reason,
 	}
 }
 
@@ -92,7 +77,12 @@ func (a *App) Edit(ctx context.Context, bot, conversation, id string, change Edi
 	if field, err := checkChange(change); err != nil {
 		return Receipt{}, c.fail(CodeInvalid, field, err)
 	}
-	result, err := a.node.Submit(ctx, &engine.Request{Key: c.key, Op: engine.Edit, ID: id, Text: change.Text, Attachments: change.Attachments})
+	r := engine.Request{Key: c.key, Op: engine.Edit, ID: id, Text: change.Text}
+	if change.Attachments != nil {
+		attachments := storedAttachments(*change.Attachments)
+		r.Attachments = &attachments
+	}
+	result, err := a.node.Submit(ctx, &r)
 	return receiptOf(result), c.of(err)
 }
 

@@ -13,43 +13,96 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// State is what is known of a conversation.
+// Phase is where a conversation stands in the life of a turn.
+type Phase string
+
+// The phases, in the order in which a turn goes through them.
+const (
+	PhaseIdle       Phase = "idle"       // nothing waits
+	PhaseCollecting Phase = "collecting" // messages wait for the end of the quiet time, or for the next try
+	PhaseGenerating Phase = "generating" // a responder runs
+	PhaseSending    Phase = "sending"    // a reply is on its way
+	PhaseFailed     Phase = "failed"     // the turn was given up; the next message or a requeue starts again
+	PhasePaused     Phase = "paused"     // a person has the conversation: nothing is generated or sent
+)
+
+// State is a conversation as it is stored at one moment.
 type State struct {
-	Bot            string     `json:"bot"`
-	Conversation   string     `json:"conversation"`
-	Version        int64      `json:"version"`
-	Answered       int64      `json:"answered"`
-	Phase          turn.Phase `json:"phase"`
-	Pending        int        `json:"pending"`
-	Turn           int64      `json:"turn"`
-	DueAt          Time       `json:"due_at"`
-	FirstPendingAt Time       `json:"first_pending_at"`
-	Lease          *Lease     `json:"lease"`
-	Discards       int        `json:"discards"`
-	Attempts       int        `json:"attempts"`
-	LastError      string     `json:"last_error"`
-	PauseReason    string     `json:"pause_reason,omitempty"`
-	SetAside       int        `json:"set_aside,omitempty"`       // messages that brought down each worker that took them
-	LastActivityAt Time       `json:"last_activity_at,omitzero"` // in lists
-	LastInput      *LastInput `json:"last_input,omitempty"`      // in lists with a preview, where there is one
+	Bot          string `json:"bot"`
+	Conversation string `json:"conversation"`
+
+	// Version counts the inputs accepted so far; Answered is the version up to which
+	// sent replies reach.
+	Version  int64 `json:"version"`
+	Answered int64 `json:"answered"`
+
+	Phase Phase `json:"phase"`
+
+	// Pending is how many messages wait for a reply.
+	Pending int `json:"pending"`
+
+	// Turn is the number of the current turn or, where none runs, of the last one.
+	Turn int64 `json:"turn"`
+
+	// DueAt is when the next turn starts, or a reply is tried again; zero: nothing is due.
+	DueAt Time `json:"due_at"`
+
+	// FirstPendingAt is when the first of the pending messages was accepted; zero: none
+	// is pending.
+	FirstPendingAt Time `json:"first_pending_at"`
+
+	// Lease says which node works on the conversation; nil: none.
+	Lease *Lease `json:"lease"`
+
+	// Discards and Attempts count attempts of this turn: those that were thrown away,
+	// and those that failed or are running.
+	Discards int `json:"discards"`
+	Attempts int `json:"attempts"`
+
+	// LastError says why the last attempt failed; "": it did not.
+	LastError string `json:"last_error"`
+
+	// PauseReason is the reason that was given to [App.Pause].
+	PauseReason string `json:"pause_reason,omitempty"`
+
+	// SetAside is how many messages were set aside, because each worker that took them
+	// was lost. [App.Requeue] tries them again.
+	SetAside int `json:"set_aside,omitempty"`
+
+	// LastActivityAt is the time of the last write. Only lists have it.
+	LastActivityAt Time `json:"last_activity_at,omitzero"`
+
+	// LastInput is the last message. Only lists with a preview have it, and not for a
+	// conversation whose last message lies behind many replies.
+	LastInput *LastInput `json:"last_input,omitempty"`
 }
 
-// Lease is who works on a conversation.
+// Lease is the right of one node to work on a conversation for a while.
 type Lease struct {
-	Holder    string `json:"holder"`
-	Token     int64  `json:"token"`
-	ExpiresAt Time   `json:"expires_at"`
+	// Holder is the name of the node.
+	Holder string `json:"holder"`
+
+	// Token is the fencing number: it grows with each lease of the conversation.
+	Token int64 `json:"token"`
+
+	// ExpiresAt is when another node may take over, unless the lease is renewed.
+	ExpiresAt Time `json:"expires_at"`
 }
 
 // LastInput is the last message of a conversation that was not deleted.
 type LastInput struct {
-	Text   string  `json:"text"` // its first MaxPreviewRunes characters
-	At     Time    `json:"at"`
+	// Text is its first [MaxPreviewRunes] characters.
+	Text string `json:"text"`
+
+	// At is when it was accepted.
+	At Time `json:"at"`
+
+	// Sender is nil where the message names none.
 	Sender *Person `json:"sender,omitempty"`
 }
 
-// State is what is known of a conversation; CodeNotFound where nothing was ever
-// received.
+// State returns a conversation as it is stored now. An error has [CodeNotFound] where
+// nothing was ever received in it.
 func (a *App) State(ctx context.Context, bot, conversation string) (State, error) {
 	c, err := a.begin("state", bot, conversation)
 	if err != nil {
@@ -59,12 +112,16 @@ func (a *App) State(ctx context.Context, bot, conversation string) (State, error
 	if err == nil && !snapshot.Record.Exists() {
 		err = inspect.ErrNothing
 	}
-	return stateOf(c.key, snapshot.Record), c.of(err)
+	if err != nil {
+		return State{}, c.of(err)
+	}
+	return stateOf(c.key, snapshot.Record), nil
 }
 
+// stateOf is a record as the API shows it.
 func stateOf(key store.Key, r turn.Record) State {
 	s := State{
-		Bot: key.Bot, Conversation: key.Conversation, Version: r.Version, Answered: r.Answered, Phase: r.Shown(),
+		Bot: key.Bot, Conversation: key.Conversation, Version: r.Version, Answered: r.Answered, Phase: Phase(r.Shown()),
 		Pending: r.Pending, Turn: r.Turn, Discards: r.Discards, Attempts: r.Attempts, LastError: r.LastError, PauseReason: r.PauseReason,
 	}
 	if r.Phase == turn.Collecting && !r.OnHold {
@@ -85,38 +142,49 @@ func stateOf(key store.Key, r turn.Record) State {
 	return s
 }
 
-// ConversationQuery selects conversations.
+// ConversationQuery selects conversations. The zero value selects all, a hundred at a
+// time.
 type ConversationQuery struct {
-	Bot    string     // "" means all
-	Phase  turn.Phase // "" means all
-	Cursor string
-	Limit  int // 1 to 1000; 0 means 100
+	Bot   string // "" means all
+	Phase Phase  // "" means all
 
-	// Attention selects those that need somebody: failed, or with a reply in trouble. A page may have fewer than
-	// Limit although the list goes on.
+	// Cursor is the Next of the page before; "" means the first page. A page must be
+	// asked for with the same selection as the one before.
+	Cursor string
+
+	// Limit is how many conversations a page has at most: 1 to 1000; 0 means 100.
+	Limit int
+
+	// Attention selects conversations that need somebody: failed, or with a reply of
+	// which it is not certain that it arrived. A page may have fewer than Limit
+	// although the list goes on. [App.Attention] says why each is listed.
 	Attention bool
 
 	// Search leaves out conversations whose name and whose last input's text both
 	// lack it, in any case; at most 512 bytes. One page looks through 500
 	// conversations, so it may have fewer than Limit, or none, and still go on.
-	Search  string
-	Preview bool // with each conversation's last input
+	Search string
+
+	// Preview gives each conversation's last input, which costs a read for each.
+	Preview bool
 }
 
 // ConversationPage is a page of conversations, newest activity first.
 type ConversationPage struct {
-	Conversations []State `json:"conversations"`
-	Next          string  `json:"next"` // "" at the end
+	Conversations []State `json:"conversations"` // never nil
+	Next          string  `json:"next"`          // the cursor of the next page; "" at the end
 }
 
-// Conversations lists conversations, newest activity first.
+// Conversations lists conversations, newest activity first. Conversations that a newer
+// program wrote are left out. An error with [CodeInvalid] names the field at fault, "q"
+// for Search.
 func (a *App) Conversations(ctx context.Context, q ConversationQuery) (ConversationPage, error) {
 	c := call{op: "list", key: store.Key{Bot: q.Bot}}
 	if _, ok := a.bots[q.Bot]; !ok && q.Bot != "" {
 		return ConversationPage{}, c.fail(CodeNotFound, "bot", errors.New("no such bot is configured"))
 	}
 	switch q.Phase {
-	case "", turn.Idle, turn.Collecting, turn.Generating, turn.Sending, turn.Paused, turn.Failed:
+	case "", PhaseIdle, PhaseCollecting, PhaseGenerating, PhaseSending, PhasePaused, PhaseFailed:
 	default:
 		return ConversationPage{}, c.fail(CodeInvalid, "phase", errors.New("it must be idle, collecting, generating, sending, paused or failed"))
 	}
@@ -128,17 +196,25 @@ func (a *App) Conversations(ctx context.Context, q ConversationQuery) (Conversat
 		return ConversationPage{}, c.fail(CodeInvalid, "q", err)
 	}
 	found, next, err := inspect.List(ctx, a.store, inspect.ListQuery{
-		ListQuery: store.ListQuery{Bot: q.Bot, Phase: q.Phase, Attention: q.Attention, Cursor: q.Cursor, Limit: limit},
+		ListQuery: store.ListQuery{Bot: q.Bot, Phase: turn.Phase(q.Phase), Attention: q.Attention, Cursor: q.Cursor, Limit: limit},
 		Search:    q.Search, Preview: q.Preview,
 	})
+	if err != nil {
+		return ConversationPage{}, c.of(err)
+	}
 	page := ConversationPage{Conversations: make([]State, len(found)), Next: next}
 	for i, row := range found {
 		s := stateOf(row.Key, row.Snapshot.Record)
 		s.LastActivityAt, s.LastInput = timeOf(row.Active), previewOf(row.LastInput)
 		page.Conversations[i] = s
 	}
-	return page, c.of(err)
+	return page, nil
 }
+
+const (
+	defaultPage = 100 // items of a page, where no limit is given
+	maxPage     = store.MaxEntries
+)
 
 // pageLimit is how many items a page has, of the limit that was asked for.
 func pageLimit(asked int) (int, error) {
@@ -148,22 +224,12 @@ func pageLimit(asked int) (int, error) {
 	return cmp.Or(asked, defaultPage), nil
 }
 
-const (
-	defaultPage = 100
-	maxPage     = store.MaxEntries
-)
-
 // previewOf is an input as a list shows it.
 func previewOf(e *store.Entry) *LastInput {
 	if e == nil {
 		return nil
 	}
-	out := &LastInput{Text: firstRunes(e.Text, MaxPreviewRunes), At: timeOf(e.At)}
-	if e.Sender != (Person{}) {
-		sender := e.Sender
-		out.Sender = &sender
-	}
-	return out
+	return &LastInput{Text: firstRunes(e.Text, MaxPreviewRunes), At: timeOf(e.At), Sender: senderOf(e.Sender)}
 }
 
 // firstRunes cuts a text after so many characters.
@@ -180,7 +246,7 @@ func firstRunes(text string, most int) string {
 func checkSearch(text string) error {
 	switch {
 	case len(text) > MaxNameBytes:
-		return errors.New("it must have at most 512 bytes")
+		return fmt.Errorf("it must have at most %d bytes", MaxNameBytes)
 	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
 		return errors.New("it must be UTF-8 without NUL")
 	}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/onereply/onereply"
-	"github.com/onereply/onereply/turn"
 )
 
 // receiver is a sender whose first sends go wrong as told, one after the other;
@@ -62,47 +61,47 @@ func TestSenders(t *testing.T) {
 		rule   onereply.UnknownSend
 		can    onereply.Capabilities
 		tries  []string
-		status turn.Status
+		status onereply.Status
 	}{
-		"all goes well": {tries: []string{"part 0, try 1: one", "part 1, try 1: two"}, status: turn.ReplySent},
+		"all goes well": {tries: []string{"part 0, try 1: one", "part 1, try 1: two"}, status: onereply.StatusSent},
 		"certainly not delivered": {
-			wrong: []func(context.Context) error{delivered, later, later}, status: turn.ReplySent,
+			wrong: []func(context.Context) error{delivered, later, later}, status: onereply.StatusSent,
 			tries: []string{"part 0, try 1: one", "part 1, try 1: two", "part 1, try 2: two", "part 1, try 3: two"},
 		},
 		"refused": {
-			wrong: []func(context.Context) error{refused}, status: turn.ReplyFailed,
+			wrong: []func(context.Context) error{refused}, status: onereply.StatusUndelivered,
 			tries: []string{"part 0, try 1: one"},
 		},
 		"refused half way": {
-			wrong: []func(context.Context) error{delivered, refused}, status: turn.ReplyPartial,
+			wrong: []func(context.Context) error{delivered, refused}, status: onereply.StatusPartial,
 			tries: []string{"part 0, try 1: one", "part 1, try 1: two"},
 		},
 		"unknown, of a receiver that can't tell": {
-			wrong: []func(context.Context) error{unknown}, status: turn.ReplyUnknown,
+			wrong: []func(context.Context) error{unknown}, status: onereply.StatusUnknown,
 			tries: []string{"part 0, try 1: one"},
 		},
 		"unknown, of one that can": {
-			wrong: []func(context.Context) error{unknown}, can: onereply.Capabilities{RecognisesRepeats: true}, status: turn.ReplySent,
+			wrong: []func(context.Context) error{unknown}, can: onereply.Capabilities{RecognisesRepeats: true}, status: onereply.StatusSent,
 			tries: []string{"part 0, try 1: one", "part 0, try 2: one", "part 1, try 1: two"},
 		},
 		"unknown, to be held all the same": {
 			wrong: []func(context.Context) error{unknown}, can: onereply.Capabilities{RecognisesRepeats: true}, rule: onereply.UnknownHold,
-			tries: []string{"part 0, try 1: one"}, status: turn.ReplyUnknown,
+			tries: []string{"part 0, try 1: one"}, status: onereply.StatusUnknown,
 		},
 		"unknown, to be sent again all the same": {
-			wrong: []func(context.Context) error{unknown}, rule: onereply.UnknownResend, status: turn.ReplySent,
+			wrong: []func(context.Context) error{unknown}, rule: onereply.UnknownResend, status: onereply.StatusSent,
 			tries: []string{"part 0, try 1: one", "part 0, try 2: one", "part 1, try 1: two"},
 		},
-		"a panic":               {wrong: []func(context.Context) error{func(context.Context) error { panic("oops") }}, tries: []string{"part 0, try 1: one"}, status: turn.ReplyUnknown},
-		"a time-out":            {wrong: []func(context.Context) error{hangs}, tries: []string{"part 0, try 1: one"}, status: turn.ReplyUnknown},
-		"an ignored ctx":        {wrong: []func(context.Context) error{func(context.Context) error { <-time.After(time.Hour); return nil }}, tries: []string{"part 0, try 1: one"}, status: turn.ReplyUnknown},
-		"an error without text": {wrong: []func(context.Context) error{giving(&onereply.SendError{NotDelivered: true, Permanent: true})}, tries: []string{"part 0, try 1: one"}, status: turn.ReplyFailed},
+		"a panic":               {wrong: []func(context.Context) error{func(context.Context) error { panic("oops") }}, tries: []string{"part 0, try 1: one"}, status: onereply.StatusUnknown},
+		"a time-out":            {wrong: []func(context.Context) error{hangs}, tries: []string{"part 0, try 1: one"}, status: onereply.StatusUnknown},
+		"an ignored ctx":        {wrong: []func(context.Context) error{func(context.Context) error { <-time.After(time.Hour); return nil }}, tries: []string{"part 0, try 1: one"}, status: onereply.StatusUnknown},
+		"an error without text": {wrong: []func(context.Context) error{giving(&onereply.SendError{NotDelivered: true, Permanent: true})}, tries: []string{"part 0, try 1: one"}, status: onereply.StatusUndelivered},
 		"all parts in one": {
-			can: onereply.Capabilities{AllParts: true}, tries: []string{"part -1, try 1: one\ntwo"}, status: turn.ReplySent,
+			can: onereply.Capabilities{AllParts: true}, tries: []string{"part -1, try 1: one\ntwo"}, status: onereply.StatusSent,
 		},
 		"parts that are cut": {
 			can:   onereply.Capabilities{Split: func(text string) []string { return strings.SplitAfter(text, "n") }},
-			tries: []string{"part 0, try 1: on", "part 1, try 1: e", "part 2, try 1: two"}, status: turn.ReplySent,
+			tries: []string{"part 0, try 1: on", "part 1, try 1: e", "part 2, try 1: two"}, status: onereply.StatusSent,
 		},
 	}
 	for name, test := range tests {
@@ -120,7 +119,7 @@ func TestSenders(t *testing.T) {
 				if err != nil || len(entries) != 1 || entries[0].Status != test.status {
 					t.Errorf("the reply is %+v, %v; want %s", entries, err, test.status)
 				}
-				if s := w.state(0); s.Lease != nil || s.Phase == turn.Sending {
+				if s := w.state(0); s.Lease != nil || s.Phase == onereply.PhaseSending {
 					t.Errorf("it is not over: %+v", s)
 				}
 			})
@@ -148,7 +147,7 @@ func TestRetries(t *testing.T) {
 		defer w.close()
 		w.say(0, "m")
 		rest(2 * time.Hour)
-		w.wantPhase(turn.Failed)
+		w.wantPhase(onereply.PhaseFailed)
 		w.wantTranscript("text of m (pending)", "hello (undelivered)")
 	})
 }
@@ -186,7 +185,7 @@ func TestWithoutASender(t *testing.T) {
 		}
 		rest(time.Minute)
 		entries, err := app.Transcript(t.Context(), "silent", "c", 0, 0)
-		if err != nil || len(entries) != 2 || entries[1].Status != turn.ReplySent {
+		if err != nil || len(entries) != 2 || entries[1].Status != onereply.StatusSent {
 			t.Errorf("the transcript: %+v, %v", entries, err)
 		}
 	})

@@ -10,7 +10,6 @@ import (
 
 	"github.com/onereply/onereply"
 	"github.com/onereply/onereply/store/memory"
-	"github.com/onereply/onereply/turn"
 )
 
 // A draining node lets its running turn end, takes messages in, and leaves
@@ -136,7 +135,7 @@ func TestClose(t *testing.T) {
 				third := newWorld(t, settings{store: w.store, model: time.Second})
 				defer third.close()
 				time.Sleep(10 * time.Second)
-				if s := third.state(0); s.Phase != turn.Idle {
+				if s := third.state(0); s.Phase != onereply.PhaseIdle {
 					t.Errorf("ten seconds later: %+v", s)
 				}
 			})

@@ -119,7 +119,7 @@ func TestTheStoreGoesAwayAndComesBack(t *testing.T) {
 					if err := w.verdict(); err != nil {
 						t.Error(err)
 					}
-					w.wantPhase(turn.Idle)
+					w.wantPhase(onereply.PhaseIdle)
 				})
 			})
 		}
@@ -176,7 +176,7 @@ func TestTakeOver(t *testing.T) {
 				l.cut.Store(false)
 				rest(5 * time.Minute)
 				other.wantReplies("m")
-				other.wantPhase(turn.Idle)
+				other.wantPhase(onereply.PhaseIdle)
 			})
 		})
 	}
@@ -196,7 +196,7 @@ func TestAWrongWallClock(t *testing.T) {
 			if err := w.verdict(); err != nil {
 				t.Error(err)
 			}
-			if s := w.state(0); s.Phase != turn.Idle {
+			if s := w.state(0); s.Phase != onereply.PhaseIdle {
 				t.Errorf("off by %v: %+v", off, s)
 			}
 			entries, err := w.nodes[1].Transcript(t.Context(), "bot", "c", 0, 0)

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/onereply/onereply"
-	"github.com/onereply/onereply/turn"
 )
 
 // What a responder may do wrong on its first run; on the second it answers. The
@@ -59,7 +58,7 @@ func TestResponders(t *testing.T) {
 				if err := w.verdict(); err != nil || runs.Load() != 2 {
 					t.Errorf("%d runs: %v", runs.Load(), err)
 				}
-				w.wantPhase(turn.Idle)
+				w.wantPhase(onereply.PhaseIdle)
 			})
 		})
 	}
@@ -96,11 +95,11 @@ func TestTurnsThatFail(t *testing.T) {
 				w.say(0, "m")
 				rest(time.Minute)
 				w.wantReplies("Sorry.")
-				w.wantPhase(turn.Failed)
+				w.wantPhase(onereply.PhaseFailed)
 				if s := w.state(0); !strings.Contains(s.LastError, "no idea") || s.Pending != 1 {
 					t.Errorf("the state shows %q, %d that wait", s.LastError, s.Pending)
 				}
-				if s, err := w.nodes[0].Requeue(t.Context(), "bot", "c"); err != nil || s.Phase != turn.Collecting {
+				if s, err := w.nodes[0].Requeue(t.Context(), "bot", "c"); err != nil || s.Phase != onereply.PhaseCollecting {
 					t.Errorf("requeued: %+v, %v", s, err)
 				}
 				rest(time.Minute)
@@ -121,7 +120,7 @@ func TestAResponderThatHasNothingToSay(t *testing.T) {
 		w.say(0, "m")
 		rest(time.Minute)
 		w.wantReplies()
-		w.wantPhase(turn.Idle)
+		w.wantPhase(onereply.PhaseIdle)
 		w.wantTranscript("text of m (closed)", " (no_reply)")
 	})
 }

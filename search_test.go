@@ -240,8 +240,8 @@ func BenchmarkConversations(b *testing.B) {
 		"in-vain":   {Search: "nothing", Preview: true},
 		"large":     {Search: "nothing", Limit: 1000},
 		"by-name":   {Search: "chat-4", Preview: true},
-		"no-phase":  {Phase: turn.Failed},
-		"other-bot": {Bot: "bot", Phase: turn.Paused, Preview: true},
+		"no-phase":  {Phase: onereply.PhaseFailed},
+		"other-bot": {Bot: "bot", Phase: onereply.PhasePaused, Preview: true},
 	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {

@@ -6,30 +6,17 @@ import (
 	"time"
 )
 
-// Delivery is one part of a committed reply, to be delivered.
-type Delivery struct {
-	ID           string // the reply's: the same for each try, and for all parts
-	Bot          string
-	Conversation string
-	Turn         int64
-	Part         int      // which of Parts, from 0; -1: all of them at once (see Capabilities.AllParts)
-	Parts        []string // all parts
-	Text         string   // of this part; of the whole reply where Part is -1
-	Covers       []string // ids of the messages that the reply answers
-	Version      int64    // of the conversation that it answers
-	LateInput    bool     // it was sent for what it saw, although newer input existed
-	Human        bool     // a person wrote it
-	CommittedAt  time.Time
-	Try          int // from 1
-}
-
-// Sender delivers replies. A nil error means that the part was delivered. A
-// [*SendError] says what is known; any other error, a time-out included, means
-// that nobody knows, and the bot's UnknownSend decides. Send is called for many
-// conversations at once, for one conversation never twice at the same time. ctx
-// ends after the bot's SendTimeout, or shortly before the lease does: Send must
-// return then, and must not retry by itself: whether the reply is still current
-// is checked before each try.
+// Sender delivers replies.
+//
+// A nil error means that the part was delivered. A [*SendError] says what is known;
+// any other error, a time-out and a panic included, means that nobody knows, and the
+// bot's UnknownSend decides.
+//
+// Send is called for many conversations at once, but for one conversation never twice
+// at the same time. ctx ends after the bot's SendTimeout, or shortly before the lease
+// does: Send must return then, since a send that outlives its lease could overtake the
+// next one. It must not retry: whether the reply is still current is checked before
+// each try.
 type Sender interface {
 	Send(ctx context.Context, d *Delivery) error
 }
@@ -40,47 +27,99 @@ type SenderFunc func(ctx context.Context, d *Delivery) error
 // Send calls f.
 func (f SenderFunc) Send(ctx context.Context, d *Delivery) error { return f(ctx, d) }
 
-// Capabilities are what a [Sender] can do beyond sending. Senders that have any
-// implement [CapableSender].
+// Delivery is one part of a committed reply, to be delivered.
+type Delivery struct {
+	// ID is the reply's: the same for each try, and for all parts. Give it to a channel
+	// that recognises repeats, together with Part.
+	ID string
+
+	Bot          string
+	Conversation string
+	Turn         int64
+
+	// Part says which of Parts this is, from 0. It is -1 where all are to be sent at
+	// once: see [Capabilities].AllParts.
+	Part  int
+	Parts []string
+
+	// Text is that of this part; of the whole reply where Part is -1.
+	Text string
+
+	// Covers are the IDs of the messages that the reply answers, and Version is the
+	// conversation's version that it answers.
+	Covers  []string
+	Version int64
+
+	// LateInput: the reply is sent for what it saw, although newer input existed.
+	LateInput bool
+
+	// Human: a person wrote it.
+	Human bool
+
+	// CommittedAt is when the reply became the conversation's, by the store's clock.
+	CommittedAt time.Time
+
+	// Try is 1 for the first try of this part, and grows with each further one.
+	Try int
+}
+
+// Capabilities are what a [Sender] can do beyond sending. The zero value is what every
+// sender can do: nothing more.
 type Capabilities struct {
 	// RecognisesRepeats: a part that is sent twice with one ID and Part is shown
 	// once.
 	RecognisesRepeats bool
+
 	// AllParts: one send carries all parts of a reply.
 	AllParts bool
-	// Split cuts a text that is too long for the channel, nil: never. It gives
-	// at least one part, none of them blank.
+
+	// Split cuts a text that is too long for the channel. It gives at least one part,
+	// none of them blank, and may be called from many goroutines. nil: no text is cut.
 	Split func(text string) []string
 }
 
-// CapableSender is a [Sender] with [Capabilities].
-type CapableSender interface{ Capabilities() Capabilities }
-
-// SendError says what is known of a failed send.
-type SendError struct {
-	NotDelivered bool          // it was certainly not delivered
-	Permanent    bool          // trying again is pointless; only with Certain
-	RetryAfter   time.Duration // the earliest retry that the receiver asked for; 0: none
-	Err          error
+// CapableSender is a [Sender] that can do more. It must always give the same answer.
+type CapableSender interface {
+	Sender
+	Capabilities() Capabilities
 }
 
+// SendError says what is known of a failed send. The zero value says nothing: nobody
+// knows whether the part was delivered.
+type SendError struct {
+	// NotDelivered: it was certainly not delivered.
+	NotDelivered bool
+
+	// Permanent: trying again is pointless. It counts only together with NotDelivered.
+	Permanent bool
+
+	// RetryAfter is the earliest retry that the receiver asked for; 0: it asked for none.
+	RetryAfter time.Duration
+
+	// Err is the cause; it may be nil.
+	Err error
+}
+
+// Error returns the cause.
 func (e *SendError) Error() string {
 	if e.Err == nil {
 		return "the send failed"
 	}
 	return e.Err.Error()
 }
+
+// Unwrap returns Err.
 func (e *SendError) Unwrap() error { return e.Err }
 
-// NotDelivered says that a send certainly failed and is worth another try.
+// NotDeliveredError says that a send certainly failed and is worth another try.
 func NotDeliveredError(err error) error { return &SendError{NotDelivered: true, Err: err} }
 
-// Refused says that a send certainly failed, for good.
+// RefusedError says that a send certainly failed, for good.
 func RefusedError(err error) error { return &SendError{NotDelivered: true, Permanent: true, Err: err} }
 
 func capabilitiesOf(s Sender) Capabilities {
-	if d, ok := s.(CapableSender); ok {
-		return d.Capabilities()
+	if s, ok := s.(CapableSender); ok {
+		return s.Capabilities()
 	}
 	return Capabilities{}
 }

@@ -10,14 +10,13 @@ import (
 	"time"
 
 	"github.com/onereply/onereply"
-	"github.com/onereply/onereply/turn"
 )
 
 // moments is a moment of each phase of a turn that begins with a message at 0:
 // the window ends after two seconds, the model takes five, and the first send
 // fails, so that the reply waits for its next try.
-var moments = map[turn.Phase]time.Duration{
-	turn.Collecting: time.Second, turn.Generating: 4 * time.Second, turn.Sending: 7100 * time.Millisecond, turn.Idle: 20 * time.Second,
+var moments = map[onereply.Phase]time.Duration{
+	onereply.PhaseCollecting: time.Second, onereply.PhaseGenerating: 4 * time.Second, onereply.PhaseSending: 7100 * time.Millisecond, onereply.PhaseIdle: 20 * time.Second,
 }
 
 func newMoments(t *testing.T) (*world, *receiver) {
@@ -39,7 +38,7 @@ func TestPauseInEachPhase(t *testing.T) {
 					synctest.Wait()
 					w.wantPhase(phase)
 					sent := len(r.tries)
-					if s, err := w.nodes[0].Pause(t.Context(), "bot", "c", "on call"); err != nil || s.Phase != turn.Paused || s.PauseReason != "on call" {
+					if s, err := w.nodes[0].Pause(t.Context(), "bot", "c", "on call"); err != nil || s.Phase != onereply.PhasePaused || s.PauseReason != "on call" {
 						t.Fatalf("paused: %+v, %v", s, err)
 					}
 					w.say(0, "n")
@@ -52,13 +51,13 @@ func TestPauseInEachPhase(t *testing.T) {
 					}
 					rest(time.Minute)
 					want := map[bool]string{true: "m n", false: ""}[answer]
-					if phase == turn.Idle && answer {
+					if phase == onereply.PhaseIdle && answer {
 						want = "n" // m was answered before
 					}
 					if got := strings.Join(slices.Compact(after(r.tries[sent:])), " | "); got != want {
 						t.Errorf("after it was resumed, %q was sent, want %q", got, want)
 					}
-					w.wantPhase(turn.Idle)
+					w.wantPhase(onereply.PhaseIdle)
 				})
 			})
 		}
@@ -176,7 +175,7 @@ func TestAttachmentsThatAreStillProcessed(t *testing.T) {
 }
 
 func TestWordsThatStop(t *testing.T) {
-	for text, want := range map[string]turn.Phase{"Never mind": turn.Idle, "stop": turn.Paused, "stopp": turn.Collecting} {
+	for text, want := range map[string]onereply.Phase{"Never mind": onereply.PhaseIdle, "stop": onereply.PhasePaused, "stopp": onereply.PhaseCollecting} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t, settings{bot: onereply.Bot{StopWords: []string{"never mind"}, OptOutWords: []string{"STOP"}}})
 			defer w.close()

@@ -13,7 +13,6 @@ import (
 
 	"github.com/onereply/onereply"
 	"github.com/onereply/onereply/store"
-	"github.com/onereply/onereply/turn"
 )
 
 // told is what a subscriber was told, without what the timeline leaves out.
@@ -224,7 +223,7 @@ func TestTroubles(t *testing.T) {
 				rest(time.Minute)
 				w.wantTranscript("text of m (answered)", "one\ntwo (sent)")
 				w.wantAttention(false)
-				w.wantPhase(turn.Idle)
+				w.wantPhase(onereply.PhaseIdle)
 				if !slices.Equal(r.tries, test.tries) {
 					t.Errorf("sent %q, want %q", r.tries, test.tries)
 				}

@@ -6,40 +6,98 @@ import (
 	"slices"
 
 	"github.com/onereply/onereply/store"
-	"github.com/onereply/onereply/turn"
 )
 
-// Entry is one line of a transcript, as people and programs see it.
+// EntryKind says what an entry of a transcript is.
+type EntryKind string
+
+// The kinds of entries.
+const (
+	EntryMessage EntryKind = "message" // somebody wrote it
+	EntryReply   EntryKind = "reply"   // the bot, or a person in its place, answered
+)
+
+// Status says what became of a message or a reply.
+type Status string
+
+// The statuses of messages.
+const (
+	StatusPending  Status = "pending"  // it waits for a reply
+	StatusAnswered Status = "answered" // a reply that was sent answers it
+	StatusClosed   Status = "closed"   // it was settled without a reply
+	StatusFailed   Status = "failed"   // it was set aside: each worker that took it was lost
+	StatusDeleted  Status = "deleted"  // by its author; the text is gone
+)
+
+// The statuses of replies.
+const (
+	StatusCommitted   Status = "committed"   // it is on its way
+	StatusSent        Status = "sent"        // it was delivered
+	StatusPartial     Status = "partial"     // some parts were delivered, the rest was given up
+	StatusUndelivered Status = "undelivered" // it was certainly not delivered
+	StatusUnknown     Status = "unknown"     // nobody knows whether it was delivered
+	StatusWithdrawn   Status = "withdrawn"   // certainly not delivered, and then overtaken by newer input
+	StatusNoReply     Status = "no_reply"    // the responder chose not to reply
+)
+
+// Entry is one message or reply of a transcript.
 type Entry struct {
-	Seq         int64           `json:"seq"`
-	Kind        store.Kind      `json:"kind"`
-	ID          string          `json:"id"`
-	Text        string          `json:"text"`
-	Sender      *Person         `json:"sender,omitempty"`
-	At          Time            `json:"at"`
-	SentAt      Time            `json:"sent_at,omitzero"`
-	Status      turn.Status     `json:"status"`
-	Reason      string          `json:"reason,omitempty"`
-	Covers      []string        `json:"covers"`
-	Version     int64           `json:"version"`
-	Turn        int64           `json:"turn,omitempty"`
-	Parts       []string        `json:"parts,omitempty"`
-	LateInput   bool            `json:"late_input,omitempty"`
-	Author      string          `json:"author,omitempty"` // of a reply: "human" or "fallback", else the responder
-	EditedAt    Time            `json:"edited_at,omitzero"`
+	// Seq orders the transcript. It grows, but may leave gaps.
+	Seq  int64     `json:"seq"`
+	Kind EntryKind `json:"kind"`
+	ID   string    `json:"id"`
+	Text string    `json:"text"`
+
+	// Sender is who wrote a message; nil: that is not known, or it is a reply.
+	Sender *Person `json:"sender,omitempty"`
+
+	// At is when the message was accepted, or the reply was committed.
+	At Time `json:"at"`
+
+	// SentAt is when the message was sent, by the sender's clock; zero: not known.
+	SentAt Time `json:"sent_at,omitzero"`
+
+	Status Status `json:"status"`
+
+	// Reason says why it has its Status; "" where that needs none.
+	Reason string `json:"reason,omitempty"`
+
+	// Covers are the IDs of the messages that a reply answers; never nil.
+	Covers []string `json:"covers"`
+
+	// Version is that of the input that touched a message last, or that a reply answers.
+	Version int64 `json:"version"`
+
+	// Turn is the number of a reply's turn; 0 for a message.
+	Turn int64 `json:"turn,omitempty"`
+
+	// Parts are the texts of a reply that goes out in several messages.
+	Parts []string `json:"parts,omitempty"`
+
+	// LateInput: the reply was sent although newer input existed.
+	LateInput bool `json:"late_input,omitempty"`
+
+	// Author of a reply is "human", "fallback", or "" for the responder.
+	Author string `json:"author,omitempty"`
+
+	// EditedAt is when the message was edited last; zero: never.
+	EditedAt Time `json:"edited_at,omitzero"`
+
 	Attachments []Attachment    `json:"attachments,omitempty"`
 	Metadata    json.RawMessage `json:"metadata,omitempty"`
 }
 
-// Transcript returns at most limit entries with a sequence greater than after,
-// in order. limit is 1 to 1000; 0 means 100.
+// Transcript returns the entries with a sequence greater than after, in order, at most
+// limit of them: 1 to 1000; 0 means 100. To go on, give the last one's Seq as after.
+// Fewer than limit means that there are no more now. Of a conversation in which nothing
+// was received, it is empty.
 func (a *App) Transcript(ctx context.Context, bot, conversation string, after int64, limit int) ([]Entry, error) {
 	return a.transcript(ctx, bot, conversation, store.EntryQuery{After: after, Limit: limit})
 }
 
-// TranscriptBefore returns the last entries, at most limit, with a sequence less
-// than before, in order; 0 means that the last of all are wanted. limit is 1 to
-// 1000; 0 means 100.
+// TranscriptBefore returns the last entries with a sequence less than before, in order,
+// at most limit of them: 1 to 1000; 0 means 100. before of 0 means the end of the
+// transcript. To go on, give the first one's Seq as before.
 func (a *App) TranscriptBefore(ctx context.Context, bot, conversation string, before int64, limit int) ([]Entry, error) {
 	entries, err := a.transcript(ctx, bot, conversation, store.EntryQuery{Before: before, Limit: limit, Backward: true})
 	slices.Reverse(entries)
@@ -62,18 +120,24 @@ func (a *App) transcript(ctx context.Context, bot, conversation string, q store.
 	return entries, c.of(err)
 }
 
+// entryOf is a stored entry as the API shows it.
 func entryOf(e store.Entry) Entry {
 	out := Entry{
-		Seq: e.Seq, Kind: e.Kind, ID: e.ID, Text: e.Text, At: timeOf(e.At), SentAt: timeOf(e.SentAt), Status: e.Status, Reason: e.Reason,
-		Covers: e.Covers, Version: e.Version, Turn: e.Turn, Parts: e.Parts, LateInput: e.Late, Author: e.Author,
-		EditedAt: timeOf(e.EditedAt), Attachments: e.Attachments, Metadata: e.Metadata,
+		Seq: e.Seq, Kind: EntryKind(e.Kind), ID: e.ID, Text: e.Text, Sender: senderOf(e.Sender), At: timeOf(e.At), SentAt: timeOf(e.SentAt),
+		Status: Status(e.Status), Reason: e.Reason, Covers: e.Covers, Version: e.Version, Turn: e.Turn, Parts: e.Parts,
+		LateInput: e.Late, Author: e.Author, EditedAt: timeOf(e.EditedAt), Attachments: attachmentsOf(e.Attachments), Metadata: e.Metadata,
 	}
 	if out.Covers == nil {
 		out.Covers = []string{}
 	}
-	if e.Sender != (Person{}) {
-		sender := e.Sender
-		out.Sender = &sender
-	}
 	return out
+}
+
+// senderOf is nil where it is not known who wrote a message.
+func senderOf(s store.Sender) *Person {
+	if s == (store.Sender{}) {
+		return nil
+	}
+	sender := Person(s)
+	return &sender
 }

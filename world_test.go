@@ -210,7 +210,7 @@ func (w *world) wantTranscript(want ...string) {
 	}
 }
 
-func (w *world) wantPhase(want turn.Phase) {
+func (w *world) wantPhase(want onereply.Phase) {
 	w.t.Helper()
 	if got := w.state(0); got.Phase != want {
 		w.t.Errorf("the conversation is %s, want %s: %+v", got.Phase, want, got)

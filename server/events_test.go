@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/onereply/onereply"
-	"github.com/onereply/onereply/turn"
 )
 
 func fullEvent(t *testing.T) onereply.Event {
@@ -224,6 +223,6 @@ func FuzzQuery(f *testing.F) {
 	})
 }
 
-func isPhase(p turn.Phase) bool {
+func isPhase(p onereply.Phase) bool {
 	return strings.Contains(" idle collecting generating sending paused failed ", " "+string(p)+" ")
 }

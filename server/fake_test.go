@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/onereply/onereply"
-	"github.com/onereply/onereply/turn"
 )
 
 var _ App = (*onereply.App)(nil)
@@ -47,7 +46,7 @@ func newFakeApp() *fakeApp {
 	now := onereply.Time{Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	return &fakeApp{
 		receipt: onereply.Receipt{Outcome: onereply.OutcomeQueued},
-		state:   onereply.State{Phase: turn.Idle},
+		state:   onereply.State{Phase: onereply.PhaseIdle},
 		events:  make(chan onereply.Event, 16),
 		// As the library answers: no time is missing, and no list is nil.
 		line: onereply.Timeline{Now: now, Turns: []onereply.TimelineTurn{}},

@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"github.com/onereply/onereply"
-	"github.com/onereply/onereply/turn"
 )
 
 // Limits of pages.
@@ -64,9 +63,9 @@ func readList(r *http.Request) (onereply.ConversationQuery, error) {
 	if err != nil {
 		return onereply.ConversationQuery{}, err
 	}
-	phase := turn.Phase(query.Get("phase"))
+	phase := onereply.Phase(query.Get("phase"))
 	switch phase {
-	case "", turn.Idle, turn.Collecting, turn.Generating, turn.Sending, turn.Paused, turn.Failed:
+	case "", onereply.PhaseIdle, onereply.PhaseCollecting, onereply.PhaseGenerating, onereply.PhaseSending, onereply.PhasePaused, onereply.PhaseFailed:
 	default:
 		return onereply.ConversationQuery{}, errField("phase", "It must be idle, collecting, generating, sending, paused or failed.")
 	}

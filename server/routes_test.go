@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/onereply/onereply"
-	"github.com/onereply/onereply/store"
-	"github.com/onereply/onereply/turn"
 )
 
 const here = "/v1/bots/support/conversations/c1"
@@ -28,7 +26,7 @@ func at(t *testing.T, text string) onereply.Time {
 func fullState(t *testing.T) onereply.State {
 	due, first := at(t, "2026-01-02T03:04:05+01:00"), at(t, "2026-01-02T03:04:05.6789Z")
 	return onereply.State{
-		Bot: "support", Conversation: "c1", Version: 4, Answered: 2, Phase: turn.Generating, Pending: 2, Turn: 3,
+		Bot: "support", Conversation: "c1", Version: 4, Answered: 2, Phase: onereply.PhaseGenerating, Pending: 2, Turn: 3,
 		DueAt: due, FirstPendingAt: first, Lease: &onereply.Lease{Holder: "n1", Token: 9, ExpiresAt: first},
 		Discards: 1, Attempts: 1, LastError: "timeout", PauseReason: "x", LastActivityAt: first,
 	}
@@ -114,7 +112,7 @@ func TestStateIsAsInTheContract(t *testing.T) {
 		"lease":{"holder":"n1","token":9,"expires_at":"2026-01-02T03:04:05.678Z"},"discards":1,"attempts":1,"last_error":"timeout",
 		"pause_reason":"x","last_activity_at":"2026-01-02T03:04:05.678Z"}`)
 
-	app.state = onereply.State{Bot: "support", Conversation: "c1", Version: 1, Phase: turn.Idle}
+	app.state = onereply.State{Bot: "support", Conversation: "c1", Version: 1, Phase: onereply.PhaseIdle}
 	wantJSON(t, ask(t, New(app, Options{}), "GET", here, "").body, `{"bot":"support","conversation":"c1","version":1,"answered":0,
 		"phase":"idle","pending":0,"turn":0,"due_at":null,"first_pending_at":null,"lease":null,"discards":0,"attempts":0,"last_error":""}`)
 }
@@ -123,9 +121,9 @@ func TestTranscriptIsAsInTheContract(t *testing.T) {
 	app := newFakeApp()
 	sent := at(t, "2026-01-02T03:04:04Z")
 	app.entries = []onereply.Entry{
-		{Seq: 1, Kind: store.Message, ID: "m1", Text: "hi", Sender: &onereply.Person{ID: "u1", Name: "Ann"}, At: sent, SentAt: sent, EditedAt: sent, Status: turn.InputAnswered, Covers: []string{}, Version: 1,
+		{Seq: 1, Kind: onereply.EntryMessage, ID: "m1", Text: "hi", Sender: &onereply.Person{ID: "u1", Name: "Ann"}, At: sent, SentAt: sent, EditedAt: sent, Status: onereply.StatusAnswered, Covers: []string{}, Version: 1,
 			Attachments: []onereply.Attachment{{Kind: "image", URL: "https://example.com/i.png", MIMEType: "image/png", Pending: true}}, Metadata: json.RawMessage(`{"any":[1]}`)},
-		{Seq: 2, Kind: store.Reply, ID: "c1/1", Text: "ab", At: sent, Status: turn.ReplySent, Covers: []string{"m1"}, Version: 1, Turn: 1, Parts: []string{"a", "b"}, LateInput: true, Author: "human", Reason: "r"},
+		{Seq: 2, Kind: onereply.EntryReply, ID: "c1/1", Text: "ab", At: sent, Status: onereply.StatusSent, Covers: []string{"m1"}, Version: 1, Turn: 1, Parts: []string{"a", "b"}, LateInput: true, Author: "human", Reason: "r"},
 	}
 	s := New(app, Options{})
 	wantJSON(t, ask(t, s, "GET", here+"/transcript?limit=2", "").body, `{"next":2,"entries":[
@@ -169,7 +167,7 @@ func TestListPages(t *testing.T) {
 	app.list = onereply.ConversationPage{Conversations: []onereply.State{fullState(t)}, Next: "n2"}
 	s := New(app, Options{})
 	got := ask(t, s, "GET", "/v1/bots/support/conversations?phase=failed&limit=1&cursor=n1", "").json(t)
-	want := call{"conversations", "support", "", onereply.ConversationQuery{Bot: "support", Phase: turn.Failed, Cursor: "n1", Limit: 1}}
+	want := call{"conversations", "support", "", onereply.ConversationQuery{Bot: "support", Phase: onereply.PhaseFailed, Cursor: "n1", Limit: 1}}
 	if asked := app.lastCall(); !reflect.DeepEqual(asked, want) {
 		t.Errorf("asked %+v, want %+v", asked, want)
 	}

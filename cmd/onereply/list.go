@@ -8,7 +8,6 @@ import (
 
 	"github.com/onereply/onereply"
 	"github.com/onereply/onereply/internal/client"
-	"github.com/onereply/onereply/turn"
 )
 
 // listPage is how many conversations one call asks for.
@@ -43,7 +42,7 @@ func (c *listCommand) run(ctx context.Context, p *program) error {
 // collect asks for pages until it has as many conversations as wanted, or all.
 func (c *listCommand) collect(ctx context.Context, node *client.Client) ([]client.Document[onereply.State], error) {
 	found := []client.Document[onereply.State]{}
-	query := onereply.ConversationQuery{Bot: c.Bot, Phase: turn.Phase(c.Phase)}
+	query := onereply.ConversationQuery{Bot: c.Bot, Phase: onereply.Phase(c.Phase)}
 	for {
 		query.Limit = listPage
 		if c.Limit > 0 {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/onereply/onereply"
 	"github.com/onereply/onereply/internal/client"
-	"github.com/onereply/onereply/store"
 )
 
 // printJSON prints a value in one line.
@@ -79,7 +78,7 @@ func headline(e onereply.Entry) string {
 	if e.LateInput {
 		status += ", late input"
 	}
-	if e.Kind != store.Reply {
+	if e.Kind != onereply.EntryReply {
 		return fmt.Sprintf("%s  %s (%s)", sender(e.Sender), line(e.ID), status)
 	}
 	text := fmt.Sprintf("REPLY %s (%s)", line(e.ID), status)

@@ -17,7 +17,6 @@ import (
 
 	"github.com/onereply/onereply"
 	"github.com/onereply/onereply/internal/client"
-	"github.com/onereply/onereply/turn"
 )
 
 // patience bounds every wait for a process.
@@ -164,7 +163,7 @@ func TestServeAnswersAndStops(t *testing.T) {
 	do(t, env, "", "send", "quick", "c1", "second", "--id", "m2").expect(t, success, "queued  m2  version 2", "")
 	do(t, env, "", "send", "quick", "c1", "second", "--id", "m2").expect(t, success, "duplicate  m2", "")
 	do(t, env, "", "flush", "quick", "c1").expect(t, success, "quick/c1  ", "")
-	p.until(t, "quick", "c1", func(s onereply.State) bool { return s.Phase == turn.Idle && s.Answered == 2 })
+	p.until(t, "quick", "c1", func(s onereply.State) bool { return s.Phase == onereply.PhaseIdle && s.Answered == 2 })
 	do(t, env, "", "show", "quick", "c1").expect(t, success, "(sent) to m1, m2", "")
 	do(t, env, "", "list", "quick").expect(t, success, "quick  c1            idle   2        2         0", "")
 	do(t, env, "", "pause", "quick", "c1", "--reason", "lunch").expect(t, success, "paused: lunch", "")
@@ -182,7 +181,7 @@ func TestASecondSignalEndsItNow(t *testing.T) {
 	p := serveSlow(t)
 	env := map[string]string{"ONEREPLY_SERVER": p.url}
 	do(t, env, "", "send", "slow", "c1", "hello").expect(t, success, "queued", "")
-	p.until(t, "slow", "c1", func(s onereply.State) bool { return s.Phase == turn.Generating })
+	p.until(t, "slow", "c1", func(s onereply.State) bool { return s.Phase == onereply.PhaseGenerating })
 	p.signal(t)
 	waitDraining(t, p.url)
 	p.signal(t)

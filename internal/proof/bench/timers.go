@@ -76,7 +76,7 @@ func arrivalOf(i int, at turn.Time, policy turn.Policy) store.Write {
 	return store.Write{
 		Key: store.Key{Bot: botName, Conversation: fmt.Sprintf("chat-%d", i)}, Op: op, Record: record, Timer: wake, At: at,
 		Append: []store.Entry{{Seq: record.Seq, Kind: store.Message, ID: fmt.Sprintf("m%d", i), Status: turn.InputPending,
-			At: at, Version: record.Version, Body: store.Body{Text: text, Sender: person()}}},
+			At: at, Version: record.Version, Body: store.Body{Text: text, Sender: store.Sender(person())}}},
 	}
 }
 

@@ -1,0 +1,102 @@
+package onereply
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+// Message is something that somebody wrote. What exceeds a limit is refused with
+// [CodeInvalid], and nothing of it is stored.
+type Message struct {
+	// ID is the channel's name for it, at most [MaxNameBytes]. A message with an ID
+	// that its conversation has accepted before changes nothing, so a delivery may be
+	// repeated as often as one likes. "": an ID is made, and no repeat is recognised.
+	ID string
+
+	// Text has at most [MaxTextBytes]. It may be blank only where there is an
+	// attachment.
+	Text string
+
+	// Sender is who wrote it; the zero value: that is not known. Once two people
+	// write in one conversation, their names stand in the prompt.
+	Sender Person
+
+	// SentAt is when it was sent, by the sender's or the channel's clock. It orders
+	// the prompt, and nothing else. Zero: the order in which messages are accepted
+	// counts.
+	SentAt time.Time
+
+	// Attachments are at most [MaxAttachments].
+	Attachments []Attachment
+
+	// Metadata is any JSON of at most [MaxMetadataBytes]. It is kept and handed on to
+	// the responder; nothing else looks at it.
+	Metadata json.RawMessage
+
+	// Group is shared by the messages of one album. The quiet time after such a
+	// message is at least the bot's GroupWait. "": it belongs to none.
+	Group string
+
+	// FromMe marks the bot's own message, come back from the channel: it is ignored.
+	FromMe bool
+
+	// Unaddressed marks a message of a group that is not meant for the bot: it is
+	// ignored.
+	Unaddressed bool
+}
+
+// Person is who wrote a message. ID and Name together have at most [MaxSenderBytes];
+// either may be empty.
+type Person struct {
+	ID   string `json:"id,omitempty"`   // tells people apart
+	Name string `json:"name,omitempty"` // is shown, also to the model
+}
+
+// Attachment is a file that comes with a message. Kind or URL must be given; all
+// texts together have at most [MaxAttachmentBytes].
+type Attachment struct {
+	Kind     string `json:"kind,omitempty"` // such as "image" or "audio"; shown to the model
+	URL      string `json:"url,omitempty"`
+	MIMEType string `json:"mime_type,omitempty"`
+
+	// Pending: it was announced, and is still being processed. The turn waits for the
+	// edit that brings it, at most as long as the bot's MediaWait.
+	Pending bool `json:"pending,omitempty"`
+}
+
+// bodyOf is what is stored of a message.
+func bodyOf(m Message) store.Body {
+	b := store.Body{Text: m.Text, Sender: store.Sender(m.Sender), Attachments: storedAttachments(m.Attachments), Metadata: slices.Clone(m.Metadata)}
+	if !m.SentAt.IsZero() {
+		b.SentAt = turn.At(m.SentAt)
+	}
+	return b
+}
+
+// messageOf is a stored message as a responder sees it.
+func messageOf(e store.Entry) Message {
+	return Message{
+		ID: e.ID, Text: e.Text, Sender: Person(e.Sender), SentAt: e.SentAt.Go(),
+		Attachments: attachmentsOf(e.Attachments), Metadata: e.Metadata,
+	}
+}
+
+func attachmentsOf(stored []store.Attachment) []Attachment {
+	var out []Attachment
+	for _, a := range stored {
+		out = append(out, Attachment(a))
+	}
+	return out
+}
+
+func storedAttachments(all []Attachment) []store.Attachment {
+	var out []store.Attachment
+	for _, a := range all {
+		out = append(out, store.Attachment(a))
+	}
+	return out
+}

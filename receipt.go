@@ -1,0 +1,54 @@
+package onereply
+
+import "github.com/onereply/onereply/internal/engine"
+
+// Outcome says what an input led to.
+type Outcome string
+
+// The outcomes of inputs.
+const (
+	OutcomeQueued    Outcome = "queued"    // it waits for the next reply
+	OutcomeDuplicate Outcome = "duplicate" // its ID was accepted before: nothing changed
+	OutcomeIgnored   Outcome = "ignored"   // it changed nothing; Reason says why
+	OutcomePaused    Outcome = "paused"    // it is kept, and waits until the conversation is resumed
+)
+
+// Reasons of inputs that are ignored before they reach a conversation.
+const (
+	ReasonOwnMessage   = engine.OwnMessage // Message.FromMe was set
+	ReasonNotAddressed = "not_addressed"   // Message.Unaddressed was set
+)
+
+// Receipt acknowledges an input. Whoever holds it need not keep the input: it is
+// durable, as far as the store promises durability.
+type Receipt struct {
+	// MessageID is the given ID, or the one that was made. Of a human's reply it is
+	// the reply's ID.
+	MessageID string `json:"message_id"`
+
+	// Version counts the inputs that the conversation has accepted so far, this one
+	// among them.
+	Version int64 `json:"version"`
+
+	// Duplicate: the ID was accepted before, and nothing changed.
+	Duplicate bool `json:"duplicate"`
+
+	// DueAt is when the next turn starts. It is zero while the conversation is paused,
+	// and while a turn runs.
+	DueAt Time `json:"due_at"`
+
+	Outcome Outcome `json:"outcome"`
+
+	// Reason says why an input was ignored; "" otherwise.
+	Reason string `json:"reason,omitempty"`
+}
+
+// Edit changes a message. At least one field must be set.
+type Edit struct {
+	// Text is the new text, with the limits of [Message]. nil: it stays as it was.
+	Text *string
+
+	// Attachments are all attachments that the message has then. nil: they stay as
+	// they were; but where Text is given, none of them is waited for any more.
+	Attachments *[]Attachment
+}
