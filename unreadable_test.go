@@ -53,6 +53,11 @@ func (s corruptStore) Load(context.Context, store.Key) (store.Snapshot, error) {
 	return store.Snapshot{}, fmt.Errorf("the record: %w", store.ErrCorrupt)
 }
 
+// Commit meets the record that can't be read: see [store.Store].
+func (s corruptStore) Commit(context.Context, store.Write) (store.Result, error) {
+	return store.Result{}, fmt.Errorf("the record in the way: %w: %w", store.ErrNotApplied, store.ErrCorrupt)
+}
+
 func TestARecordThatIsNotWhatWasWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		app, err := onereply.Open(t.Context(), corruptStore{memory.New()}, onereply.Options{}, onereply.Bot{Name: "bot", Responder: streaming(1)})
