@@ -27,6 +27,7 @@ type benchCommand struct {
 	SVG           string   `name:"svg" placeholder:"FILE" help:"Draw the figures that change over time into this file."`
 
 	Victim string `hidden:"" help:"Be the process that takeover kills, on the store in this folder."`
+	Node   string `hidden:"" help:"Be a node that gets the load of nodes, on the store in this folder."`
 }
 
 func (c *benchCommand) run(ctx context.Context, p *program) error {
@@ -34,8 +35,11 @@ func (c *benchCommand) run(ctx context.Context, p *program) error {
 	if err != nil {
 		return usageError{err}
 	}
-	if c.Victim != "" {
+	switch {
+	case c.Victim != "":
 		return bench.Victim(ctx, place, c.Victim, p.stdin, p.stdout)
+	case c.Node != "":
+		return bench.Node(ctx, place, c.Node, p.stdin, p.stdout)
 	}
 	options := c.options(place, p)
 	if err := options.Validate(); err != nil {
@@ -50,7 +54,7 @@ func (c *benchCommand) run(ctx context.Context, p *program) error {
 
 func (c *benchCommand) options(place bench.Place, p *program) bench.Options {
 	return bench.Options{
-		Place: place, Node: c.startVictim, Folder: c.Folder, Only: c.Only, Quick: c.Quick,
+		Place: place, Victim: c.again("--victim"), Node: c.again("--node"), Folder: c.Folder, Only: c.Only, Quick: c.Quick,
 		Rounds: c.Rounds, Conversations: c.Conversations, Minutes: c.Minutes, Seconds: c.Seconds,
 		Progress: func(doing string) { fmt.Fprintln(p.stderr, doing) },
 	}
@@ -58,14 +62,16 @@ func (c *benchCommand) options(place bench.Place, p *program) bench.Options {
 
 const benchStoreVariable = "ONEREPLY_BENCH_STORE"
 
-// startVictim runs this program again, as the process that takeover kills. If the
+// again runs this program again, with a flag that takes the folder of a store. If the
 // program's own path is unknown, starting the command fails with that error.
-func (c *benchCommand) startVictim(ctx context.Context, folder string) *exec.Cmd {
-	self, err := os.Executable()
-	command := exec.CommandContext(ctx, self, "bench", "--victim", folder)
-	command.Env = append(os.Environ(), benchStoreVariable+"="+c.Store) // no other user sees the password in it
-	command.Err = errors.Join(command.Err, err)
-	return command
+func (c *benchCommand) again(flag string) func(context.Context, string) *exec.Cmd {
+	return func(ctx context.Context, folder string) *exec.Cmd {
+		self, err := os.Executable()
+		command := exec.CommandContext(ctx, self, "bench", flag, folder)
+		command.Env = append(os.Environ(), benchStoreVariable+"="+c.Store) // no other user sees the password in it
+		command.Err = errors.Join(command.Err, err)
+		return command
+	}
 }
 
 func (c *benchCommand) print(report bench.Report, p *program) error {

@@ -29,10 +29,10 @@ type Place interface {
 // Options say what to measure, and on what.
 type Options struct {
 	Place Place // required
-	// Node is this program as a node on the store of a folder, for the
-	// measurement that kills a process; it runs [Victim]. Nil: that one is left
-	// out.
-	Node func(ctx context.Context, folder string) *exec.Cmd
+	// Victim and Node are this program as another process on the store of a folder:
+	// the first runs [Victim] and is killed by takeover, the second runs [Node] and
+	// gets the load of nodes. Nil: that measurement is left out.
+	Victim, Node func(ctx context.Context, folder string) *exec.Cmd
 
 	Folder        string             // where files go, each measurement's in a folder of its own; "": the system's for temporary files
 	Only          []string           // names of measurements; empty: all
@@ -58,7 +58,7 @@ func measurements() []measurement {
 		{"http", "Durable acknowledgements over HTTP, 64 connections; limit: a handler that decodes, answers 202 and stores nothing", false, overHTTP},
 		{"start", "From the end of the window to the start of the model; limit: a timer of the runtime, set likewise", false, dueToStart},
 		{"hot", "One conversation that gets 1,000 inputs a second; limit of the others: the same without it", false, hotConversation},
-		{"nodes", "Durable acknowledgements by 64 writers on one store that several nodes share; limit: one node", false, severalNodes},
+		{"nodes", "Durable acknowledgements over HTTP, 64 under way, by node processes that share a store; limit: one node", false, severalNodes},
 		{"takeover", "From the death of a process to the start of its turn in the next; limit: the lease", false, takeOver},
 		{"cost", "What a turn costs, from its first message to the sent reply", true, costPerTurn},
 		{"timers", "Conversations that wait, and a restart", true, waitingTimers},

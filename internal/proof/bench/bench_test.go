@@ -16,18 +16,27 @@ import (
 	"github.com/onereply/onereply/store/sqlite"
 )
 
-// asVictim makes the test binary behave as the process that is killed, on the
-// store in the folder that it names.
-const asVictim = "ONEREPLY_TEST_AS_VICTIM"
+// These make the test binary behave as another process, on the store in the
+// folder that they name.
+const (
+	asVictim = "ONEREPLY_TEST_AS_VICTIM"
+	asNode   = "ONEREPLY_TEST_AS_NODE"
+)
 
 func TestMain(m *testing.M) {
-	if folder := os.Getenv(asVictim); folder != "" {
-		if err := Victim(context.Background(), files{}, folder, os.Stdin, os.Stdout); err != nil {
+	be := func(process func(context.Context, Place, string, io.Reader, io.Writer) error, folder string) {
+		if err := process(context.Background(), files{}, folder, os.Stdin, os.Stdout); err != nil {
 			panic(err)
 		}
-		return
 	}
-	os.Exit(m.Run())
+	switch {
+	case os.Getenv(asVictim) != "":
+		be(Victim, os.Getenv(asVictim))
+	case os.Getenv(asNode) != "":
+		be(Node, os.Getenv(asNode))
+	default:
+		os.Exit(m.Run())
+	}
 }
 
 // files is the embedded store.
@@ -47,16 +56,19 @@ func (files) Size(_ context.Context, folder string) (int64, error) {
 
 func (files) Remove(context.Context, string) error { return nil }
 
-func victim(ctx context.Context, folder string) *exec.Cmd {
-	command := exec.CommandContext(ctx, os.Args[0])
-	command.Env = append(os.Environ(), asVictim+"="+folder)
-	return command
+// process is this test binary as another process.
+func process(as string) func(context.Context, string) *exec.Cmd {
+	return func(ctx context.Context, folder string) *exec.Cmd {
+		command := exec.CommandContext(ctx, os.Args[0])
+		command.Env = append(os.Environ(), as+"="+folder)
+		return command
+	}
 }
 
 func quick(t *testing.T, only ...string) Report {
 	t.Helper()
 	report, err := Run(t.Context(), Options{
-		Place: files{}, Node: victim, Folder: t.TempDir(), Quick: true, Only: only, Conversations: 500, Minutes: 0.1,
+		Place: files{}, Victim: process(asVictim), Node: process(asNode), Folder: t.TempDir(), Quick: true, Only: only, Conversations: 500, Minutes: 0.1,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -212,14 +224,14 @@ func TestRatiosAreTakenRoundByRound(t *testing.T) {
 // Each node gets its share of the messages; those of a conversation come to one node,
 // or to another one each time.
 func TestWhichNodeGetsAMessage(t *testing.T) {
-	const writers, rounds = 64, 1_000
+	const writers, rounds = connections, 1_000
 	for nodes := 2; nodes <= mostNodes; nodes++ {
 		for _, anywhere := range []bool{false, true} {
 			last, shares := map[string]int{}, make([]int, nodes)
 			moved, visits := 0, 0
 			for i := range rounds {
 				for writer := range writers {
-					conversation, node := conversationOf(writers, writer, i), nodeOf(writers, writer, i, nodes, anywhere)
+					conversation, node := balanced(writer, i, nodes, anywhere)
 					shares[node]++
 					if before, known := last[conversation]; known {
 						visits++
@@ -238,6 +250,25 @@ func TestWhichNodeGetsAMessage(t *testing.T) {
 					t.Errorf("%d nodes, anywhere %v: shares of %v", nodes, anywhere, shares)
 				}
 			}
+		}
+	}
+}
+
+// A conversation gets its messages, and the next one begins.
+func TestMessagesOfAConversation(t *testing.T) {
+	counts := map[string]int{}
+	for i := range 30 * messagesOfConversation {
+		for writer := range connections {
+			conversation, _ := balanced(writer, i, 2, true)
+			counts[conversation]++
+		}
+	}
+	if len(counts) != 30*connections {
+		t.Errorf("%d conversations, want %d", len(counts), 30*connections)
+	}
+	for conversation, count := range counts {
+		if count != messagesOfConversation {
+			t.Errorf("%s gets %d messages", conversation, count)
 		}
 	}
 }

@@ -97,10 +97,7 @@ func (b *bench) spend(ctx context.Context, turns, burst int, together bool) (spe
 		Responder: onereply.ResponderFunc(func(context.Context, *onereply.Turn) (onereply.Reply, error) {
 			return onereply.Reply{Text: "It left the warehouse yesterday and will be with you on Friday."}, nil
 		}),
-	}, func(s store.Store) store.Store {
-		counter.Store = s
-		return counter
-	})
+	}, counter.around)
 	if err != nil {
 		return spent{}, err
 	}

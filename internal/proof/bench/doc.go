@@ -18,7 +18,7 @@
 //	http.go         acknowledgements over HTTP        (load: client.go)
 //	start.go        from the end of the window to the start of the model
 //	hot.go          one conversation that gets a thousand inputs a second
-//	nodes.go        one store that several nodes share
+//	nodes.go        acknowledgements over HTTP by processes that share a store
 //	takeover.go     from a killed process to its successor
 //	cost.go         what a turn costs in writes, reads, bytes and allocations
 //	timers.go       very many conversations that wait

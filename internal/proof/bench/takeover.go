@@ -20,7 +20,7 @@ const generating = "generating"
 // takeOver kills a process that generates, and measures how long it takes until
 // a new one runs the same turn again.
 func takeOver(ctx context.Context, b *bench, t *tally) error {
-	if b.Node == nil {
+	if b.Victim == nil {
 		t.note = "not measured: this program can't start itself here"
 		return nil
 	}
@@ -56,7 +56,7 @@ func takeOver(ctx context.Context, b *bench, t *tally) error {
 
 // killVictim starts another process, lets it generate and kills it.
 func (b *bench) killVictim(ctx context.Context, folder string) (killed time.Time, err error) {
-	command := b.Node(ctx, folder)
+	command := b.Victim(ctx, folder)
 	input, err := command.StdinPipe() // its end tells the process that we are gone
 	if err != nil {
 		return killed, err
