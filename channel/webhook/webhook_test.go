@@ -17,8 +17,8 @@ import (
 
 	"github.com/onereply/onereply"
 	"github.com/onereply/onereply/channel/webhook"
-	"github.com/onereply/onereply/internal/memoryhttp"
-	"github.com/onereply/onereply/internal/respondertest"
+	"github.com/onereply/onereply/internal/proof/memoryhttp"
+	"github.com/onereply/onereply/internal/proof/respondertest"
 )
 
 const (

@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"testing"
 
-	"github.com/onereply/onereply/internal/respondertest"
+	"github.com/onereply/onereply/internal/proof/respondertest"
 )
 
 // TestAConfiguredHeaderTakesThePlaceOfTheKey: names of headers differ by case only in

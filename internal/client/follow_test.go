@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/onereply/onereply"
-	"github.com/onereply/onereply/internal/memoryhttp"
+	"github.com/onereply/onereply/internal/proof/memoryhttp"
 )
 
 // stream is one connection of a scripted node.

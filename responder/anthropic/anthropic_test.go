@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/onereply/onereply"
-	"github.com/onereply/onereply/internal/memoryhttp"
-	"github.com/onereply/onereply/internal/respondertest"
+	"github.com/onereply/onereply/internal/proof/memoryhttp"
+	"github.com/onereply/onereply/internal/proof/respondertest"
 )
 
 var turn = &onereply.Turn{
