@@ -44,11 +44,11 @@ func (n *Node) commit(write *store.Write) {
 }
 
 func (n *Node) committed(write *store.Write, result store.Result, err error) {
-	n.health.wrote(err)
-	if err != nil {
-		n.health.log(n.logOf(write.Key), "a write failed", "turn", write.Record.Turn, "token", write.Record.Token,
-			"not_applied", errors.Is(err, store.ErrNotApplied), "err", err)
+	if !store.IsUnreadable(err) { // one record that can't be read says nothing of the store
+		n.health.wrote(err)
 	}
+	n.logFailure(write.Key, "a write failed", err, "turn", write.Record.Turn, "token", write.Record.Token,
+		"not_applied", errors.Is(err, store.ErrNotApplied))
 	n.post(func(now turn.Time) { n.engine.Committed(now, write.Key, result, err) })
 }
 
@@ -56,24 +56,29 @@ func (n *Node) load(o engine.Load) {
 	ctx, cancel := n.storeContext()
 	defer cancel()
 	result := Load(ctx, n.store, o)
-	switch {
-	case errors.Is(result.Err, store.ErrNewerSchema):
-		n.health.log(n.logOf(o.Key), "a newer version of the program wrote this conversation; it is left alone: upgrade this node", "err", result.Err)
-	case errors.Is(result.Err, store.ErrCorrupt):
-		n.health.log(n.logOf(o.Key), "what is stored of this conversation can't be read; it is left alone: onereply doctor names all of them", "err", result.Err)
-	case result.Err != nil:
-		n.health.log(n.logOf(o.Key), "a read failed", "err", result.Err)
-	}
+	n.logFailure(o.Key, "a read failed", result.Err)
 	n.post(func(now turn.Time) { n.engine.Loaded(now, result) })
+}
+
+// logFailure logs why a call of the store failed, if it did, and what to do where it
+// is about this conversation alone.
+func (n *Node) logFailure(key store.Key, text string, err error, args ...any) {
+	switch {
+	case err == nil:
+		return
+	case errors.Is(err, store.ErrNewerSchema):
+		text = "a newer version of the program wrote this conversation; it is left alone: upgrade this node"
+	case errors.Is(err, store.ErrCorrupt):
+		text = "what is stored of this conversation can't be read; it is left alone: onereply doctor names all of them"
+	}
+	n.health.log(n.logOf(key), text, append(args, "err", err)...)
 }
 
 func (n *Node) readPrompt(o engine.ReadPrompt) {
 	ctx, cancel := n.storeContext()
 	defer cancel()
 	waiting, tail, err := ReadPrompt(ctx, n.store, o)
-	if err != nil {
-		n.health.log(n.logOf(o.Key), "the prompt could not be read", "err", err)
-	}
+	n.logFailure(o.Key, "the prompt could not be read", err)
 	n.post(func(now turn.Time) { n.engine.PromptRead(now, o.Key, o.Nonce, waiting, tail, err) })
 }
 

@@ -109,6 +109,28 @@ func TestAReadThatFails(t *testing.T) {
 	}
 }
 
+// A write that meets a record which can't be read is no failure of the store.
+func TestAWriteThatMeetsAnUnreadableRecord(t *testing.T) {
+	for want, fault := range map[string]error{
+		"a newer version of the program wrote this conversation": store.ErrNewerSchema,
+		"what is stored of this conversation can't be read":      store.ErrCorrupt,
+	} {
+		inLab(t, nil, func(l *lab) {
+			l.store.commit = func(context.Context, store.Write) (store.Result, error) {
+				return store.Result{}, fmt.Errorf("%w: %w", store.ErrNotApplied, fault)
+			}
+			_, err := l.node.Submit(l.t.Context(), &engine.Request{Key: key, Op: engine.Receive, ID: "m", Body: store.Body{Text: "x"}})
+			if !errors.Is(err, fault) {
+				l.t.Errorf("%v", err)
+			}
+			if err := l.node.Ready(l.t.Context()); err != nil {
+				l.t.Errorf("Ready: %v", err)
+			}
+			l.wantLogged(1, "level=ERROR", want, "bot=bot", "conversation=c", fault.Error())
+		})
+	}
+}
+
 // A prompt that can't be read is tried again, and logged.
 func TestAPromptThatCantBeRead(t *testing.T) {
 	inLab(t, nil, func(l *lab) {
