@@ -19,14 +19,24 @@ import (
 
 // Options are the settings of a node. The zero value is usable.
 type Options struct {
-	Node           string        // names the node in leases and logs; default: host name and a random suffix
-	MaxGenerations int           // responders that run at once on this node; default 64
-	Retention      time.Duration // transcripts and seen ids are kept so long, ids at least 192h; default 720h
-	Logger         *slog.Logger  // default slog.Default()
+	// Node names the node in leases, logs and the overview. Two nodes must not have
+	// the same name. Default: the host's name and a random suffix.
+	Node string
+
+	// MaxGenerations is how many responders run at once on this node. Default 64.
+	MaxGenerations int
+
+	// Retention is how long transcripts and the IDs of messages are kept, IDs for at
+	// least 192h: a repeat that comes later is a new message. Default 720h.
+	Retention time.Duration
+
+	// Logger gets what an operator should know. Default [slog.Default].
+	Logger *slog.Logger
 }
 
 // App is a node: it accepts messages, watches timers, runs responders and
-// sends replies. Its methods may be called from many goroutines.
+// sends replies. It is made by [Open]; the zero value can't be used. Its methods may
+// be called from many goroutines.
 type App struct {
 	store   store.Store
 	bots    map[string]Bot
@@ -43,6 +53,9 @@ type App struct {
 // Open starts a node on a store. It reports every mistake in the bots at once.
 // ctx bounds the opening only; [App.Close] ends the node. The store stays the
 // caller's: close it after the App.
+//
+// A node works on the bots that it was opened with, and only on them. Conversations
+// that another process left unfinished go on as soon as their leases have expired.
 func Open(ctx context.Context, s store.Store, o Options, bots ...Bot) (*App, error) {
 	return open(ctx, s, o, turn.Step, bots)
 }
@@ -115,17 +128,19 @@ func configure(bots []Bot) (map[string]Bot, []string, error) {
 
 func shortID() string { return rand.Text()[:6] }
 
-// Bots are the names of the configured bots.
+// Bots returns the names of the bots, in the order in which they were given.
 func (a *App) Bots() []string { return append([]string(nil), a.names...) }
 
 // Drain stops taking turns, lets what runs end until ctx does, and then gives
 // its leases back so that another node goes on at once. Inputs are accepted
-// until [App.Close]. It returns ctx's cause where something had to be cut off.
+// until [App.Close]. It returns the cause of ctx's end where something had to be cut
+// off, which [context.Cause] gives, and nil otherwise. There is no way back.
 func (a *App) Drain(ctx context.Context) error { return a.node.Drain(ctx) }
 
 // Close ends the node. What runs is cut off and its leases are given back;
 // call [App.Drain] first to let it end. Close waits until every responder and
-// sender has returned. It may be called more than once.
+// sender has returned; it always returns nil. It may be called more than once. Calls
+// that come later return an error with [CodeUnavailable].
 func (a *App) Close() error {
 	a.node.Stop()
 	a.fleet.Close()
@@ -133,5 +148,6 @@ func (a *App) Close() error {
 	return nil
 }
 
-// Ready reports why the node can't do its work, or nil.
+// Ready reports why the node can't do its work, or nil: it drains, the store is out of
+// reach, does not take writes, or due timers can't be claimed from it.
 func (a *App) Ready(ctx context.Context) error { return a.node.Ready(ctx) }

@@ -23,37 +23,58 @@ const (
 	AttentionLeaseLost   AttentionKind = "lease_lost"   // the turn under way lost a worker, and goes on without it
 )
 
-// AttentionItem is one thing that a person should look at.
+// AttentionItem is one thing that a person should look at. A conversation may have
+// several.
 type AttentionItem struct {
 	Kind         AttentionKind `json:"kind"`
 	Bot          string        `json:"bot"`
 	Conversation string        `json:"conversation"`
 	Turn         int64         `json:"turn"`
-	Seq          int64         `json:"seq,omitempty"` // of the reply, where it is about one
-	At           Time          `json:"at"`            // when it came to be so: the last write of a failed turn; of what is overdue, when it was due
-	Since        Time          `json:"since"`         // since when somebody waits
-	Reason       string        `json:"reason"`
-	Actions      []string      `json:"actions"` // what helps: "requeue", "resend", "mark_sent", "flush"
+
+	// Seq is the sequence of the reply in the transcript; 0 where it is not about one.
+	Seq int64 `json:"seq,omitempty"`
+
+	// At is when it came to be so: the last write of a failed turn; when something
+	// overdue was due.
+	At Time `json:"at"`
+
+	// Since is when somebody began to wait; never later than At.
+	Since Time `json:"since"`
+
+	// Reason says more, in a few words; it may be empty.
+	Reason string `json:"reason"`
+
+	// Actions are the calls that help: "requeue", "resend", "mark_sent", "flush". Empty,
+	// but never nil, where none does.
+	Actions []string `json:"actions"`
 }
 
-// AttentionQuery selects what needs attention.
+// AttentionQuery selects what needs attention. The zero value selects all, a hundred
+// conversations at a time.
 type AttentionQuery struct {
-	Bot    string // "" means all
+	// Bot is the only one whose conversations are listed; "" means all, those of bots
+	// that this node does not have among them.
+	Bot string
+
+	// Cursor is the Next of the page before; "" means the first page.
 	Cursor string
-	Limit  int // conversations; 1 to 1000; 0 means 100
+
+	// Limit is how many conversations a page has at most: 1 to 1000; 0 means 100.
+	Limit int
 }
 
 // AttentionPage is a page of what needs attention: first what is overdue, then the
-// rest, newest activity first. A conversation may be in it with several items.
+// rest, newest activity first.
 type AttentionPage struct {
-	Items []AttentionItem `json:"items"`
-	Next  string          `json:"next"` // "" at the end
+	Items []AttentionItem `json:"items"` // never nil
+	Next  string          `json:"next"`  // the cursor of the next page; "" at the end
 }
 
 // Attention lists what needs somebody: failed turns, messages that earlier turns set
 // aside, replies of which it is not certain that they arrived, turns under way that
 // have lost a worker, and conversations whose wake-up has passed by more than two
-// leases of their bot although some node should have acted on it.
+// leases of their bot although some node should have acted on it. An error with
+// [CodeInvalid] names the field at fault.
 func (a *App) Attention(ctx context.Context, q AttentionQuery) (AttentionPage, error) {
 	c := call{op: "attention", key: store.Key{Bot: q.Bot}}
 	if _, ok := a.bots[q.Bot]; !ok && q.Bot != "" {

@@ -12,10 +12,13 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// Actor is who asks for something, as far as that is known.
+// Actor is who asks for something, as far as that is known. Either field may be empty.
 type Actor struct {
-	By   string // a label, such as that of an API key; never the key
-	From string // an address
+	// By is a label, such as that of an API key; never the key.
+	By string
+
+	// From is an address.
+	From string
 }
 
 type actorKey struct{}
@@ -34,20 +37,29 @@ func ActorOf(ctx context.Context) (Actor, bool) {
 	return actor, ok
 }
 
-// AuditEntry is one action.
+// AuditEntry is one action of an [Actor].
 type AuditEntry struct {
-	At           Time   `json:"at"`
-	Action       string `json:"action"` // "pause", "resume", "flush", "requeue", "resend", "mark_sent", "reply", "delete"
+	At Time `json:"at"`
+
+	// Action is "pause", "resume", "flush", "requeue", "resend", "mark_sent", "reply" or
+	// "delete".
+	Action string `json:"action"`
+
 	Bot          string `json:"bot"`
 	Conversation string `json:"conversation"`
-	By           string `json:"by"`
-	From         string `json:"from"`
-	Reason       string `json:"reason"` // its first 128 bytes
+
+	// By and From are those of the actor.
+	By   string `json:"by"`
+	From string `json:"from"`
+
+	// Reason is the first 128 bytes of the one that was given, or the turn that the
+	// action was about.
+	Reason string `json:"reason"`
 }
 
-// AuditQuery selects actions.
+// AuditQuery selects actions. The zero value selects the last hundred of all.
 type AuditQuery struct {
-	Bot          string // "" means all
+	Bot          string // "" means all; needed with a Conversation
 	Conversation string // "" means all of the bot
 	Limit        int    // 1 to 1000; 0 means 100
 }
@@ -82,7 +94,7 @@ func (a *App) act(ctx context.Context, action string, r *engine.Request) (engine
 // actions that changed it, from the store. Without: those of the 1000
 // conversations with the newest activity. And in both cases what this node
 // remembers: its last 1000 actions, those that changed nothing and deletions
-// among them. CodeNotFound where nothing was ever received in the
+// among them. An error has [CodeNotFound] where nothing was ever received in the
 // conversation, and this node remembers none.
 func (a *App) Audit(ctx context.Context, q AuditQuery) ([]AuditEntry, error) {
 	c := call{op: "audit", key: store.Key{Bot: q.Bot, Conversation: q.Conversation}}

@@ -25,7 +25,9 @@ func (a *App) begin(op, bot, conversation string) (call, error) {
 }
 
 // Receive accepts a message. It returns once the message is durable, before
-// any responder runs. A repeated ID is acknowledged and changes nothing.
+// any responder runs. A repeated ID is acknowledged and changes nothing. After an error
+// with [CodeUnavailable] it may have been stored or not: send it again with the same
+// ID. [CodeTooMany] says that [MaxPendingMessages] wait in the conversation.
 func (a *App) Receive(ctx context.Context, bot, conversation string, m Message) (Receipt, error) {
 	c, err := a.begin("receive", bot, conversation)
 	if err != nil {
@@ -64,8 +66,10 @@ func receiptOf(r engine.Result) Receipt {
 	}
 }
 
-// Edit changes a message that waits for its answer. An answered one is left as
-// it is: the outcome is ignored.
+// Edit changes a message that waits for its answer. It counts as input: the window
+// moves, and an attempt that runs is overtaken. A message that was answered is left as
+// it is: the outcome is [OutcomeIgnored]. An error has [CodeNotFound] where no message
+// has the id.
 func (a *App) Edit(ctx context.Context, bot, conversation, id string, change Edit) (Receipt, error) {
 	c, err := a.begin("edit", bot, conversation)
 	if err != nil {
@@ -87,7 +91,10 @@ func (a *App) Edit(ctx context.Context, bot, conversation, id string, change Edi
 }
 
 // Retract is the deletion of a message by its author. The text is removed from
-// the store; the id stays known.
+// the store; the ID stays known, so that a repeat of the message does not bring it
+// back. An attempt that saw the message is discarded. A message that was answered is
+// left as it is: the outcome is [OutcomeIgnored]. An error has [CodeNotFound] where no
+// message has the id.
 func (a *App) Retract(ctx context.Context, bot, conversation, id string) (Receipt, error) {
 	c, err := a.begin("retract", bot, conversation)
 	if err != nil {
@@ -100,8 +107,9 @@ func (a *App) Retract(ctx context.Context, bot, conversation, id string) (Receip
 	return receiptOf(result), c.of(err)
 }
 
-// Typing says that a person is writing: the window stays open for d, within
-// its hard cap. d of 0 means one debounce.
+// Typing says that a person is writing: the window stays open for d from now, within
+// its hard cap. d is at most [MaxTyping]; 0 means one debounce. It changes no version,
+// and does nothing where no message waits.
 func (a *App) Typing(ctx context.Context, bot, conversation string, d time.Duration) error {
 	c, err := a.begin("typing", bot, conversation)
 	if err != nil {
@@ -114,14 +122,16 @@ func (a *App) Typing(ctx context.Context, bot, conversation string, d time.Durat
 	return c.of(err)
 }
 
-// Flush ends the quiet time now.
+// Flush ends the quiet time now: what waits is answered at once. It does nothing where
+// nothing waits.
 func (a *App) Flush(ctx context.Context, bot, conversation string) (State, error) {
 	return a.control(ctx, "flush", bot, conversation, engine.Request{Op: engine.Flush})
 }
 
 // Pause hands the conversation to a human: inputs are kept, nothing is
 // generated or sent, and a running attempt is discarded. It may be called
-// before the first message.
+// before the first message. reason has at most [MaxNameBytes] and may be empty; a
+// second pause changes it. [App.Resume] undoes it.
 func (a *App) Pause(ctx context.Context, bot, conversation, reason string) (State, error) {
 	c, err := a.begin("pause", bot, conversation)
 	if err != nil {
@@ -134,31 +144,32 @@ func (a *App) Pause(ctx context.Context, bot, conversation, reason string) (Stat
 }
 
 // Resume gives the conversation back to the bot. answerPending tells whether
-// what waits is answered now, or closed.
+// the waiting messages are answered now, or closed without a reply. It does nothing
+// where the conversation is not paused.
 func (a *App) Resume(ctx context.Context, bot, conversation string, answerPending bool) (State, error) {
 	return a.control(ctx, "resume", bot, conversation, engine.Request{Op: engine.Resume, Answer: answerPending})
 }
 
-// Requeue tries a failed turn again, and with it, or with what waits, the messages that
-// earlier turns set aside. It changes nothing elsewhere. An error with CodeConflict says
-// that there are such messages, and that what is under way has to end first.
+// Requeue tries a failed turn again, and with it, or with the waiting messages, those
+// that earlier turns set aside. It does nothing where there are neither. An error with
+// [CodeConflict] says that there are messages that were set aside, and that the turn or
+// reply under way has to end first.
 func (a *App) Requeue(ctx context.Context, bot, conversation string) (State, error) {
 	return a.control(ctx, "requeue", bot, conversation, engine.Request{Op: engine.Requeue})
 }
 
-// Resend sends the reply of a turn again that ended in trouble: whose outcome
-// is unknown, of which only a part arrived, or, where a person wrote it, that
-// could not be delivered. It keeps its id, begins with the first part that is
-// not certain to have arrived, and goes out after what is under way, also while
-// the conversation is paused. The person may see a part twice: that is the
-// caller's decision. An error with CodeConflict says that there is no such
-// trouble.
+// Resend sends an unconfirmed reply again: one whose outcome is unknown, of which only
+// a part arrived, or, where a person wrote it, that could not be delivered. It keeps its
+// ID, begins with the first part that is not certain to have arrived, and goes out after
+// what is under way, also while the conversation is paused. The person may see a part
+// twice: that is the caller's decision. An error with [CodeConflict] says that the turn
+// has no unconfirmed reply, or that somebody has seen to it.
 func (a *App) Resend(ctx context.Context, bot, conversation string, turn int64) (State, error) {
 	return a.control(ctx, "resend", bot, conversation, engine.Request{Op: engine.Resend, Turn: turn})
 }
 
-// MarkSent ends the trouble of a turn's reply without sending anything: its
-// status becomes sent. Errors are those of [App.Resend].
+// MarkSent takes an unconfirmed reply for sent, without sending anything: its status
+// becomes [StatusSent]. Errors are those of [App.Resend]. There is no way back.
 func (a *App) MarkSent(ctx context.Context, bot, conversation string, turn int64) (State, error) {
 	return a.control(ctx, "mark_sent", bot, conversation, engine.Request{Op: engine.MarkSent, Turn: turn})
 }
@@ -175,7 +186,7 @@ func (a *App) control(ctx context.Context, op, bot, conversation string, r engin
 	}
 	switch result.Reason {
 	case turn.NoTrouble:
-		return State{}, c.fail(CodeConflict, "turn", errors.New("no reply of this turn ended in trouble, or somebody has seen to it"))
+		return State{}, c.fail(CodeConflict, "turn", errors.New("this turn has no unconfirmed reply, or somebody has seen to it"))
 	case turn.UnderWay:
 		return State{}, c.fail(CodeConflict, "", errors.New("a turn or a reply is under way; ask again when it is over"))
 	}
@@ -183,9 +194,10 @@ func (a *App) control(ctx context.Context, op, bot, conversation string, r engin
 }
 
 // Answer delivers what a human wrote, also while the conversation is paused,
-// and settles what waits up to now. The receipt's MessageID is the reply's id.
-// A reply has no id by which a repeat could be told: after an error with
-// CodeUnknown, look at the transcript before you call it again.
+// and settles what waits up to now. The text has 1 to [MaxTextBytes]. The receipt's
+// MessageID is the reply's ID. A reply has no ID by which a repeat could be told: after
+// an error with [CodeUnknown], look at the transcript before you call it again.
+// [CodeTooMany] says that [MaxQueuedHumanReply] replies wait to be sent.
 func (a *App) Answer(ctx context.Context, bot, conversation, text string) (Receipt, error) {
 	c, err := a.begin("answer", bot, conversation)
 	if err != nil {
@@ -203,8 +215,9 @@ func (a *App) Answer(ctx context.Context, bot, conversation, text string) (Recei
 	return receipt, c.of(err)
 }
 
-// Seal makes the attempt that runs under a token undiscardable by newer input.
-// An error with CodeConflict says that it was superseded or lost its lease.
+// Seal makes the attempt that runs under a token undiscardable by newer input: see
+// [Turn.Seal]. An error with [CodeConflict] says that the attempt was superseded or lost
+// its lease. There is no way back.
 func (a *App) Seal(ctx context.Context, bot, conversation string, token int64) error {
 	c, err := a.begin("seal", bot, conversation)
 	if err != nil {
@@ -217,7 +230,9 @@ func (a *App) Seal(ctx context.Context, bot, conversation string, token int64) e
 	return c.of(err)
 }
 
-// Forget removes all that is stored of a conversation.
+// Forget removes all that is stored of a conversation, the IDs of its messages too. An
+// attempt that runs is discarded, and its reply never sent. There is no way back. It
+// does nothing where nothing is stored.
 func (a *App) Forget(ctx context.Context, bot, conversation string) error {
 	c, err := a.begin("forget", bot, conversation)
 	if err != nil {

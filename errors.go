@@ -9,35 +9,73 @@ import (
 	"github.com/onereply/onereply/store"
 )
 
-// Code says what kind of mistake an [Error] is. The set is closed.
+// Code says what is wrong, and so what a caller can do about it. The set is closed.
 type Code string
 
-// The codes.
+// The codes of an [Error].
 const (
-	CodeInvalid     Code = "invalid"     // the input is at fault; nothing was stored
-	CodeNotFound    Code = "not_found"   // no such bot, conversation or message
-	CodeConflict    Code = "conflict"    // the state does not allow it (a seal that comes too late, a trouble that is none)
-	CodeUnavailable Code = "unavailable" // the store is out of reach, or the node is closing: try again later
-	CodeUnknown     Code = "unknown"     // nobody knows whether a human's reply was stored: look at the transcript before you send it again
-	CodeNewer       Code = "newer"       // a newer version of the program wrote what is stored: this node leaves it alone until it is upgraded
-	CodeCorrupt     Code = "corrupt"     // what is stored is not what was written: nothing is changed of it, and it does not get better by itself
-	CodeTooMany     Code = "too_many"    // a limit of this conversation is reached: try again later
+	// CodeInvalid: the input is at fault, and [Error].Field says which part. Nothing was
+	// stored, and a repeat fails again.
+	CodeInvalid Code = "invalid"
+
+	// CodeNotFound: there is no such bot, conversation or message.
+	CodeNotFound Code = "not_found"
+
+	// CodeConflict: the state does not allow it, such as a seal that comes too late.
+	CodeConflict Code = "conflict"
+
+	// CodeUnavailable: the store is out of reach, the node is closing, or ctx ended. Try
+	// again later, with the same ID.
+	CodeUnavailable Code = "unavailable"
+
+	// CodeUnknown: nobody knows whether a human's reply was stored. Look at the
+	// transcript before you send it again.
+	CodeUnknown Code = "unknown"
+
+	// CodeNewer: a newer version of the program wrote what is stored. This node leaves
+	// the conversation alone until it is upgraded.
+	CodeNewer Code = "newer"
+
+	// CodeCorrupt: what is stored is not what was written. Nothing of it is changed, and
+	// trying again does not help: onereply doctor says what is wrong.
+	CodeCorrupt Code = "corrupt"
+
+	// CodeTooMany: a limit of this conversation is reached. Try again later.
+	CodeTooMany Code = "too_many"
 )
 
-// Error is what those methods of [App] return that name a bot, and
-// [App.Conversations].
+// Error is what the methods of [App] return that name a bot, or ask for lists.
 type Error struct {
-	Code         Code
-	Op           string // "receive", "edit", …
+	Code Code
+
+	// Op is the call: "receive", "edit", "list", …
+	Op string
+
+	// Bot and Conversation are those of the call; "" where it names none.
 	Bot          string
 	Conversation string
-	Field        string // the part of the input that is at fault, where one is
-	Err          error
+
+	// Field is the part of the input that is at fault, by its JSON name; "" where none
+	// is.
+	Field string
+
+	// Err is the cause, in words for the caller.
+	Err error
 }
 
+// Error says what failed, where, and why.
 func (e *Error) Error() string {
-	return fmt.Sprintf("%s %q/%q: %v", e.Op, e.Bot, e.Conversation, e.Err)
+	text := e.Op
+	if e.Bot != "" || e.Conversation != "" {
+		text += fmt.Sprintf(" %q/%q", e.Bot, e.Conversation)
+	}
+	if e.Field != "" {
+		text += ": " + e.Field
+	}
+	return text + ": " + e.Err.Error()
 }
+
+// Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
 // call is one call of the API, for its errors.

@@ -11,29 +11,60 @@ import (
 // In a timeline the texts are not kept, a reason is cut after 160 bytes, and ID,
 // Bot, Conversation and Covers are empty: the timeline names the conversation.
 type Event struct {
-	ID           string   `json:"id,omitempty"` // of the event; resumes a stream
-	Type         string   `json:"type"`
-	At           Time     `json:"at"`
-	Node         string   `json:"node,omitempty"` // that tells it; of lease.lost: that held the lease
-	Bot          string   `json:"bot,omitempty"`
-	Conversation string   `json:"conversation,omitempty"`
-	Turn         int64    `json:"turn,omitempty"`
-	Token        int64    `json:"token,omitempty"`
-	Attempt      int      `json:"attempt,omitempty"`
-	Version      int64    `json:"version"`
-	Through      int64    `json:"through,omitempty"`
-	DueAt        Time     `json:"due_at,omitzero"`
-	FirstByteAt  Time     `json:"first_byte_at,omitzero"` // of an attempt that streamed: reply.committed, reply.discarded, attempt.failed
-	Seq          int64    `json:"seq,omitempty"`          // the entry in the transcript
-	MessageID    string   `json:"message_id,omitempty"`   // message.*
-	ReplyID      string   `json:"reply_id,omitempty"`     // reply.*, part.*, lease.lost
-	Covers       []string `json:"covers,omitempty"`
-	Text         string   `json:"text,omitempty"`          // of the message, the reply, or the delta
-	TextLeftOut  bool     `json:"text_left_out,omitempty"` // with covers: the event came from another node, and was too large; see the transcript
-	Part         int      `json:"part,omitempty"`
-	Parts        int      `json:"parts,omitempty"`
-	LateInput    bool     `json:"late_input,omitempty"`
-	Reason       string   `json:"reason,omitempty"`
+	// ID resumes a stream: see [EventQuery].After.
+	ID string `json:"id,omitempty"`
+
+	// Type is what happened, such as "message.accepted" or "reply.sent"; docs/api.md
+	// lists them.
+	Type string `json:"type"`
+
+	At Time `json:"at"`
+
+	// Node is the one that tells it; of lease.lost, the one that held the lease.
+	Node string `json:"node,omitempty"`
+
+	Bot          string `json:"bot,omitempty"`
+	Conversation string `json:"conversation,omitempty"`
+
+	// Turn, Token and Attempt are those of [Turn].
+	Turn    int64 `json:"turn,omitempty"`
+	Token   int64 `json:"token,omitempty"`
+	Attempt int   `json:"attempt,omitempty"`
+
+	// Version is the conversation's then; Through is the version that an attempt or a
+	// reply has seen.
+	Version int64 `json:"version"`
+	Through int64 `json:"through,omitempty"`
+
+	// DueAt is when the window ends, or ended; of a failure, the next try.
+	DueAt Time `json:"due_at,omitzero"`
+
+	// FirstByteAt is when an attempt streamed the first piece of its text.
+	FirstByteAt Time `json:"first_byte_at,omitzero"`
+
+	// Seq is the entry in the transcript that the event is about.
+	Seq int64 `json:"seq,omitempty"`
+
+	MessageID string   `json:"message_id,omitempty"` // of message.*
+	ReplyID   string   `json:"reply_id,omitempty"`   // of reply.*, part.* and lease.lost
+	Covers    []string `json:"covers,omitempty"`     // IDs of the messages that a reply answers
+
+	// Text is that of the message or the reply, or the new piece of reply.delta.
+	Text string `json:"text,omitempty"`
+
+	// TextLeftOut: the event came from another node and was too large, so that Text and
+	// Covers are missing. They are in the transcript.
+	TextLeftOut bool `json:"text_left_out,omitempty"`
+
+	// Part is which of Parts it is about, from 0.
+	Part  int `json:"part,omitempty"`
+	Parts int `json:"parts,omitempty"`
+
+	// LateInput: the reply was committed although newer input existed.
+	LateInput bool `json:"late_input,omitempty"`
+
+	// Reason says why.
+	Reason string `json:"reason,omitempty"`
 }
 
 // eventOf is an event of the engine as the API shows it.

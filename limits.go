@@ -6,21 +6,30 @@ import (
 	"github.com/onereply/onereply/internal/inspect"
 )
 
-// Limits. What exceeds one is refused, and nothing of it is stored.
+// Limits of names and texts, in bytes. What exceeds one is refused with [CodeInvalid],
+// and nothing of it is stored.
 const (
-	MaxNameBytes        = 512              // of a bot's name, a conversation, a message id
-	MaxTextBytes        = 64 << 10         // of a message, or of a human's reply
-	MaxReplyBytes       = 256 << 10        // of a responder's reply; a longer one is a failed attempt
-	MaxAttachments      = 32               // of a message
-	MaxAttachmentBytes  = 4 << 10          // of an attachment's URL, kind and type together
-	MaxMetadataBytes    = 16 << 10         // of a message's metadata
-	MaxSenderBytes      = 1 << 10          // of a sender's id and name together
-	MaxHistory          = 500              // entries given to a responder
-	MaxPendingMessages  = 10_000           // that wait in one conversation
-	MaxParts            = 100              // of one reply
-	MaxTyping           = 10 * time.Minute // that one typing signal may ask for
-	MaxTimelineSteps    = inspect.MaxSteps // of one turn, the last ones
-	MaxTimelineTurns    = 100              // of one timeline
-	MaxPreviewRunes     = 200              // characters of a last input that a list shows
-	MaxQueuedHumanReply = 100              // replies of people that wait to be sent in one conversation
+	MaxNameBytes       = 512       // of a bot's name, a conversation, a message's ID
+	MaxTextBytes       = 64 << 10  // of a message, or of a human's reply
+	MaxAttachmentBytes = 4 << 10   // of an attachment's URL, kind and type together
+	MaxMetadataBytes   = 16 << 10  // of a message's metadata
+	MaxSenderBytes     = 1 << 10   // of a sender's ID and name together
+	MaxReplyBytes      = 256 << 10 // of a responder's reply; a longer one is a failed attempt
+)
+
+// Limits of numbers.
+const (
+	MaxAttachments      = 32     // of a message
+	MaxHistory          = 500    // entries given to a responder
+	MaxParts            = 100    // of one reply; more are a failed attempt
+	MaxPendingMessages  = 10_000 // that wait in one conversation; further ones are refused with [CodeTooMany]
+	MaxQueuedHumanReply = 100    // replies of people that wait to be sent in one conversation; likewise
+)
+
+// Limits of what is asked for and shown.
+const (
+	MaxTyping        = 10 * time.Minute // that one typing signal may ask for
+	MaxTimelineSteps = inspect.MaxSteps // of one turn of a timeline, the last ones
+	MaxTimelineTurns = 100              // of one timeline
+	MaxPreviewRunes  = 200              // characters of a last input that a list shows
 )

@@ -13,10 +13,59 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
+// Overview is what goes on, on all nodes of a store.
+type Overview struct {
+	// Now is the time of the overview, by the store's clock.
+	Now Time `json:"now"`
+
+	// Nodes are those that report, by name; never empty.
+	Nodes []NodeInfo `json:"nodes"`
+
+	// Minutes are the last 60 with this one, oldest first, of all nodes: those that
+	// closed in the last hour count too.
+	Minutes []MinuteTally `json:"minutes"`
+
+	// Totals add up the nodes listed, since each was opened.
+	Totals Tally `json:"totals"`
+
+	// TimeToReply is how many seconds sent replies took from the first waiting message,
+	// of the same nodes.
+	TimeToReply Histogram `json:"time_to_reply"`
+}
+
+// NodeInfo is a node as it told of itself. One that closed is not listed; one that
+// just went silent is, for ten minutes.
+type NodeInfo struct {
+	Node    string `json:"node"`
+	Version string `json:"version"` // of the library
+
+	// StartedAt is when it was opened; SeenAt is when it last told of itself, which it
+	// does every 5 s.
+	StartedAt Time `json:"started_at"`
+	SeenAt    Time `json:"seen_at"`
+
+	// State is ready, draining, or silent: nothing was heard of it for 15 s.
+	State string `json:"state"`
+
+	// Generating counts the attempts that run there, Waiting the conversations in its
+	// memory.
+	Generating int `json:"generating"`
+	Waiting    int `json:"waiting"`
+
+	// Store is the kind of its store, and what is wrong with it.
+	Store string `json:"store"`
+}
+
+// MinuteTally is what all nodes counted in a minute.
+type MinuteTally struct {
+	At Time `json:"at"` // its begin
+	Tally
+}
+
 // Tally is what was counted in a stretch of time.
 type Tally struct {
 	Inputs           uint64 `json:"inputs"`            // accepted
-	Duplicates       uint64 `json:"duplicates"`        // messages whose id was known
+	Duplicates       uint64 `json:"duplicates"`        // messages whose ID was known
 	Ignored          uint64 `json:"ignored"`           // inputs that changed nothing
 	Replies          uint64 `json:"replies"`           // of the responder, sent
 	MessagesAnswered uint64 `json:"messages_answered"` // by these replies
@@ -25,34 +74,6 @@ type Tally struct {
 	Failed           uint64 `json:"failed"`            // turns that were given up
 	TokensDiscarded  uint64 `json:"tokens_discarded"`  // that models used for attempts without a reply
 	LeasesLost       uint64 `json:"leases_lost"`       // of workers that were lost, counted by the node that took over
-}
-
-// Overview is what goes on, on all nodes of a store.
-type Overview struct {
-	Now         Time          `json:"now"`
-	Nodes       []NodeInfo    `json:"nodes"`         // by name
-	Minutes     []MinuteTally `json:"minutes"`       // the last 60 with this one, oldest first, of all nodes
-	Totals      Tally         `json:"totals"`        // of the nodes listed, since each was opened
-	TimeToReply Histogram     `json:"time_to_reply"` // likewise
-}
-
-// NodeInfo is a node as it told of itself. One that closed is not listed; one that
-// just went silent is, for ten minutes.
-type NodeInfo struct {
-	Node       string `json:"node"`
-	Version    string `json:"version"`
-	StartedAt  Time   `json:"started_at"`
-	SeenAt     Time   `json:"seen_at"`    // when it last told of itself; every 5 s
-	State      string `json:"state"`      // ready, draining, or silent: nothing for 15 s
-	Generating int    `json:"generating"` // attempts that run there
-	Waiting    int    `json:"waiting"`    // conversations in its memory
-	Store      string `json:"store"`      // its engine, and what is wrong with it
-}
-
-// MinuteTally is what all nodes counted in a minute.
-type MinuteTally struct {
-	At Time `json:"at"` // its begin
-	Tally
 }
 
 // Overview tells what goes on, on all nodes that share the store and can hear each

@@ -13,11 +13,14 @@ import (
 // Policy is the part of a [Bot] that can be changed while it runs. 0 means
 // zero here: there are no defaults.
 type Policy struct {
-	Debounce time.Duration // quiet time after the last input; 0 or more
-	MaxWait  time.Duration // hard cap on it; at least Debounce
+	// Debounce is the quiet time after the last input: 0 or more.
+	Debounce time.Duration
+
+	// MaxWait is the hard cap on it, from the first waiting input: at least Debounce.
+	MaxWait time.Duration
 }
 
-// Policy is how long a bot waits now.
+// Policy returns how long a bot waits now, on this node.
 func (a *App) Policy(ctx context.Context, bot string) (Policy, error) {
 	now, err := a.withPolicy(ctx, "policy", bot, func(p turn.Policy) turn.Policy { return p })
 	return Policy{Debounce: now.Debounce, MaxWait: now.MaxWait}, err

@@ -5,25 +5,36 @@ import "context"
 // Stats are counters since the node was opened. Only the node that made a
 // write counts it.
 type Stats struct {
-	Accepted, Duplicates, Ignored uint64            // inputs
-	Turns                         map[string]uint64 // by outcome: sent, no_reply, failed, unknown
-	Discards                      uint64
-	DiscardedTokens               uint64    // that models used for attempts without a reply
-	BurstSize                     Histogram // messages per sent reply
-	DueToStart                    Histogram // seconds from the due time to the start of the attempt
-	TimeToReply                   Histogram // seconds from the first waiting input to the sent reply
-	LeasesLost                    uint64
-	Deliveries                    map[string]uint64 // by outcome: sent, retried, failed, unknown, withdrawn
-	Generating                    int               // attempts that run now
-	Waiting                       int               // conversations in memory
+	// Inputs by outcome.
+	Accepted, Duplicates, Ignored uint64
+
+	// Turns counts them by outcome: sent, no_reply, failed, unknown.
+	Turns map[string]uint64
+
+	// Discards counts attempts that were thrown away, DiscardedTokens what models used
+	// for attempts without a reply.
+	Discards        uint64
+	DiscardedTokens uint64
+
+	BurstSize   Histogram // messages per sent reply
+	DueToStart  Histogram // seconds from the due time to the start of the attempt
+	TimeToReply Histogram // seconds from the first waiting input to the sent reply
+
+	LeasesLost uint64
+
+	// Deliveries counts them by outcome: sent, retried, failed, unknown, withdrawn.
+	Deliveries map[string]uint64
+
+	Generating int // attempts that run now
+	Waiting    int // conversations in memory
 }
 
-// Histogram counts values at or below each of its bounds.
+// Histogram counts values by size.
 type Histogram struct {
-	Bounds []float64 `json:"bounds"`
+	Bounds []float64 `json:"bounds"` // in rising order
 	Counts []uint64  `json:"counts"` // values at or below the bound with the same index
 	Count  uint64    `json:"count"`  // all values
-	Sum    float64   `json:"sum"`
+	Sum    float64   `json:"sum"`    // of all values
 }
 
 // Stats returns the counters as they are now; zero after Close.

@@ -7,10 +7,13 @@ import (
 	"github.com/onereply/onereply/internal/inspect"
 )
 
-// TimelineQuery selects turns of a timeline.
+// TimelineQuery selects turns of a timeline. The zero value selects the last ten.
 type TimelineQuery struct {
-	Turns int   // the last so many, 1 to 100; 0 means 10
-	Turn  int64 // only this one; 0: Turns says which
+	// Turns is how many turns, the last ones: 1 to [MaxTimelineTurns]; 0 means 10.
+	Turns int
+
+	// Turn is the only one that is wanted; 0: Turns says which.
+	Turn int64
 }
 
 // Timeline is what happened in a conversation, turn by turn. It was written
@@ -19,21 +22,27 @@ type TimelineQuery struct {
 type Timeline struct {
 	Bot          string         `json:"bot"`
 	Conversation string         `json:"conversation"`
-	Now          Time           `json:"now"`
-	Turns        []TimelineTurn `json:"turns"`
+	Now          Time           `json:"now"`   // by the store's clock
+	Turns        []TimelineTurn `json:"turns"` // in order; never nil
 }
 
 // TimelineTurn is one turn. What happened before the first one has the number 0.
 type TimelineTurn struct {
-	Turn  int64   `json:"turn"`
-	Open  bool    `json:"open"` // it is not over
-	Lost  int     `json:"lost"` // steps before its first that were dropped: there were too many
+	Turn int64 `json:"turn"`
+
+	// Open: the turn is not over.
+	Open bool `json:"open"`
+
+	// Lost is how many steps are not kept, before the first of Steps.
+	Lost int `json:"lost"`
+
+	// Steps are what happened, in order.
 	Steps []Event `json:"steps"`
 }
 
 // Timeline tells what happened in the last turns of a conversation. Of a turn
 // it has at most the last [MaxTimelineSteps] steps, and a turn's steps go when its
-// transcript does. It returns CodeNotFound where nothing was ever received.
+// transcript does. An error has [CodeNotFound] where nothing was ever received.
 func (a *App) Timeline(ctx context.Context, bot, conversation string, q TimelineQuery) (Timeline, error) {
 	c, err := a.begin("timeline", bot, conversation)
 	if err != nil {

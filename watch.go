@@ -5,17 +5,18 @@ import (
 	"github.com/onereply/onereply/internal/fleet"
 )
 
-// EventQuery selects events.
+// EventQuery selects events. The zero value selects all that happen from now on.
 type EventQuery struct {
 	Bot          string // "" means all
 	Conversation string // "" means all
-	// After resumes after the event with this id. Of what happened since, the last
-	// 16,384 events of this node are still known; an id that is not known, such as
-	// one from before a restart, gives all of them.
+
+	// After resumes after the event with this ID. Of what happened since, the last
+	// 16,384 events of this node are still known; an ID that is not known, such as
+	// one from before a restart, gives all of them. "": only what happens from now on.
 	After string
 }
 
-// Subscription is a stream of events. It must be closed.
+// Subscription is a stream of events, made by [App.Subscribe]. It must be closed.
 type Subscription struct {
 	// Events is closed when the node closes, and when its reader is more than
 	// 1024 events behind: a slow reader never slows anybody, it resumes.
