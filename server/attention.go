@@ -12,6 +12,8 @@ type attention struct {
 	NextCursor *string                  `json:"next_cursor"`
 }
 
+// getAttention lists conversations that need a person, of one bot or of all: failed
+// turns, replies with an unknown outcome, work that is overdue.
 func (s *Server) getAttention(w http.ResponseWriter, r *http.Request) error {
 	query, err := readQuery(r)
 	if err != nil {

@@ -30,6 +30,9 @@ type guard struct {
 	crossOrigin  *http.CrossOriginProtection
 }
 
+// newGuard makes a guard for the keys of the configuration. With loopbackOnly it answers
+// only requests that name this machine as their host: without keys, a page that rebinds
+// its own name to 127.0.0.1 could call here otherwise.
 func newGuard(plain []string, loopbackOnly bool) guard {
 	return guard{
 		keys:         newKeys(plain),
@@ -92,6 +95,8 @@ func (t *route) takesSessions() bool { return strings.HasPrefix(t.pattern, "/v1/
 // keys are hashes of the API keys.
 type keys [][sha256.Size]byte
 
+// newKeys keeps hashes instead of keys, all of one length, so that find takes the same
+// time for each.
 func newKeys(plain []string) keys {
 	hashed := make(keys, 0, len(plain))
 	for _, key := range plain {

@@ -61,10 +61,13 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
+// errTooLarge is told by the length that the client announces, or when it sends more.
 func errTooLarge() error {
 	return newProblem(kindBodyTooLarge, "The body may have at most %d bytes.", maxBodyBytes)
 }
 
+// errReading tells three failures apart: too much, too slow, and a client that broke
+// off.
 func errReading(err error) error {
 	var tooLarge *http.MaxBytesError
 	switch {

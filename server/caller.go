@@ -14,6 +14,7 @@ type caller struct {
 // anonymousLabel stands for the label of a key in calls that need none.
 const anonymousLabel = "anonymous"
 
+// anonymous is the caller of a route that asks for no key.
 func anonymous(r *http.Request) caller { return caller{by: anonymousLabel, from: addressOf(r)} }
 
 // addressOf is the address of the other end of the connection. Behind a proxy that is the

@@ -9,6 +9,8 @@ import (
 	"github.com/onereply/onereply"
 )
 
+// postTyping moves the end of the quiet time, within the hard cap: somebody is still
+// writing. It changes no version, so a running attempt stays current.
 func (s *Server) postTyping(w http.ResponseWriter, r *http.Request) error {
 	var body struct {
 		For *string `json:"for"`
@@ -29,6 +31,7 @@ func (s *Server) postTyping(w http.ResponseWriter, r *http.Request) error {
 	return respondEmpty(w)
 }
 
+// postFlush ends the quiet time now: what waits is answered at once.
 func (s *Server) postFlush(w http.ResponseWriter, r *http.Request) error {
 	if err := decodeOptional(w, r, &struct{}{}); err != nil {
 		return err
@@ -37,6 +40,8 @@ func (s *Server) postFlush(w http.ResponseWriter, r *http.Request) error {
 	return respondState(w, http.StatusAccepted, now, err)
 }
 
+// postPause hands a conversation to a person. Messages are kept, and the reply of a
+// running attempt is discarded.
 func (s *Server) postPause(w http.ResponseWriter, r *http.Request) error {
 	var body struct {
 		Reason string `json:"reason"`
@@ -48,6 +53,8 @@ func (s *Server) postPause(w http.ResponseWriter, r *http.Request) error {
 	return respondState(w, http.StatusOK, now, err)
 }
 
+// postResume gives a paused conversation back to the bot. Waiting messages are answered
+// unless the body says otherwise.
 func (s *Server) postResume(w http.ResponseWriter, r *http.Request) error {
 	var body struct {
 		AnswerPending *bool `json:"answer_pending"`
@@ -72,6 +79,7 @@ func (s *Server) postReply(w http.ResponseWriter, r *http.Request) error {
 	return accepted(w, got, err)
 }
 
+// postRequeue tries a failed turn again, with everything that waits.
 func (s *Server) postRequeue(w http.ResponseWriter, r *http.Request) error {
 	if err := decodeOptional(w, r, &struct{}{}); err != nil {
 		return err
@@ -80,10 +88,13 @@ func (s *Server) postRequeue(w http.ResponseWriter, r *http.Request) error {
 	return respondState(w, http.StatusAccepted, now, err)
 }
 
+// postResend sends the reply again. The person may see it twice: only an operator who
+// has looked can know.
 func (s *Server) postResend(w http.ResponseWriter, r *http.Request) error {
 	return s.resolveReply(w, r, s.app.Resend)
 }
 
+// postMarkSent records that the reply arrived, and sends nothing.
 func (s *Server) postMarkSent(w http.ResponseWriter, r *http.Request) error {
 	return s.resolveReply(w, r, s.app.MarkSent)
 }
@@ -102,6 +113,9 @@ func (s *Server) resolveReply(w http.ResponseWriter, r *http.Request, resolve fu
 	return respondState(w, http.StatusAccepted, now, err)
 }
 
+// postSeal is for an agent that is about to do something irreversible: from then on its
+// attempt can't be discarded. The token proves that the attempt still holds the lease;
+// 409 tells the agent to stop.
 func (s *Server) postSeal(w http.ResponseWriter, r *http.Request) error {
 	token, err := strconv.ParseInt(r.PathValue("token"), 10, 64)
 	if err != nil || token < 1 {
@@ -116,6 +130,7 @@ func (s *Server) postSeal(w http.ResponseWriter, r *http.Request) error {
 	return respond(w, http.StatusOK, map[string]bool{"sealed": true})
 }
 
+// respondState answers with the state of the conversation after a call of the App.
 func respondState(w http.ResponseWriter, status int, now onereply.State, err error) error {
 	if err != nil {
 		return err

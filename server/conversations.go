@@ -6,11 +6,15 @@ import (
 	"github.com/onereply/onereply"
 )
 
+// getState answers with the state of one conversation; 404 where nothing was ever
+// received.
 func (s *Server) getState(w http.ResponseWriter, r *http.Request) error {
 	now, err := s.app.State(r.Context(), r.PathValue("bot"), r.PathValue("conversation"))
 	return respondState(w, http.StatusOK, now, err)
 }
 
+// deleteConversation deletes everything stored of a conversation, its message ids
+// included: a provider that delivers one again starts it anew.
 func (s *Server) deleteConversation(w http.ResponseWriter, r *http.Request) error {
 	if err := s.app.Forget(r.Context(), r.PathValue("bot"), r.PathValue("conversation")); err != nil {
 		return err
@@ -25,6 +29,8 @@ type transcript struct {
 	Next    *int64           `json:"next"`
 }
 
+// getTranscript answers with one page of messages and replies. A page that is full may
+// have a next one, even if that is empty.
 func (s *Server) getTranscript(w http.ResponseWriter, r *http.Request) error {
 	page, err := readPage(r)
 	if err != nil {
@@ -49,6 +55,7 @@ func (s *Server) getTranscript(w http.ResponseWriter, r *http.Request) error {
 	return respond(w, http.StatusOK, out)
 }
 
+// getTimeline answers with the steps of the last turns, or of one.
 func (s *Server) getTimeline(w http.ResponseWriter, r *http.Request) error {
 	query, err := readTimeline(r)
 	if err != nil {
@@ -67,6 +74,7 @@ type conversations struct {
 	NextCursor    *string          `json:"next_cursor"`
 }
 
+// getConversations lists conversations, newest activity first.
 func (s *Server) getConversations(w http.ResponseWriter, r *http.Request) error {
 	query, err := readList(r)
 	if err != nil {

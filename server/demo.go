@@ -33,6 +33,7 @@ type demoSettings struct {
 	ModelDelay *string `json:"model_delay"`
 }
 
+// demoSettingsOf writes the settings as JSON has them: durations are texts.
 func demoSettingsOf(s DemoSettings) demoSettings {
 	text := func(d time.Duration) *string { out := d.String(); return &out }
 	return demoSettings{Debounce: text(s.Debounce), MaxWait: text(s.MaxWait), ModelDelay: text(s.ModelDelay)}
@@ -57,6 +58,7 @@ func (s demoSettings) into(out *DemoSettings) error {
 	return nil
 }
 
+// getDemoSettings answers with the settings that are in force.
 func (s *Server) getDemoSettings(w http.ResponseWriter, r *http.Request) error {
 	now, err := s.demoSettings(r)
 	if err != nil {
@@ -65,6 +67,8 @@ func (s *Server) getDemoSettings(w http.ResponseWriter, r *http.Request) error {
 	return respond(w, http.StatusOK, demoSettingsOf(now))
 }
 
+// putDemoSettings changes the settings that the body names, and answers with all of
+// them.
 func (s *Server) putDemoSettings(w http.ResponseWriter, r *http.Request) error {
 	var body demoSettings
 	if err := decode(w, r, &body); err != nil {

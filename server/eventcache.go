@@ -17,6 +17,7 @@ type eventCache struct {
 	slots [64]atomic.Pointer[encodedEvent] // chosen by a hash of the event's id
 }
 
+// encodedEvent is one event as it stands in a stream: id, event and data lines.
 type encodedEvent struct {
 	id   string
 	text []byte

@@ -11,6 +11,7 @@ import (
 // maxEventIDBytes bounds the id after which a stream goes on.
 const maxEventIDBytes = 256
 
+// getConversationEvents streams the events of one conversation.
 func (s *Server) getConversationEvents(w http.ResponseWriter, r *http.Request) error {
 	after, err := readAfter(r)
 	if err != nil {
@@ -23,6 +24,7 @@ func (s *Server) getConversationEvents(w http.ResponseWriter, r *http.Request) e
 	})
 }
 
+// getEvents streams the events of all conversations, or of one bot.
 func (s *Server) getEvents(w http.ResponseWriter, r *http.Request) error {
 	after, err := readAfter(r)
 	if err != nil {
@@ -60,6 +62,8 @@ func readAfter(r *http.Request) (string, error) {
 	return "", nil
 }
 
+// checkEventID refuses ids that no stream has sent. They end up in logs and in the
+// search for the event, so their length and their characters are bounded.
 func checkEventID(id string) error {
 	if len(id) > maxEventIDBytes {
 		return errField("Last-Event-ID", "It may have at most %d bytes.", maxEventIDBytes)

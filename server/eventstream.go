@@ -51,6 +51,8 @@ func (o *eventWriter) event(e onereply.Event, flush bool) bool {
 	return err == nil && o.write(flush, text)
 }
 
+// write gives each write its own deadline: the stream may last for days, but no single
+// write may hang. Without a flush the bytes wait in the buffer for the next event.
 func (o *eventWriter) write(flush bool, text []byte) bool {
 	o.extend()
 	if _, err := o.w.Write(text); err != nil {

@@ -58,6 +58,8 @@ type sessionState struct {
 	ExpiresAt onereply.Time `json:"expires_at"`
 }
 
+// getSession tells the page whether a key is needed, and whether the cookie is still
+// valid. The page also learns the token that each change must carry.
 func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
 	out := sessionState{Required: len(s.guard.keys) > 0}
 	if found, ok := s.guard.sessions.of(r, time.Now()); ok {

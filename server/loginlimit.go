@@ -100,6 +100,7 @@ func networkOf(address string) netip.Prefix {
 	return network
 }
 
+// tooManyLogins tells the client how long to wait.
 func tooManyLogins(wait time.Duration) error {
 	p := newProblem(kindTooMany, "Too many logins with a wrong key came from this address.")
 	p.retryAfter = int(math.Ceil(wait.Seconds()))

@@ -27,6 +27,8 @@ type messageBody struct {
 // change what should be answered.
 func (b *messageBody) hasNoEffect() bool { return b.Kind != "" && b.Kind != "message" }
 
+// message is the body as the library has it, or the problem with one of its fields. The
+// App checks lengths and texts itself; here is only what JSON can get wrong.
 func (b *messageBody) message() (onereply.Message, error) {
 	m := onereply.Message{
 		Text:        b.Text,
@@ -51,6 +53,9 @@ func (b *messageBody) message() (onereply.Message, error) {
 	return m, err
 }
 
+// sentAt reads the time at which the person sent the message, as the provider says it.
+// It orders the messages of one prompt, so a time that can't be read is refused and not
+// ignored.
 func (b *messageBody) sentAt() (time.Time, error) {
 	if b.SentAt == nil {
 		return time.Time{}, nil
@@ -65,6 +70,9 @@ func (b *messageBody) sentAt() (time.Time, error) {
 // reasonNoEffect is the reason in receipts of things that need no answer.
 const reasonNoEffect = "no_effect"
 
+// postMessage takes in a message: the one call that people wait for. 202 means that the
+// message is durable; no model has run. The receipt of a repeat is that of the first
+// time, marked as a duplicate.
 func (s *Server) postMessage(w http.ResponseWriter, r *http.Request) error {
 	var body messageBody
 	err := decode(w, r, &body)
@@ -99,6 +107,8 @@ func (s *Server) ignore(w http.ResponseWriter, r *http.Request, body *messageBod
 	return accepted(w, got, nil)
 }
 
+// patchMessage edits a message. While the message waits the edit is a new input: a running
+// attempt that saw the old text is discarded.
 func (s *Server) patchMessage(w http.ResponseWriter, r *http.Request) error {
 	var body struct {
 		Text        *string                `json:"text"`
@@ -115,6 +125,7 @@ func (s *Server) patchMessage(w http.ResponseWriter, r *http.Request) error {
 	return accepted(w, got, err)
 }
 
+// deleteMessage retracts a message. While it waits that is a new input too.
 func (s *Server) deleteMessage(w http.ResponseWriter, r *http.Request) error {
 	got, err := s.app.Retract(r.Context(), r.PathValue("bot"), r.PathValue("conversation"), r.PathValue("id"))
 	return accepted(w, got, err)

@@ -21,6 +21,8 @@ type metrics struct {
 	ignored  atomic.Uint64 // things that are no message, which the App never sees
 }
 
+// newMetrics makes a registry of its own, so that a program that embeds the server can
+// have its own metrics, and two servers in one process do not collide.
 func newMetrics(app App, open *streams, version string) *metrics {
 	m := &metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -41,6 +43,8 @@ func newMetrics(app App, open *streams, version string) *metrics {
 	return m
 }
 
+// buildInfo shows the versions in the labels of a constant, which is the convention for
+// facts about a program.
 func buildInfo(version string) prometheus.Collector {
 	info := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name:        "onereply_build_info",
@@ -51,6 +55,7 @@ func buildInfo(version string) prometheus.Collector {
 	return info
 }
 
+// openStreams counts the event streams when /metrics is asked.
 func openStreams(open *streams) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "onereply_event_streams",
@@ -76,6 +81,7 @@ func methodLabel(method string) string {
 	return "other"
 }
 
+// getMetrics answers in the text format of Prometheus.
 func (s *Server) getMetrics(w http.ResponseWriter, r *http.Request) error {
 	s.metrics.handler.ServeHTTP(w, r)
 	return nil

@@ -10,6 +10,8 @@ import (
 //go:embed openapi.json
 var description []byte
 
+// getDescription answers with the description. It needs no key: a person reads it before
+// having one.
 func (s *Server) getDescription(w http.ResponseWriter, _ *http.Request) error {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")

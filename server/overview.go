@@ -2,6 +2,7 @@ package server
 
 import "net/http"
 
+// getOverview answers with the figures of all nodes together.
 func (s *Server) getOverview(w http.ResponseWriter, r *http.Request) error {
 	now, err := s.app.Overview(r.Context())
 	if err != nil {

@@ -12,6 +12,7 @@ func (s *Server) page() *route {
 	return &route{method: http.MethodGet, pattern: "page", access: public, handle: s.getPage}
 }
 
+// getPage leaves the answer to the page's own handler.
 func (s *Server) getPage(w http.ResponseWriter, r *http.Request) error {
 	s.options.Page.ServeHTTP(w, r)
 	return nil

@@ -15,6 +15,7 @@ type panicked struct {
 
 func (p *panicked) Error() string { return fmt.Sprintf("panic: %v\n%s", p.value, p.stack) }
 
+// isPanic reports whether a handler has panicked.
 func isPanic(err error) bool {
 	if err == nil {
 		return false

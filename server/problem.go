@@ -75,16 +75,20 @@ func (p *problem) Error() string {
 
 func (p *problem) Unwrap() error { return p.cause }
 
+// newProblem makes a problem whose detail a client may see.
 func newProblem(k kind, format string, args ...any) *problem {
 	return &problem{kind: k, detail: fmt.Sprintf(format, args...)}
 }
 
+// errField is a problem with one field of the input.
 func errField(field, format string, args ...any) *problem {
 	p := newProblem(kindInvalid, format, args...)
 	p.field = field
 	return p
 }
 
+// errUnknownBot is a bot that this node does not serve. Another node may, with another
+// configuration.
 func errUnknownBot(bot string) *problem {
 	p := newProblem(kindUnknownBot, "This node's configuration has no bot %q.", bot)
 	p.field = "bot"

@@ -22,6 +22,7 @@ type page struct {
 	last          bool
 }
 
+// readPage reads after or before, and limit.
 func readPage(r *http.Request) (page, error) {
 	query, err := readQuery(r)
 	if err != nil {
@@ -45,6 +46,7 @@ func readPage(r *http.Request) (page, error) {
 	return p, err
 }
 
+// readTimeline reads which turns are wanted: one by its number, or the last so many.
 func readTimeline(r *http.Request) (onereply.TimelineQuery, error) {
 	query, err := readQuery(r)
 	if err != nil {
@@ -58,6 +60,8 @@ func readTimeline(r *http.Request) (onereply.TimelineQuery, error) {
 	return onereply.TimelineQuery{Turns: int(turns), Turn: turn}, err
 }
 
+// readList reads a query for conversations. The bot comes from the path, if the path has
+// one.
 func readList(r *http.Request) (onereply.ConversationQuery, error) {
 	query, err := readQuery(r)
 	if err != nil {
@@ -95,6 +99,8 @@ func flag(query url.Values, name string) (bool, error) {
 	return false, errField(name, "It must be true or false.")
 }
 
+// readQuery parses the query strictly. r.URL.Query would drop the parts that it can't
+// read, and a filter that was dropped shows more than was asked for.
 func readQuery(r *http.Request) (url.Values, error) {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {

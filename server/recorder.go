@@ -10,6 +10,7 @@ type recorder struct {
 	started bool // the header is out: nothing else can be answered
 }
 
+// WriteHeader remembers the final status. Those below 200 only announce one.
 func (w *recorder) WriteHeader(status int) {
 	if !w.started && status >= 200 {
 		w.status, w.started = status, true
@@ -17,6 +18,7 @@ func (w *recorder) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
+// Write begins the answer with 200, as net/http does, if no status was written.
 func (w *recorder) Write(p []byte) (int, error) {
 	if !w.started {
 		w.status, w.started = http.StatusOK, true

@@ -13,6 +13,9 @@ func respond(w http.ResponseWriter, status int, body any) error {
 	return writeBody(w, status, "application/json", body)
 }
 
+// writeBody encodes before it writes: a value that can't be encoded is answered with
+// 500, and not with half a document. No answer may be cached, and browsers must not
+// guess a type.
 func writeBody(w http.ResponseWriter, status int, contentType string, body any) error {
 	encoded, err := json.Marshal(body)
 	if err != nil {
@@ -36,6 +39,7 @@ func listOf[T any](all []T) []T {
 	return all
 }
 
+// respondEmpty answers that the call succeeded and has nothing to say.
 func respondEmpty(w http.ResponseWriter) error {
 	w.WriteHeader(http.StatusNoContent)
 	return nil
@@ -88,6 +92,8 @@ func about(r *http.Request, found *route) []slog.Attr {
 	}
 }
 
+// patternOf names a route in logs and metrics. The path itself would make a label for
+// each conversation.
 func patternOf(found *route) string {
 	if found == nil {
 		return "none"

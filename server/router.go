@@ -50,6 +50,7 @@ type router struct {
 	fallback *route
 }
 
+// newRouter takes the patterns apart once.
 func newRouter(routes []*route, fallback *route) router {
 	for _, t := range routes {
 		t.segments = strings.Split(t.pattern[1:], "/")
@@ -106,6 +107,8 @@ func split(escaped string) ([]string, error) {
 	return path, nil
 }
 
+// matches compares segment by segment. A variable matches every segment; bind checks its
+// value.
 func (t *route) matches(path []string) bool {
 	if len(path) != len(t.segments) {
 		return false
@@ -159,6 +162,7 @@ func checkName(field, name string) error {
 	return nil
 }
 
+// errMethod names the methods that the path has, also for the Allow header.
 func errMethod(method string, allowed []string) error {
 	if slices.Contains(allowed, http.MethodGet) {
 		allowed = append(allowed, http.MethodHead)

@@ -69,6 +69,7 @@ type Options struct {
 	MaxStreams   int           // event streams at once; default 1000
 }
 
+// withDefaults fills in the fields that are not set.
 func (o Options) withDefaults() Options {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -106,6 +106,8 @@ func (s sessions) of(r *http.Request, now time.Time) (session, bool) {
 	return session{}, false
 }
 
+// sign makes a signature for one purpose. The purpose and the zero byte keep a signature
+// for one from being valid for another.
 func (s signer) sign(purpose string, content []byte) []byte {
 	mac := hmac.New(sha256.New, s.secret)
 	mac.Write([]byte(purpose))

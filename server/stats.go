@@ -20,6 +20,7 @@ type statsCollector struct {
 	generating, waiting                      *prometheus.Desc
 }
 
+// newStatsCollector describes the metrics. docs/operations.md explains them.
 func newStatsCollector(app App, ignored *atomic.Uint64) *statsCollector {
 	describe := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc("onereply_"+name, help, labels, nil)
@@ -79,6 +80,8 @@ func (c *statsCollector) Collect(out chan<- prometheus.Metric) {
 	out <- histogram(c.reply, stats.TimeToReply)
 }
 
+// histogram is a histogram of the App in the form of Prometheus. Both count
+// cumulatively.
 func histogram(d *prometheus.Desc, h onereply.Histogram) prometheus.Metric {
 	buckets := make(map[float64]uint64, len(h.Bounds))
 	for i, bound := range h.Bounds {

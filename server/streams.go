@@ -26,6 +26,7 @@ func (s *streams) enter() bool {
 	return true
 }
 
+// leave gives the place back.
 func (s *streams) leave() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -38,6 +39,7 @@ func (s *streams) count() int {
 	return s.active
 }
 
+// end closes all streams, and opens none any more. It may be called more than once.
 func (s *streams) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -90,6 +90,7 @@ type payload struct {
 	Data      data   `json:"data"`
 }
 
+// data is the reply. docs/api.md describes its fields.
 type data struct {
 	ID           string   `json:"id"`
 	Bot          string   `json:"bot"`

@@ -30,6 +30,8 @@ type benchCommand struct {
 	Node   string `hidden:"" help:"Be a node that gets the load of nodes, on the store in this folder."`
 }
 
+// run measures and prints, or is the process that another run of bench kills. A run that
+// was interrupted prints the figures that it has.
 func (c *benchCommand) run(ctx context.Context, p *program) error {
 	place, err := benchPlace(c.Store)
 	if err != nil {
@@ -52,6 +54,8 @@ func (c *benchCommand) run(ctx context.Context, p *program) error {
 	return errors.Join(err, c.print(report, p))
 }
 
+// options are the flags in the words of package bench. Progress goes to the standard
+// error, so that the standard output holds the report only.
 func (c *benchCommand) options(place bench.Place, p *program) bench.Options {
 	return bench.Options{
 		Place: place, Victim: c.again("--victim"), Node: c.again("--node"), Folder: c.Folder, Only: c.Only, Quick: c.Quick,
@@ -60,6 +64,8 @@ func (c *benchCommand) options(place bench.Place, p *program) bench.Options {
 	}
 }
 
+// benchStoreVariable is the environment variable that hands the store's URL to the
+// killed process.
 const benchStoreVariable = "ONEREPLY_BENCH_STORE"
 
 // again runs this program again, with a flag that takes the folder of a store. If the
@@ -74,6 +80,7 @@ func (c *benchCommand) again(flag string) func(context.Context, string) *exec.Cm
 	}
 }
 
+// print draws the picture, where one is wanted, and prints the report.
 func (c *benchCommand) print(report bench.Report, p *program) error {
 	var err error
 	if c.SVG != "" {

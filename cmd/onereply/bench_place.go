@@ -77,6 +77,8 @@ func benchName(folder string) string {
 // benchPostgres is a server on which the role of the URL may create databases.
 type benchPostgres struct{ url *url.URL }
 
+// Open opens the folder's database, and creates it first where it is missing. A process
+// that takes over after a kill finds it there.
 func (b benchPostgres) Open(ctx context.Context, folder string) (store.Store, error) {
 	name := benchName(folder)
 	known, err := b.ask(ctx, "SELECT count(*) FROM pg_database WHERE datname = $1", name)
@@ -123,6 +125,7 @@ func (b benchPostgres) ask(ctx context.Context, statement string, arguments ...a
 // benchRedis is a server, on which each store has a prefix of its own.
 type benchRedis struct{ url *url.URL }
 
+// Open opens the store under the folder's prefix. Redis needs no creation.
 func (b benchRedis) Open(ctx context.Context, folder string) (store.Store, error) {
 	own := *b.url
 	values := own.Query()
@@ -147,6 +150,8 @@ func (b benchRedis) Size(ctx context.Context, _ string) (size int64, err error) 
 	return size, err
 }
 
+// Remove deletes the keys with the folder's prefix. It scans, because nothing else finds
+// keys by their name, and a scan does not block the server.
 func (b benchRedis) Remove(ctx context.Context, folder string) error {
 	pattern := "*" + benchName(folder) + "*"
 	return b.each(func(server rueidis.Client) error {

@@ -23,6 +23,7 @@ type problem struct {
 	Message string `json:"message"`
 }
 
+// run reads the configuration as serve would, and starts nothing.
 func (c *checkCommand) run(_ context.Context, p *program) error {
 	found, err := readConfig(c.Config, p.env, config.Overrides{})
 	var problems config.Problems
@@ -56,6 +57,7 @@ func (c *checkCommand) refuse(p *program, problems config.Problems) error {
 	return errReported
 }
 
+// asJSON is an empty list for no problems, and never null.
 func asJSON(problems config.Problems) []problem {
 	out := make([]problem, len(problems))
 	for i, p := range problems {

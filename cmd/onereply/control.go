@@ -33,6 +33,7 @@ type flushCommand struct {
 	remote
 }
 
+// run has waiting messages answered at once.
 func (c *flushCommand) run(ctx context.Context, p *program) error {
 	return c.change(p, func(node *client.Client) (state, error) {
 		return node.Flush(ctx, c.Bot, c.Conversation)
@@ -46,6 +47,7 @@ type pauseCommand struct {
 	remote
 }
 
+// run stops the bot in this conversation. A reply that is being generated is discarded.
 func (c *pauseCommand) run(ctx context.Context, p *program) error {
 	return c.change(p, func(node *client.Client) (state, error) {
 		return node.Pause(ctx, c.Bot, c.Conversation, c.Reason)
@@ -59,6 +61,7 @@ type resumeCommand struct {
 	remote
 }
 
+// run lets the bot answer again.
 func (c *resumeCommand) run(ctx context.Context, p *program) error {
 	return c.change(p, func(node *client.Client) (state, error) {
 		return node.Resume(ctx, c.Bot, c.Conversation, !c.Close)
@@ -71,6 +74,7 @@ type requeueCommand struct {
 	remote
 }
 
+// run starts the turn again, with new attempts.
 func (c *requeueCommand) run(ctx context.Context, p *program) error {
 	return c.change(p, func(node *client.Client) (state, error) {
 		return node.Requeue(ctx, c.Bot, c.Conversation)
@@ -90,6 +94,7 @@ type resendCommand struct {
 	remote
 }
 
+// run sends the reply although it may have arrived before.
 func (c *resendCommand) run(ctx context.Context, p *program) error {
 	return c.change(p, func(node *client.Client) (state, error) {
 		return node.Resend(ctx, c.Bot, c.Conversation, c.Turn)
@@ -102,6 +107,7 @@ type markSentCommand struct {
 	remote
 }
 
+// run settles the reply without sending: somebody has seen that it arrived.
 func (c *markSentCommand) run(ctx context.Context, p *program) error {
 	return c.change(p, func(node *client.Client) (state, error) {
 		return node.MarkSent(ctx, c.Bot, c.Conversation, c.Turn)

@@ -34,6 +34,8 @@ type copyResult struct {
 	Verified bool          `json:"verified"`
 }
 
+// run opens both stores and copies. The source is opened for reading only: a copy must
+// not change it.
 func (c *copyCommand) run(ctx context.Context, p *program) (err error) {
 	if err := c.check(); err != nil {
 		return err
@@ -51,6 +53,7 @@ func (c *copyCommand) run(ctx context.Context, p *program) (err error) {
 	return c.copy(ctx, p, from, to)
 }
 
+// check refuses flags that can't work before a store is opened.
 func (c *copyCommand) check() error {
 	switch {
 	case c.Batch < 1 || c.Batch > store.MaxEntries:
@@ -64,6 +67,8 @@ func (c *copyCommand) check() error {
 	return refuseMemory("--to", c.To)
 }
 
+// copy copies, and then compares both stores: a copy that nobody verified is no reason
+// to switch a node over.
 func (c *copyCommand) copy(ctx context.Context, p *program, from, to store.Store) error {
 	job := keeper.Copy{From: from, To: to, Batch: c.Batch, Resume: c.Resume, Progress: p.progress()}
 	progress, err := job.Run(ctx)
@@ -76,6 +81,7 @@ func (c *copyCommand) copy(ctx context.Context, p *program, from, to store.Store
 	return c.verify(ctx, p, from, to, progress)
 }
 
+// verify prints each conversation that differs, and the result.
 func (c *copyCommand) verify(ctx context.Context, p *program, from, to store.Store, done keeper.Progress) (err error) {
 	var printing error
 	different := 0
@@ -103,6 +109,7 @@ func (p *program) progress() func(keeper.Progress) {
 	}
 }
 
+// print prints the result. The exit code is 1 where the stores differ.
 func (c *copyCommand) print(p *program, r copyResult) error {
 	if c.JSON {
 		if err := p.printJSON(r); err != nil {
@@ -117,6 +124,8 @@ func (c *copyCommand) print(p *program, r copyResult) error {
 	return nil
 }
 
+// printCopy prints the result for people: counts of both stores below each other, and
+// the verdict.
 func (p *program) printCopy(r copyResult) error {
 	row := func(name string, c keeper.Counts) string {
 		return fmt.Sprintf("%-5s %12d %12d %12d %12d\n", name, c.Conversations, c.Entries, c.Timers, c.Pending)

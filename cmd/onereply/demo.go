@@ -28,6 +28,8 @@ type demoCommand struct {
 	Store  string `placeholder:"URL" help:"Keep the conversations there, such as sqlite:./demo.db (default: a temporary file)."`
 }
 
+// run refuses addresses that other machines reach: the demo has no keys, so anybody
+// there could use it.
 func (c *demoCommand) run(ctx context.Context, p *program) error {
 	if !config.Loopback(c.Listen) {
 		return usageError{fmt.Errorf("the demo has no API keys, so it listens on this machine only: give --listen 127.0.0.1:PORT, not %s", c.Listen)}

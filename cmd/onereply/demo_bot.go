@@ -29,11 +29,14 @@ func (d *demo) Respond(ctx context.Context, t *onereply.Turn) (onereply.Reply, e
 	return echo.Responder{Delay: delay}.Respond(ctx, t)
 }
 
+// Settings are the bot's own, and the delay of this responder.
 func (d *demo) Settings(ctx context.Context) (server.DemoSettings, error) {
 	policy, err := d.app.Policy(ctx, demoBot)
 	return server.DemoSettings{Debounce: policy.Debounce, MaxWait: policy.MaxWait, ModelDelay: time.Duration(d.delay.Load())}, err
 }
 
+// Change sets the delay only once the bot took the rest, so that a refused change leaves
+// everything as it was.
 func (d *demo) Change(ctx context.Context, s server.DemoSettings) error {
 	err := d.app.SetPolicy(ctx, demoBot, onereply.Policy{Debounce: s.Debounce, MaxWait: s.MaxWait})
 	if err == nil {

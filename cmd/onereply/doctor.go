@@ -23,6 +23,8 @@ type doctorCommand struct {
 	JSON   bool   `name:"json" help:"Print one JSON object for each finding, and one with the totals."`
 }
 
+// run examines the store, prints findings as they come, and the totals. The exit code is
+// 1 while a finding is left.
 func (c *doctorCommand) run(ctx context.Context, p *program) (err error) {
 	var bots []string
 	if c.Config != "" {
@@ -60,6 +62,7 @@ func (c *doctorCommand) run(ctx context.Context, p *program) (err error) {
 	return err
 }
 
+// printFinding prints one finding, and whether it was mended or why not.
 func (p *program) printFinding(f keeper.Finding, asJSON bool) error {
 	if asJSON {
 		return p.printJSON(f)
@@ -91,6 +94,7 @@ func (p *program) printUnserved(u keeper.Unserved, asJSON bool) error {
 	return err
 }
 
+// printCheckup prints the totals, and what to do next.
 func (p *program) printCheckup(sums keeper.Checkup, repaired bool) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %s, %s, %d waiting: ", count(sums.Conversations, "conversation"),

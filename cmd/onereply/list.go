@@ -21,6 +21,7 @@ type listCommand struct {
 	remote
 }
 
+// run prints the list at its end: the width of its columns depends on all of it.
 func (c *listCommand) run(ctx context.Context, p *program) error {
 	if c.Limit < 0 {
 		return usageError{fmt.Errorf("--limit must not be negative, it is %d", c.Limit)}
@@ -68,6 +69,7 @@ func lastError(s onereply.State) string {
 	return s.LastError
 }
 
+// printList prints a table.
 func (p *program) printList(found []client.Document[onereply.State]) error {
 	table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "BOT\tCONVERSATION\tPHASE\tVERSION\tANSWERED\tPENDING\tACTIVE\tLAST ERROR")

@@ -12,6 +12,8 @@ type logFlags struct {
 	Format string `name:"log-format" enum:"auto,text,json" default:"auto" placeholder:"FORMAT" help:"auto, text or json; auto is text on a terminal and JSON elsewhere (default: ${default})."`
 }
 
+// logger writes text for a person at a terminal, and JSON for a program, unless a flag
+// says otherwise.
 func (f logFlags) logger(w io.Writer) *slog.Logger {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(f.Level)); err != nil {

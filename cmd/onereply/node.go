@@ -77,6 +77,8 @@ func openApp(ctx context.Context, kept store.Store, c config.Config, front front
 	return app, nil
 }
 
+// httpServer bounds the requests. Event streams must be ended on shutdown: it would wait
+// for them for ever.
 func httpServer(api *server.Server, log *slog.Logger) *http.Server {
 	s := &http.Server{
 		Handler:           api,
@@ -111,6 +113,9 @@ type drainer interface {
 	Drain(ctx context.Context) error
 }
 
+// drainTurns stops taking turns, and waits for the running ones, for the drain time at
+// most. Their leases are given back after it, so that another node goes on at once. It
+// must work although ctx has ended: that is its cause.
 func drainTurns(ctx context.Context, app drainer, drain time.Duration, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
 	defer cancel()
@@ -122,6 +127,7 @@ func drainTurns(ctx context.Context, app drainer, drain time.Duration, log *slog
 	}
 }
 
+// shutdown closes the listener, and waits a moment for running requests.
 func shutdown(ctx context.Context, s *http.Server, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()

@@ -18,6 +18,7 @@ func (p *program) printJSON(value any) error {
 	return encoder.Encode(value)
 }
 
+// printReceipt prints an acknowledgement in one line.
 func (p *program) printReceipt(r onereply.Receipt) error {
 	parts := []string{string(r.Outcome), line(r.MessageID), fmt.Sprintf("version %d", r.Version)}
 	if r.Reason != "" {
@@ -30,6 +31,8 @@ func (p *program) printReceipt(r onereply.Receipt) error {
 	return err
 }
 
+// printState prints the counters of a conversation in one line, and below it only the
+// facts that apply.
 func (p *program) printState(s onereply.State) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s  version %d  answered %d  pending %d\n", conversationName(s.Bot, s.Conversation), s.Phase, s.Version, s.Answered, s.Pending)
@@ -91,6 +94,7 @@ func headline(e onereply.Entry) string {
 	return text
 }
 
+// sender is the best name that is known of a person.
 func sender(who *onereply.Person) string {
 	switch {
 	case who == nil || *who == onereply.Person{}:

@@ -18,6 +18,8 @@ type serveCommand struct {
 	logFlags
 }
 
+// run prints every mistake of the configuration, or runs the node until it is told to
+// stop.
 func (c *serveCommand) run(ctx context.Context, p *program) error {
 	settings, err := readConfig(c.Config, p.env, config.Overrides{Listen: c.Listen, Store: c.Store, Node: c.Node})
 	var problems config.Problems

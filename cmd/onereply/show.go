@@ -19,6 +19,7 @@ type showCommand struct {
 	remote
 }
 
+// run shows the timeline, or the state and the whole transcript.
 func (c *showCommand) run(ctx context.Context, p *program) error {
 	if c.Turns < 1 || c.Turns > onereply.MaxTimelineTurns {
 		return usageError{fmt.Errorf("--turns must be 1 to %d, it is %d", onereply.MaxTimelineTurns, c.Turns)}
@@ -47,6 +48,7 @@ func (c *showCommand) run(ctx context.Context, p *program) error {
 	return p.printTranscript(entries)
 }
 
+// timeline shows the last turns, step by step.
 func (c *showCommand) timeline(ctx context.Context, p *program, node *client.Client) error {
 	found, err := node.Timeline(ctx, c.Bot, c.Conversation, c.Turns)
 	if err != nil {

@@ -24,6 +24,8 @@ type simulateCommand struct {
 	JSON     bool   `name:"json" help:"Print the result as JSON."`
 }
 
+// run does one of three things: draw, prove that seeded faults are caught, or play runs.
+// Drawing may come with the others.
 func (c *simulateCommand) run(ctx context.Context, p *program) error {
 	if c.Runs < 0 {
 		return fmt.Errorf("the number of runs must be 1 or more, or 0 for the default; it is %d", c.Runs)
@@ -42,6 +44,7 @@ func (c *simulateCommand) run(ctx context.Context, p *program) error {
 	return c.simulate(ctx, p)
 }
 
+// runsOr is the number of runs, or a default that fits what is played.
 func (c *simulateCommand) runsOr(fallback int) int {
 	if c.Runs <= 0 {
 		return fallback
@@ -54,6 +57,8 @@ func (c *simulateCommand) runsOr(fallback int) int {
 // and 170 MB of memory. GOGC in the environment takes precedence.
 const garbagePercent = 800
 
+// simulate plays runs. It fails if a run broke the promise, and also if, with all faults
+// allowed, one of them never happened: such a result would prove less than it seems to.
 func (c *simulateCommand) simulate(ctx context.Context, p *program) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(garbagePercent)
@@ -98,6 +103,8 @@ func (c *simulateCommand) faults() []string {
 	return names
 }
 
+// compare plays the same traffic through other protocols and this one, and prints them
+// side by side.
 func (c *simulateCommand) compare(ctx context.Context, p *program) error {
 	protocols := simulate.Protocols()
 	if c.Protocol != "all" {
@@ -117,6 +124,7 @@ func (c *simulateCommand) compare(ctx context.Context, p *program) error {
 	return err
 }
 
+// draw writes the picture. A disk that is full shows only when the file is closed.
 func (c *simulateCommand) draw() (err error) {
 	file, err := os.Create(c.SVG)
 	if err != nil {
@@ -130,6 +138,7 @@ func (c *simulateCommand) draw() (err error) {
 	return simulate.Picture(file)
 }
 
+// prove puts each seeded fault into the engine, and fails if one of them is not caught.
 func (c *simulateCommand) prove(p *program) error {
 	table := simulate.Prove(simulate.MostRuns)
 	var err error

@@ -17,6 +17,7 @@ type tailCommand struct {
 	remote
 }
 
+// run prints events until the person stops it. Ctrl+C is the usual end, and no failure.
 func (c *tailCommand) run(ctx context.Context, p *program) error {
 	node, err := c.client(p)
 	if err != nil {

@@ -38,6 +38,8 @@ type sendCommand struct {
 	remote
 }
 
+// run hands in a message. It prints once the message is durable; the reply comes later,
+// and tail shows it.
 func (c *sendCommand) run(ctx context.Context, p *program) error {
 	return c.talk(p, c.words, func(node *client.Client, text string) (receipt, error) {
 		message := client.Message{ID: c.ID, Text: text}
@@ -55,6 +57,7 @@ type replyCommand struct {
 	remote
 }
 
+// run hands in a human's reply.
 func (c *replyCommand) run(ctx context.Context, p *program) error {
 	return c.talk(p, c.words, func(node *client.Client, text string) (receipt, error) {
 		return node.Reply(ctx, c.Bot, c.Conversation, text)
@@ -91,6 +94,7 @@ type deleteCommand struct {
 	remote
 }
 
+// run deletes only with --yes: a mistyped name can't be undone.
 func (c *deleteCommand) run(ctx context.Context, p *program) error {
 	if !c.Yes {
 		return usageError{errors.New("delete removes the conversation for good; say --yes to do it")}

@@ -26,6 +26,7 @@ func (p *program) printTimeline(t onereply.Timeline) error {
 	return table.Flush()
 }
 
+// turnLine is the headline of a turn.
 func turnLine(one onereply.TimelineTurn) string {
 	text := fmt.Sprintf("turn %d", one.Turn)
 	if one.Open {

@@ -167,6 +167,8 @@ func newResponder(c config.Responder, url string) (onereply.Responder, error) {
 	return nil, fmt.Errorf("there is no responder of kind %q", c.Kind)
 }
 
+// openaiConfig hands on the settings of kind openai. A test compares each field by name,
+// here and below.
 func openaiConfig(c config.Responder) openai.Config {
 	return openai.Config{
 		BaseURL: c.BaseURL, APIKey: c.APIKey, Model: c.Model, System: c.System,
@@ -174,6 +176,7 @@ func openaiConfig(c config.Responder) openai.Config {
 	}
 }
 
+// anthropicConfig hands on the settings of kind anthropic.
 func anthropicConfig(c config.Responder) anthropic.Config {
 	return anthropic.Config{
 		BaseURL: c.BaseURL, APIKey: c.APIKey, Model: c.Model, System: c.System,
@@ -181,6 +184,8 @@ func anthropicConfig(c config.Responder) anthropic.Config {
 	}
 }
 
+// webhookConfig hands on the settings of kind webhook. url is where the webhook can seal
+// an attempt.
 func webhookConfig(c config.Responder, url string) webhook.Config {
 	return webhook.Config{URL: c.URL, Secret: c.Secret, SealBase: url, IdleTimeout: c.IdleTimeout, Headers: c.Headers}
 }
@@ -197,6 +202,7 @@ func newSender(c config.Delivery) (onereply.Sender, error) {
 	return nil, fmt.Errorf("there is no delivery of kind %q", c.Kind)
 }
 
+// deliveryConfig hands on the settings of the delivery webhook.
 func deliveryConfig(c config.Delivery) delivery.Config {
 	return delivery.Config{URL: c.URL, Secret: c.Secret, Headers: c.Headers, Limit: c.Limit, Separate: c.Separate}
 }

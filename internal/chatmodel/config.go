@@ -73,6 +73,9 @@ func (c Config) baseURL() string {
 	return c.BaseURL
 }
 
+// headers are the configured headers and the key's. Their names are brought into one
+// spelling first: one that is configured as "authorization" must take the place of
+// Authorization, and not stand beside it in an order that differs from start to start.
 func (c Config) headers() map[string]string {
 	headers := map[string]string{}
 	if c.APIKey != "" {

@@ -60,6 +60,7 @@ func (r *Reading) Refused(detail upstream.Detail) error { return r.answer.Refuse
 // Broken is the error for an answer that can't be understood.
 func (r *Reading) Broken(format string, args ...any) error { return r.answer.Broken(format, args...) }
 
+// whole reads an answer that is one document.
 func (r *Reading) whole() error {
 	body, err := r.answer.All()
 	if err != nil {
@@ -90,6 +91,9 @@ func (r *Reading) stream() error {
 	return nil
 }
 
+// reply is the collected text. A blank one is a failed attempt, unless the model or its
+// provider has kept it back: asking again would end the same way, so that is a bad
+// request.
 func (r *Reading) reply() (onereply.Reply, error) {
 	if r.text.Blank() && r.Stop == r.format.Withheld {
 		return onereply.Reply{}, r.answer.Fault(onereply.ResponderBadRequest, "%s", r.format.Advice)

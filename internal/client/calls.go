@@ -50,6 +50,7 @@ func (c *Client) MarkSent(ctx context.Context, bot, conversation string, turn in
 	return fetch[Document[onereply.State]](ctx, c, http.MethodPost, turnPath(bot, conversation, turn, "/mark-sent"), nil)
 }
 
+// turnPath is the path of something below a turn.
 func turnPath(bot, conversation string, turn int64, below string) string {
 	return path(bot, conversation, "/turns/"+strconv.FormatInt(turn, 10)+below)
 }

@@ -88,6 +88,7 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 	return decode(response, out)
 }
 
+// request makes a request with the headers that all calls have.
 func (c *Client) request(ctx context.Context, method, path string, body io.Reader) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, method, c.base+path, body)
 	if err != nil {
@@ -102,6 +103,8 @@ func (c *Client) request(ctx context.Context, method, path string, body io.Reade
 	return request, nil
 }
 
+// decode reads the answer of a call that succeeded. An answer that is no JSON most
+// likely comes from another program at that address.
 func decode(response *http.Response, out any) error {
 	if out == nil {
 		return nil

@@ -54,6 +54,9 @@ type refused struct{ err error }
 func (r refused) Error() string { return r.err.Error() }
 func (r refused) Unwrap() error { return r.err }
 
+// run connects again and again. The pause doubles with each failure and starts anew once
+// a connection was made. Only a first connection that fails is an error: a person has
+// most likely given a wrong address.
 func (f *follower) run(ctx context.Context) error {
 	f.pause = firstPause
 	for {
@@ -105,6 +108,8 @@ func (f *follower) connect(ctx context.Context) error {
 	return f.read(sse.NewReader(watched{response.Body, silence}, maxEventBytes))
 }
 
+// read gives on the events of one connection, and remembers the last one, after which
+// the next connection goes on.
 func (f *follower) read(stream *sse.Reader) error {
 	for {
 		received, err := stream.Next()

@@ -12,6 +12,7 @@ type watched struct {
 	silence *time.Timer
 }
 
+// Read puts off the end of a stream that lives.
 func (w watched) Read(p []byte) (int, error) {
 	n, err := w.source.Read(p)
 	if n > 0 {

@@ -116,6 +116,7 @@ func (r *Reader) field(line []byte) error {
 	return nil // a comment has an empty name; unknown fields are ignored
 }
 
+// addData appends a data line to the event. Several lines are one text with line breaks.
 func (r *Reader) addData(value []byte) error {
 	if len(r.data)+len(value)+1 > r.maxBytes {
 		return r.tooLarge()
@@ -128,6 +129,8 @@ func (r *Reader) addData(value []byte) error {
 	return nil
 }
 
+// setRetry reads a reconnection time. The standard takes digits only, and ignores
+// anything else.
 func (r *Reader) setRetry(value string) {
 	if strings.Trim(value, "0123456789") != "" {
 		return

@@ -99,6 +99,8 @@ func (s Secrets) Verify(header http.Header, body []byte, now time.Time, toleranc
 	return ErrSignature
 }
 
+// fits reports whether one of the secrets made the signature. Signatures of other
+// schemes are ignored: the specification may add some.
 func (s Secrets) fits(signature, id, timestamp string, body []byte) bool {
 	encoded, ok := strings.CutPrefix(signature, signatureScheme)
 	if !ok {
@@ -116,6 +118,8 @@ func (s Secrets) fits(signature, id, timestamp string, body []byte) bool {
 	return false
 }
 
+// sum is the signature of the specification: HMAC-SHA256 over id, timestamp and body,
+// with dots between.
 func sum(key []byte, id, timestamp string, body []byte) []byte {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(id + "." + timestamp + "."))

@@ -29,6 +29,8 @@ type Answer struct {
 	begun    bool // the first byte of the body is there
 }
 
+// newAnswer takes over the response. HTTP/2, a Content-Length and chunks each mark the
+// end of a body; without any of them a body ends where the connection does.
 func newAnswer(e *Endpoint, response *http.Response, call context.Context, cancel context.CancelCauseFunc) *Answer {
 	return &Answer{
 		Status: response.StatusCode, Header: response.Header,

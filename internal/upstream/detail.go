@@ -83,6 +83,7 @@ type errorFields struct {
 	Param   json.RawMessage `json:"param"`
 }
 
+// detail reads the fields. Some APIs give an HTTP status as the code.
 func (f errorFields) detail() Detail {
 	d := Detail{Message: plain(f.Message), Type: plain(f.Type), Code: plain(f.Code), Param: plain(f.Param)}
 	if status, err := strconv.Atoi(d.Code); err == nil && status >= 400 && status < 600 {

@@ -104,6 +104,9 @@ func newClient(given *http.Client) *http.Client {
 	return client
 }
 
+// newTransport bounds everything that net/http leaves unbounded: the time to connect,
+// the size of headers, and how long an HTTP/2 connection may be silent before it is
+// tested.
 func newTransport() *http.Transport {
 	return &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
@@ -151,6 +154,8 @@ func (e *Endpoint) Post(ctx context.Context, header http.Header, body []byte) (*
 	return newAnswer(e, response, calling, cancel), nil
 }
 
+// setHeaders sets the configured headers, then those of the call, which take their
+// place.
 func (e *Endpoint) setHeaders(to, header http.Header) {
 	for _, from := range []http.Header{e.headers, header} {
 		for name, values := range from {
@@ -194,6 +199,8 @@ func (c *clean) Unwrap() error { return c.err }
 // where the transport reports what it does.
 type progress struct{ asked, connected atomic.Bool }
 
+// watch makes a context that reports when the transport looks for a connection, and when
+// it has one.
 func (p *progress) watch(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GetConn: func(string) { p.asked.Store(true) },
@@ -201,4 +208,7 @@ func (p *progress) watch(ctx context.Context) context.Context {
 	})
 }
 
+// nothing reports that certainly nothing was sent: the transport asked for a connection
+// and never got one. A client with a transport of its own may report neither, and then
+// nobody can be sure.
 func (p *progress) nothing() bool { return p.asked.Load() && !p.connected.Load() }

@@ -93,6 +93,7 @@ func (a *Answer) RefusedFor(detail Detail) error {
 	return &onereply.ResponderError{Kind: kind, RetryAfter: a.RetryAfter(), Err: a.endpoint.refused(status, kind, detail)}
 }
 
+// refused words a refusal for the operator: who answered, what, and what to do about it.
 func (e *Endpoint) refused(status int, kind onereply.ResponderErrorKind, detail Detail) error {
 	what := "answered with an error"
 	if status != 0 {
@@ -143,6 +144,7 @@ func (a *Answer) Excerpt(text string) string { return a.endpoint.excerpt(text) }
 
 const minSecretBytes = 8 // shorter values are no secrets, and occur anywhere
 
+// excerpt replaces secrets, and shortens the text to one line.
 func (e *Endpoint) excerpt(text string) string {
 	// Longest first: a header's value may contain a secret that is one itself.
 	secrets := slices.SortedFunc(slices.Values(e.secrets), func(a, b string) int { return len(b) - len(a) })

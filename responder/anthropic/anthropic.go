@@ -17,6 +17,8 @@ import (
 	"github.com/onereply/onereply/internal/upstream"
 )
 
+// version is the version of the API that this package speaks. The API demands it with
+// each request.
 const version = "2023-06-01"
 
 // Responder is a [onereply.Responder]. It may be used by many goroutines at
@@ -71,6 +73,8 @@ type request struct {
 	Messages    []chatmodel.Message `json:"messages"`
 }
 
+// body is the request as JSON. It always asks for a stream: the reply can be shown while
+// it is made, and a stall is noticed early.
 func (r *Responder) body(t *onereply.Turn) ([]byte, error) {
 	return chatmodel.Marshal(request{
 		Model:       r.config.Model,

@@ -34,11 +34,13 @@ type whole struct {
 	Usage      *tokens `json:"usage"`
 }
 
+// block is a part of a message. Only those of type text are shown to people.
 type block struct {
 	Type string `json:"type"`
 	Text string `json:"text"`
 }
 
+// delta is a piece of a block, or in message_delta the reason for the end.
 type delta struct {
 	Type       string `json:"type"`
 	Text       string `json:"text"`
@@ -53,6 +55,7 @@ type tokens struct {
 	Output      *int64 `json:"output_tokens"`
 }
 
+// readWhole reads a message that came as one document.
 func readWhole(r *chatmodel.Reading, body []byte) error {
 	if detail, ok := upstream.ParseError(body); ok {
 		return r.Refused(detail)
@@ -66,6 +69,7 @@ func readWhole(r *chatmodel.Reading, body []byte) error {
 	return addAll(r, w.Content)
 }
 
+// addAll adds the text of blocks. Others hold what the model thinks, or calls of tools.
 func addAll(r *chatmodel.Reading, blocks []block) error {
 	for _, b := range blocks {
 		if b.Type != "text" {
@@ -78,6 +82,9 @@ func addAll(r *chatmodel.Reading, blocks []block) error {
 	return nil
 }
 
+// readEvent reads one event of a stream. Their order is: message_start, for each block
+// content_block_start and its deltas, message_delta with the reason for the end,
+// message_stop.
 func readEvent(r *chatmodel.Reading, data []byte) error {
 	var e event
 	if err := json.Unmarshal(data, &e); err != nil {
@@ -108,6 +115,7 @@ func readEvent(r *chatmodel.Reading, data []byte) error {
 	return nil // pings, thinking, and whatever the API adds later
 }
 
+// count takes over the tokens that an event names, and keeps those that it does not.
 func count(r *chatmodel.Reading, t *tokens) {
 	if t == nil {
 		return

@@ -47,6 +47,7 @@ func (r Responder) Respond(ctx context.Context, t *onereply.Turn) (onereply.Repl
 	return onereply.Reply{Text: text}, nil
 }
 
+// step is the pause before each piece.
 func (r Responder) step() time.Duration {
 	delay := r.Delay
 	if delay == 0 {
@@ -84,6 +85,7 @@ func answer(messages []onereply.Message) string {
 	return fmt.Sprintf("You said %d %s: %s.", len(messages), things, quoteAll(messages))
 }
 
+// quoteAll quotes messages until the reply is long enough, and counts the rest.
 func quoteAll(messages []onereply.Message) string {
 	var quotes []string
 	size := 0

@@ -37,6 +37,7 @@ type Config struct {
 // Validate reports all mistakes at once. It does not change the configuration.
 func (c Config) Validate() error { return c.shared().Validate() }
 
+// shared is the configuration in the form that all chat models share.
 func (c Config) shared() chatmodel.Config {
 	return chatmodel.Config{
 		Responder:      "openai",

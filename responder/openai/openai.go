@@ -85,6 +85,7 @@ func (r *Responder) ask(ctx context.Context, header http.Header, messages []chat
 	}
 }
 
+// post sends one request on a level of the protocol.
 func (r *Responder) post(ctx context.Context, header http.Header, messages []chatmodel.Message, l level) (*upstream.Answer, error) {
 	body, err := r.body(messages, l)
 	if err != nil {
@@ -93,6 +94,9 @@ func (r *Responder) post(ctx context.Context, header http.Header, messages []cha
 	return r.endpoint.Ask(ctx, header, body)
 }
 
+// body is the request as JSON. It is a map and no struct because the endpoint decides
+// the name of one field, and fields that are not set must be absent: some endpoints
+// refuse those that they do not know.
 func (r *Responder) body(messages []chatmodel.Message, l level) ([]byte, error) {
 	fields := map[string]any{"model": r.config.Model, "messages": messages}
 	if l != plain {

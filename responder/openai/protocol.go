@@ -57,12 +57,14 @@ type protocol struct {
 	reason string
 }
 
+// now is the level to ask on, and the endpoint's reason for it.
 func (p *protocol) now() (level, string) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	return p.level, p.reason
 }
 
+// learn goes down to a level that the endpoint has accepted.
 func (p *protocol) learn(l level, reason string) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()

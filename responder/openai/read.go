@@ -25,6 +25,8 @@ type chunk struct {
 	Usage   *usage   `json:"usage"`
 }
 
+// choice is one of several replies to a prompt; one is asked for. Its text is in Delta
+// in a stream, and in Message otherwise.
 type choice struct {
 	Index        int     `json:"index"`
 	Delta        content `json:"delta"`
@@ -32,6 +34,8 @@ type choice struct {
 	FinishReason string  `json:"finish_reason"`
 }
 
+// usage is the tokens of the whole call. In a stream it comes last, in a piece without
+// choices.
 type usage struct {
 	Input  int64 `json:"prompt_tokens"`
 	Output int64 `json:"completion_tokens"`
@@ -68,6 +72,7 @@ func (c *contentText) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
+// readEvent reads one event of a stream. [DONE] is its last one, and no JSON.
 func readEvent(r *chatmodel.Reading, data []byte) error {
 	if strings.TrimSpace(string(data)) == "[DONE]" {
 		r.Done = true

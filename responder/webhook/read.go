@@ -46,6 +46,7 @@ type document struct {
 // final reports whether the document is a reply by itself.
 func (d document) final() bool { return d.Text != "" || d.Parts != nil }
 
+// parse reads a document, or the refusal that it is.
 func parse(answer *upstream.Answer, data []byte) (document, error) {
 	if detail, ok := upstream.ParseError(data); ok {
 		return document{}, answer.RefusedFor(detail)
@@ -88,6 +89,8 @@ type stream struct {
 	final  *document
 }
 
+// read collects the stream. A final document in it is the whole reply; otherwise the
+// pieces are.
 func (s *stream) read() (onereply.Reply, error) {
 	if err := s.all(); err != nil {
 		return onereply.Reply{}, err
@@ -122,6 +125,7 @@ func (s *stream) all() error {
 	return nil
 }
 
+// take reads one event.
 func (s *stream) take(data string) error {
 	d, err := parse(s.answer, []byte(data))
 	if err != nil {

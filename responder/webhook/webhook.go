@@ -80,6 +80,7 @@ type request struct {
 	SealURL      string    `json:"seal_url,omitempty"`
 }
 
+// message is a waiting message, in the words of the API.
 type message struct {
 	ID          string                `json:"id"`
 	Text        string                `json:"text"`
@@ -89,11 +90,14 @@ type message struct {
 	Metadata    json.RawMessage       `json:"metadata,omitempty"`
 }
 
+// line is an earlier message or reply.
 type line struct {
 	Role onereply.Role `json:"role"`
 	Text string        `json:"text"`
 }
 
+// request is the turn as JSON. The token goes with it, so that the webhook can seal the
+// attempt.
 func (r *Responder) request(t *onereply.Turn) request {
 	request := request{
 		Bot: t.Bot, Conversation: t.Conversation, Turn: t.Number, Attempt: t.Attempt, Token: t.Token,

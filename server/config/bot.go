@@ -29,6 +29,8 @@ func (r *reader) bots(root *section, c *Config) {
 	}
 }
 
+// bot reads one bot. Everything is read even after a mistake, so that all mistakes are
+// told at once.
 func (r *reader) bot(bots *section, name string, c *Config) {
 	if err := botName(name); err != nil {
 		r.report(place{bots.path, bots.keys[name].token}, "%s", err)

@@ -31,6 +31,7 @@ func (r *reader) delivery(bot *section, b *Bot) {
 	s.close()
 }
 
+// webhookDelivery reads the keys of kind webhook.
 func (r *reader) webhookDelivery(s *section, b *Bot) {
 	s.target(&b.Delivery.URL, &b.Delivery.Secret)
 	s.headers("headers", &b.Delivery.Headers)

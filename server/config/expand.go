@@ -53,6 +53,7 @@ func resolve(reference string, lookup Lookup) (string, error) {
 	return value, nil
 }
 
+// isVariable reports whether a name is one that shells allow for variables.
 func isVariable(name string) bool {
 	for i, c := range []byte(name) {
 		letter := c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'

@@ -67,6 +67,7 @@ func (r *reader) root(data []byte) (value, bool) {
 	return r.document(tree, start)
 }
 
+// document finds the one YAML document of the file. Empty ones are ignored.
 func (r *reader) document(tree *ast.File, start place) (value, bool) {
 	var bodies []ast.Node
 	for _, document := range tree.Docs {
@@ -94,6 +95,8 @@ func syntax(err error, otherwise place) place {
 	return otherwise
 }
 
+// message is the parser's own words, without the excerpt of the file that it adds: the
+// file may hold secrets.
 func message(err error) string {
 	var broken yaml.Error
 	if errors.As(err, &broken) {

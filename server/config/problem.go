@@ -41,6 +41,8 @@ func (p Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
+// sort puts the problems into the order of the file. Those of the command line have no
+// line and come first.
 func (p Problems) sort() {
 	slices.SortStableFunc(p, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))

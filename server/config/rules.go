@@ -106,6 +106,8 @@ func signingSecrets(text string) error {
 	return nil
 }
 
+// signingSecret refuses a secret that is no whsec_ and base64, or whose length the
+// specification does not allow.
 func signingSecret(text string) error {
 	encoded, ok := strings.CutPrefix(text, "whsec_")
 	if !ok {

@@ -160,6 +160,7 @@ func (s *section) duration(key string, into *time.Duration, least time.Duration)
 	return false
 }
 
+// isNumber tells a duration without its unit from other mistakes, for a better message.
 func isNumber(text string) bool {
 	_, err := strconv.ParseFloat(text, 64)
 	return err == nil

@@ -17,6 +17,7 @@ type reader struct {
 	problems Problems
 }
 
+// report adds a problem. Where the place is not known, it has no line.
 func (r *reader) report(at place, format string, args ...any) {
 	problem := Problem{File: r.file, Path: at.path, Message: fmt.Sprintf(format, args...)}
 	if at.token != nil && at.token.Position != nil {
@@ -68,6 +69,8 @@ func (r *reader) section(v value) (*section, bool) {
 	return s, true
 }
 
+// add takes in one pair of the mapping. A key that is there twice is reported, and the
+// first one counts.
 func (s *section) add(pair *ast.MappingValueNode) {
 	name, ok := keyOf(pair.Key)
 	at := place{path: join(s.path, name), token: pair.Key.GetToken()}
@@ -167,6 +170,8 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
+// tokenOf is where a value begins in the file. A mapping in block style begins at its
+// first key; an empty value has no place of its own.
 func tokenOf(node ast.Node, otherwise *token.Token) *token.Token {
 	if node == nil || isNull(node) || node.GetToken() == nil {
 		return otherwise
