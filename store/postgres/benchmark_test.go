@@ -1,10 +1,16 @@
 package postgres
 
 import (
+	"bytes"
 	"fmt"
+	"os"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/onereply/onereply/internal/proof/testservers"
 )
@@ -19,11 +25,12 @@ func BenchmarkCommit(b *testing.B) {
 }
 
 func benchmarkCommit(b *testing.B, writers int) {
-	s := openAt(b, testservers.Postgres(b))
+	s := openAt(b, testservers.Postgres(b)+os.Getenv("ONEREPLY_BENCH_PG"))
 	ops := &ops{}
 	var left atomic.Int64
 	left.Store(int64(b.N))
 	b.ReportAllocs()
+	client, server := clientTime(b), serverTime(b, s)
 	b.ResetTimer()
 	var group sync.WaitGroup
 	for writer := range writers {
@@ -32,6 +39,37 @@ func benchmarkCommit(b *testing.B, writers int) {
 	group.Wait()
 	b.StopTimer()
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "commits/s")
+	b.ReportMetric(float64((clientTime(b)-client).Microseconds())/float64(b.N), "client-µs/op")
+	b.ReportMetric(float64((serverTime(b, s)-server).Microseconds())/float64(b.N), "server-µs/op")
+}
+
+// clientTime is the processor time of this process.
+func clientTime(b *testing.B) time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
+// serverTime is the processor time of the server's sessions, as Linux counts it.
+func serverTime(b *testing.B, s *Store) (total time.Duration) {
+	const tick = 10 * time.Millisecond
+	for _, process := range read[[]int](b, s, `SELECT array_agg(pid) FROM pg_stat_activity`) {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", process))
+		if err != nil {
+			continue // it ended, or this is no Linux
+		}
+		fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')'):]))
+		for _, field := range fields[12:14] { // utime, stime
+			ticks, err := strconv.Atoi(field)
+			if err != nil {
+				b.Fatal(err)
+			}
+			total += time.Duration(ticks) * tick
+		}
+	}
+	return total
 }
 
 // arrivals writes to conversations of its own, five messages to each.

@@ -5,31 +5,32 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/onereply/onereply/internal/storejson"
 	"github.com/onereply/onereply/store"
 )
 
-// In and out: see commit_v1. It is one transaction and one round trip; the
-// answer comes once it is durable.
+// In and out: see commit_v1.
 const commitWrite = `SELECT outcome, claimed_before, there_schema, there_op, there_record FROM onereply.commit_v1($1::text, $2::text, $3::bytea, $4::bytea,
 	$5::text, $6::bigint, $7::bigint, $8::int, $9::boolean, $10::text, $11::bigint,
 	$12::bigint[], $13::text[], $14::text[], $15::text[], $16::text[], $17::bigint[],
 	$18::bigint[], $19::bigint[], $20::text[], $21::text[], $22::bigint[], $23::boolean,
-	$24::json, $25::text[], $26::json, $27::json)`
+	$24::json, $25::text[], $26::json, $27::json, $28::boolean)`
 
-// Commit implements [store.Store]. A write that breaks the rules of
+// Commit implements [store.Store]. It is one round trip, which many writes share (see
+// groups), and the answer comes once the write is durable. A write that breaks the rules of
 // [store.Write] is refused with [store.ErrNotApplied], and so is one with a name
 // or an id that is no UTF-8 or contains NUL, which PostgreSQL can't keep.
 //
 // It ends early when ctx does. Then it wraps [store.ErrNotApplied] if it still
-// waited for a connection, and [store.ErrUnknown] if the write was on its way.
+// waited to be sent, and [store.ErrUnknown] if the write was on its way.
 func (s *Store) Commit(ctx context.Context, write store.Write) (store.Result, error) {
 	arguments, err := encode(write)
 	if err != nil {
 		return store.Result{}, s.failed(notApplied(err), "commit %v", write.Key)
 	}
-	var a answer
-	err = outcome(s.one(ctx, commitWrite, arguments, &a.outcome, &a.claimed, &a.schema, &a.op, &a.record))
+	a, err := s.groups.do(&pending{ctx: ctx, write: write, arguments: arguments})
 	if err != nil {
 		return store.Result{}, s.failed(err, "commit %v", write.Key)
 	}
@@ -47,6 +48,11 @@ type answer struct {
 	schema  *int // NULL where there is no record, or no conflict
 	op      []byte
 	record  *string
+}
+
+// scan reads a row of commitWrite.
+func (a *answer) scan(row pgx.Row) error {
+	return row.Scan(&a.outcome, &a.claimed, &a.schema, &a.op, &a.record)
 }
 
 // result reads the answer to a write. An error means that nothing was written.

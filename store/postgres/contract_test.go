@@ -37,16 +37,19 @@ func contract(open func(t *testing.T) store.Store) storetest.Options {
 		},
 		Reopen: func(t *testing.T, s store.Store) store.Store {
 			mustClose(t, s.(*Store))
-			return openAt(t, s.(*Store).url())
+			return again(t, s.(*Store))
 		},
 		Second: func(t *testing.T, s store.Store) (store.Store, error) {
-			return openAt(t, s.(*Store).url()), nil
+			return again(t, s.(*Store)), nil
 		},
 	}
 }
 
-// url is where the store was opened.
-func (s *Store) url() string { return s.pool.Config().ConnString() }
+// again opens the database of a store, as another process would.
+func again(t *testing.T, s *Store) *Store {
+	t.Helper()
+	return openWith(t, s.pool.Config().ConnString(), Options{NoHints: !s.hints.on})
+}
 
 // Each way to run a statement that a URL can ask for keeps the contract.
 func TestContractInEachMode(t *testing.T) {

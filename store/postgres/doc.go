@@ -15,6 +15,7 @@
 //	store.go       opening, what the server guarantees, closing
 //	call.go        a call: a connection, a statement, an error that says enough
 //	commit.go      Commit, the compare-and-swap
+//	group.go       writes that share a round trip and a transaction
 //	append.go      what a commit appends, and the ids that it claims
 //	encode.go      the rest of what it says, and what it may not say
 //	transcript.go  Entries

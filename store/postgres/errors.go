@@ -28,6 +28,8 @@ func explain(err error) error {
 		advice = "the user lacks a right; start a node once as the owner of the database, which creates the schema onereply, and then again as this user: the error says which rights it needs"
 	case "42P01", "42703", "42883", "3F000":
 		advice = "the schema is not the one that this program knows; it was changed by a newer program, or by hand"
+	case "42P05", "26000":
+		advice = "the address leads through a transaction-pooling proxy; add hints=off to it"
 	case "53100":
 		advice = "the server's disk is full; free some space, and the store goes on by itself"
 	case "53300":

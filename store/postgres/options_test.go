@@ -37,8 +37,12 @@ func TestAddressesThatAreRefused(t *testing.T) {
 func TestWhatAnAddressSays(t *testing.T) {
 	config, o, err := configure("postgres://u@h/x", Options{})
 	if err != nil || o.NoHints || config.MaxConns != defaultConnections ||
-		config.ConnConfig.DefaultQueryExecMode != pgx.QueryExecModeExec {
+		config.ConnConfig.DefaultQueryExecMode != pgx.QueryExecModeCacheStatement {
 		t.Errorf("without parameters: %+v, %+v, %v", config, o, err)
+	}
+	config, o, err = configure("postgres://u@h/x?hints=off", Options{}) // as behind a transaction-pooling proxy
+	if err != nil || !o.NoHints || config.ConnConfig.DefaultQueryExecMode != pgx.QueryExecModeExec {
+		t.Errorf("without hints: %+v, %+v, %v", config, o, err)
 	}
 	config, o, err = configure("postgres://u@h/x?hints=off&pool_max_conns=5&default_query_exec_mode=simple_protocol", Options{})
 	if err != nil || !o.NoHints || config.MaxConns != 5 ||

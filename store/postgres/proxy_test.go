@@ -62,6 +62,9 @@ func newProxy(t *testing.T, address string) (*proxy, string) {
 		p.group.Wait()
 	})
 	parsed.Host = listener.Addr().String()
+	parameters := parsed.Query()
+	parameters.Set("default_query_exec_mode", "exec") // so that each commit names its function
+	parsed.RawQuery = parameters.Encode()
 	return p, parsed.String()
 }
 

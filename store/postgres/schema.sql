@@ -79,10 +79,12 @@ CREATE INDEX message_ids_by_age ON onereply.message_ids (claimed_ms)
 -- new columns; the timer, 0 for none; the columns of the entries to append, each
 -- as an array, in the order of their sequences; the ids among them to claim, their
 -- sequences, and whether one occurs twice; entries to change, settles and marks,
--- as JSON arrays, and the bodies of the changes. What is empty is NULL.
+-- as JSON arrays, and the bodies of the changes; whether to wait for a locked row.
+-- What is empty is NULL.
 -- Out: ok; duplicate, with the ids that were claimed before; sequence, if the first
 -- new entry does not come after the last one; conflict, with the record that is
--- there, NULL for none, and the ids that are claimed.
+-- there, NULL for none, and the ids that are claimed; busy, where the row is locked
+-- and the caller does not want to wait: nothing was written.
 --
 -- Races: it locks the row of the conversation and compares the op under that
 -- lock, so of two writes that expect the same op one finds another op and
@@ -100,7 +102,7 @@ CREATE FUNCTION onereply.commit_v1(
   seqs bigint[], kinds text[], ids text[], entry_statuses text[], reasons text[], ats_ms bigint[],
   versions bigint[], reply_seqs bigint[], bodies text[],
   new_ids text[], new_id_seqs bigint[], id_twice boolean,
-  changed json, changed_bodies text[], settles json, marks json,
+  changed json, changed_bodies text[], settles json, marks json, may_wait boolean,
   OUT outcome text, OUT claimed_before text[], OUT there_schema int, OUT there_op bytea, OUT there_record text
 ) LANGUAGE plpgsql AS $$
 DECLARE
@@ -113,10 +115,14 @@ BEGIN
       VALUES (for_bot, for_conversation, new_phase, new_active_ms, new_last_seq, new_schema, new_attention, new_op, new_record)
       ON CONFLICT DO NOTHING RETURNING c.id INTO number;
     last := 0;
-  ELSE
+  ELSIF may_wait THEN
     SELECT c.id, c.last_seq INTO number, last FROM onereply.conversations AS c
       WHERE c.bot = for_bot AND c.conversation = for_conversation AND c.op = expected_op
       FOR NO KEY UPDATE;
+  ELSE
+    SELECT c.id, c.last_seq INTO number, last FROM onereply.conversations AS c
+      WHERE c.bot = for_bot AND c.conversation = for_conversation AND c.op = expected_op
+      FOR NO KEY UPDATE SKIP LOCKED;
   END IF;
   IF number IS NULL THEN
     outcome := 'conflict';
@@ -125,6 +131,9 @@ BEGIN
           WHERE m.conversation_id = c.id AND m.message_id = ANY (new_ids))
       INTO there_schema, there_op, there_record, claimed_before
       FROM onereply.conversations AS c WHERE c.bot = for_bot AND c.conversation = for_conversation;
+    IF there_op = expected_op THEN
+      outcome := 'busy';
+    END IF;
     RETURN;
   END IF;
 

@@ -20,6 +20,7 @@ type Store struct {
 	pool   *pgxpool.Pool
 	server server
 	hints  *hints
+	groups groups
 
 	closed  atomic.Bool
 	closing sync.Once
@@ -66,6 +67,7 @@ func open(ctx context.Context, url string, o Options, schema string) (*Store, er
 		return nil, err
 	}
 	s := &Store{pool: pool}
+	s.groups.commit = s.commitGroup
 	if err := s.prepare(ctx, schema, o.ReadOnly); err != nil {
 		pool.Close()
 		return nil, err
@@ -117,6 +119,7 @@ func (s *Store) Guarantees() store.Guarantees {
 func (s *Store) Close() error {
 	s.closing.Do(func() {
 		s.hints.close()
+		s.groups.close()
 		s.closed.Store(true)
 		s.pool.Close()
 	})

@@ -2,9 +2,12 @@ package redis
 
 import (
 	"fmt"
+	"regexp"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/onereply/onereply/internal/proof/testservers"
 	"github.com/onereply/onereply/store"
@@ -27,6 +30,7 @@ func benchmarkCommit(b *testing.B, s *Store, writers, conversations int) {
 	var left atomic.Int64
 	left.Store(int64(b.N))
 	b.ReportAllocs()
+	client, server := clientTime(b), serverTime(b, s)
 	b.ResetTimer()
 	var group sync.WaitGroup
 	for writer := range writers {
@@ -35,6 +39,33 @@ func benchmarkCommit(b *testing.B, s *Store, writers, conversations int) {
 	group.Wait()
 	b.StopTimer()
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "commits/s")
+	b.ReportMetric(float64((clientTime(b)-client).Microseconds())/float64(b.N), "client-µs/op")
+	b.ReportMetric(float64((serverTime(b, s)-server).Microseconds())/float64(b.N), "server-µs/op")
+}
+
+// clientTime is the processor time of this process.
+func clientTime(b *testing.B) time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
+// serverTime is the processor time of the server.
+func serverTime(b *testing.B, s *Store) (total time.Duration) {
+	text, err := s.client.Do(b.Context(), s.client.B().Info().Section("cpu").Build()).ToString()
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, part := range regexp.MustCompile(`used_cpu_(?:sys|user):([0-9.]+)`).FindAllStringSubmatch(text, -1) {
+		seconds, err := time.ParseDuration(part[1] + "s")
+		if err != nil {
+			b.Fatal(err)
+		}
+		total += seconds
+	}
+	return total
 }
 
 // arrivals writes to the conversations of one writer in turn.

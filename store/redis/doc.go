@@ -29,7 +29,7 @@
 //
 // The keys of shard N, which all begin with {onereply:N}:
 //
-//	record:NAME      hash: op, schema, phase, active, last (sequence), record (JSON)
+//	record:NAME      hash: op, schema, phase, active, last (sequence), attention (1 or empty), record (JSON)
 //	entries:NAME     sorted set: the transcript by sequence
 //	open:NAME        sorted set: sequences of pending and failed entries
 //	settled:NAME     sorted set: sequences of settled entries, by age

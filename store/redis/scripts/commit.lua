@@ -36,7 +36,7 @@ end
 
 -- Another write came first: the answer holds what it left, so that the caller can
 -- try again without reading.
-local there = redis.call('HMGET', own('record', name), 'op', 'phase', 'last')
+local there = redis.call('HMGET', own('record', name), 'op', 'phase', 'last', 'attention')
 if (there[1] or '') ~= expected then
   local current = redis.call('HMGET', own('record', name), 'op', 'schema', 'record')
   for _ = 1, tonumber(take()) do claim(decode(take())) end
@@ -131,30 +131,52 @@ for _ = 1, tonumber(take()) do
   end
 end
 
--- The rights and the kinds of keys that what follows needs.
+-- What follows needs these rights, and these keys, of which a foreign one of another
+-- kind would end the script half way. Only what this write touches is looked at: that
+-- is most of what a message costs the server.
 local bot = bot_of(name)
-local denied = lacks({'ZADD', 'ZREM', 'ZREMRANGEBYSCORE', 'HINCRBY', 'HSET', 'EXISTS'})
+local moves = expected ~= '' and there[2] ~= phase
+local judged = attention == '1' or there[4] == '1' -- it is or was in the list of what needs attention
+local idles = expected == '' or phase == 'idle' or there[2] == 'idle' -- only idle ones may be bare
+local opens, settles = false, false
+for _, seq in ipairs(order) do
+  opens = opens or is_open(was[seq]) ~= is_open(will[seq])
+  settles = settles or is_settled(was[seq]) or is_settled(will[seq])
+end
+
+local commands, sets = {'ZADD', 'HSET'}, {shared('timers'), list_of(phase, bot)}
+local function needs(when, command, ...)
+  if not when then return end
+  commands[#commands + 1] = command
+  for _, key in ipairs({...}) do sets[#sets + 1] = key end
+end
+needs(moves, 'ZREM', list_of(there[2] or phase, bot))
+needs(timer == '0', 'ZREM')
+needs(judged, 'ZREM', list_of('attention', bot))
+needs(idles, 'ZREM', shared('bare'))
+needs(opens, 'ZREM', own('open', name))
+needs(settles, 'ZREM', own('settled', name), shared('settled'))
+needs(next(was), 'ZREMRANGEBYSCORE')
+needs(expected == '', 'HINCRBY', shared('all'))
+local denied = lacks(commands)
 if denied then return {'refused', denied} end
-for _, key in ipairs({
-  shared('all'), shared('timers'), shared('settled'), shared('bare'), list_of(phase, bot), list_of('attention', bot),
-  list_of(there[2] or phase, bot), own('settled', name), own('open', name),
-}) do redis.call('ZCARD', key) end
-for _, key in ipairs({shared('bots'), own('ids', name)}) do redis.call('HLEN', key) end
+for _, key in ipairs(sets) do redis.call('ZCARD', key) end
+if expected == '' then redis.call('HLEN', shared('bots')) end
 
 -- Nothing below can fail for a reason that was not checked above.
 
-if expected ~= '' then
-  if there[2] ~= phase then redis.call('ZREM', list_of(there[2], bot), name) end
-elseif redis.call('ZADD', shared('all'), 0, name) == 1 then
+if moves then
+  redis.call('ZREM', list_of(there[2], bot), name)
+elseif expected == '' and redis.call('ZADD', shared('all'), 0, name) == 1 then
   redis.call('HINCRBY', shared('bots'), bot, 1)
-else -- the record was lost, and with it in which list it is
+elseif expected == '' then -- the record was lost, and with it in which list it is
   for _, list in ipairs(lists) do redis.call('ZREM', list_of(list, bot), name) end
 end
 local place = string.format('%.0f', -tonumber(now))
 redis.call('ZADD', list_of(phase, bot), place, name)
 if attention == '1' then
   redis.call('ZADD', list_of('attention', bot), place, name)
-else
+elseif judged then
   redis.call('ZREM', list_of('attention', bot), name)
 end
 if timer == '0' then
@@ -172,8 +194,8 @@ for id, seq in pairs(claimed) do
   redis.call('HSET', own('ids', name), id, seq .. ' ' .. now)
 end
 
-if settled_changed then raise('settled', name) end
-note_bare(name, phase, now)
+if settles then raise('settled', name) end
+if idles then note_bare(name, phase, now) end
 redis.call('HSET', own('record', name), 'op', op, 'schema', schema, 'phase', phase,
-  'active', now, 'last', string.format('%.0f', last), 'record', record)
+  'active', now, 'last', string.format('%.0f', last), 'attention', attention, 'record', record)
 return {'ok'}

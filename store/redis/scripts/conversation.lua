@@ -29,8 +29,6 @@ local function is_settled(entry)
   return entry ~= nil and entry.status ~= 'pending' and entry.status ~= 'failed' and entry.status ~= 'committed'
 end
 
-local settled_changed = false
-
 -- The schema of a record: nil where there is none, although an index has its name,
 -- because it was evicted or deleted by somebody. What can't be read counts as newer
 -- than all.
@@ -56,7 +54,6 @@ local function index(name, before, now)
   elseif is_settled(before) then
     redis.call('ZREM', own('settled', name), seq)
   end
-  settled_changed = settled_changed or is_settled(now) or is_settled(before)
 end
 
 -- The shard's index of a kind has each conversation under the least score that
