@@ -10,6 +10,7 @@ import (
 
 	"github.com/onereply/onereply/internal/proof/testservers"
 	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
 )
 
 // A commit whose answer is lost is unknown, whether it was applied or not, and
@@ -138,7 +139,9 @@ func TestAWriteThatMeetsAStrangersKeyLeavesNothingBehind(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			s := openNew(t, server)
 			var ops ops
-			write := message(key("c"), store.Op{}, ops.next(), 1)
+			write := message(key("c"), store.Op{}, ops.next(), 1) // one that touches every key
+			sent := store.Entry{Seq: 2, Kind: store.Reply, ID: "r1", Status: turn.ReplySent, At: start}
+			write.Append, write.Record.Lost.Count = append(write.Append, sent), 1
 			name := nameOf(write.Key)
 			stranger := s.shards.of(name) + ":" + strings.Replace(kind, "NAME", name, 1)
 			if err := s.client.Do(t.Context(), s.client.B().Set().Key(stranger).Value("not ours").Build()).Error(); err != nil {
