@@ -73,7 +73,7 @@ func commitArguments(write store.Write) ([]string, error) {
 	}
 	arguments := []string{
 		nameOf(write.Key), opText(write.Expect), opText(write.Op),
-		strconv.Itoa(write.Record.Schema), string(write.Record.Shown()), flag(write.Record.NeedsAttention()),
+		strconv.Itoa(write.Record.Schema), string(write.Record.Shown()), oneOrEmpty(write.Record.NeedsAttention()),
 		string(record), decimal(int64(write.Timer)), decimal(int64(write.At)),
 	}
 	for _, entries := range [][]store.Entry{write.Append, write.Change} {
@@ -127,7 +127,7 @@ func appendMarks(arguments []string, marks []turn.Mark) []string {
 	return arguments
 }
 
-func flag(set bool) string {
+func oneOrEmpty(set bool) string {
 	if set {
 		return "1"
 	}
