@@ -34,6 +34,8 @@ func (n *Node) apply(c *conversation, b *batch, t *task) {
 	}
 }
 
+// decide has the core decide on one task. Messages, their changes and replies of a
+// person write to the transcript too; all others are one event of the core.
 func (n *Node) decide(c *conversation, b *batch, t *task) {
 	switch {
 	case t.Op == Receive:
@@ -53,7 +55,9 @@ func (n *Node) decide(c *conversation, b *batch, t *task) {
 	}
 }
 
-// step applies one event, and collects what goes with it.
+// step applies one event of a task, and collects what goes with it. All that decides
+// anything is in turn.Step; the engine adds what the core does not see: texts, the
+// log for people, and which conversation it is.
 func (n *Node) step(c *conversation, b *batch, t *task, event turn.Event) turn.Effects {
 	record, effects := n.options.Step(b.write.Record, event, n.now, n.bot(c).Policy)
 	t.result.Outcome, t.result.Reason = effects.Outcome, effects.Reason
@@ -77,7 +81,12 @@ func (n *Node) step(c *conversation, b *batch, t *task, event turn.Event) turn.E
 	return effects
 }
 
-// receive accepts a message whose id is new.
+// receive accepts a message whose id is new. The id is claimed by the write, since
+// only the store knows all that were ever claimed: the first write of a repeat is
+// refused as a duplicate, and comes back here with that known.
+//
+// A stop word settles what waits without a reply, and an opt-out word pauses the
+// conversation besides. Both are messages like any other before that.
 func (n *Node) receive(c *conversation, b *batch, t *task) {
 	switch {
 	case isReplyID(c, b, t.ID): // a provider gives us back what we sent

@@ -8,22 +8,40 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// run is an attempt under way on this node.
+// run is an attempt under way on this node, from the write that took its lease to
+// the write of its result. It goes through these steps:
+//
+//	the prompt is read     startRun emits ReadPrompt, PromptRead is its answer
+//	the responder runs     PromptRead emits Start, Responded is its answer
+//	the result is written  runEnded queues a task; endWork lets go of the run
+//
+// At any moment it may be stopped, because its result is not wanted any more or its
+// lease is gone. A responder that runs is told, and the run goes on until it has
+// returned: two responders never run for one conversation on a node.
 type run struct {
+	// lease is what the run works under. Its Expires follows the renewals, its nonce
+	// never changes: a result under another nonce is not this run's.
 	lease   turn.Lease
-	renewAt turn.Time
+	renewAt turn.Time // when to renew it next
+
+	// What the attempt is to answer, as of the write that began it.
 	through int64
 	turn    int64
 	attempt int
 	prompt  Prompt
+
 	started bool   // the responder runs
 	stopped string // why it was told to end, "" if it was not
 	ended   bool   // it has returned; its result waits to be written
-	tokens  int64  // that the model used for it
 
-	firstByte turn.Time // when the responder gave the first piece of its text
+	// What the responder told of its work.
+	tokens    int64     // that the model used
+	firstByte turn.Time // when it gave the first piece of its text
 }
 
+// startRun begins an attempt whose lease was just written. Where a later task of the
+// same write has ended that lease, nothing begins; where this node is leaving, the
+// lease goes back at once.
 func (n *Node) startRun(c *conversation, a turn.Run) {
 	if c.run != nil || !n.isLive(c, a.Lease) {
 		return
@@ -86,22 +104,33 @@ func (n *Node) stopRun(c *conversation, reason string) {
 	}
 }
 
-// Response is what a responder returned.
+// Response is what a responder returned. It answered with a text, it chose not to
+// reply (None), or it failed (Fault).
 type Response struct {
-	Key    store.Key
-	Nonce  string
-	Text   string
-	Parts  []string
-	None   bool
-	Fault  turn.Fault // "" where it answered
-	Reason string     // of the fault, for people
-	After  time.Duration
-	Tokens int64 // that the model used
+	// Key and Nonce are those of the Start.
+	Key   store.Key
+	Nonce string
 
-	FirstByte turn.Time // when it gave the first piece of its text, 0 if it gave none
+	// Text is the reply. Parts are its parts where the responder has cut it; each
+	// may be cut further, to what the channel takes.
+	Text  string
+	Parts []string
+	None  bool
+
+	// Fault is why there is no answer, "" where there is one. Reason says it to
+	// people. After is the earliest retry that the model asked for.
+	Fault  turn.Fault
+	Reason string
+	After  time.Duration
+
+	// Tokens are those that the model used, FirstByte is when it gave the first
+	// piece of its text. Both are 0 where that is not known.
+	Tokens    int64
+	FirstByte turn.Time
 }
 
-// Responded takes what the responder of a Start returned.
+// Responded takes what the responder of a Start returned. What comes from a run that
+// is not the current one changes nothing: its result was settled without it.
 func (n *Node) Responded(now turn.Time, response Response) {
 	n.setTime(now)
 	c := n.get(response.Key)
@@ -142,6 +171,7 @@ func (n *Node) cut(c *conversation, response *Response) {
 	}
 }
 
+// jitter spreads a back-off: 0 to 999, drawn evenly.
 func (n *Node) jitter() int { return int(n.options.Random() % 1000) }
 
 // runEnded writes what came of an attempt. One that was stopped ends without a
@@ -171,6 +201,7 @@ func (n *Node) runEnded(c *conversation, t *task) {
 	n.freePlace(c)
 }
 
+// dropRun lets go of an attempt that is over.
 func (n *Node) dropRun(c *conversation) {
 	c.run = nil
 	n.working--

@@ -53,7 +53,8 @@ func (n *Node) Claimed(now turn.Time, claimed []store.Timer, err error) {
 	}
 }
 
-// claimed takes over a timer, and reports whether it is of a bot that this node
+// claimed takes over a timer. What is under way here for the conversation makes the
+// claim superfluous: it sets the timer itself. claimed reports whether it is of a bot that this node
 // has; others are configured elsewhere, or no more.
 func (n *Node) claimed(key store.Key, at turn.Time) bool {
 	if _, ok := n.options.Bots[key.Bot]; !ok {

@@ -92,8 +92,11 @@ func (n *Node) get(key store.Key) *conversation {
 	return c
 }
 
+// bot is the configuration of the conversation's bot.
 func (n *Node) bot(c *conversation) Bot { return n.options.Bots[c.key.Bot] }
 
+// sorted is all conversations in memory by key: a map's own order would make two runs of
+// one simulation differ.
 func (n *Node) sorted() []*conversation {
 	all := make([]*conversation, 0, len(n.all))
 	for _, c := range n.all {
@@ -176,7 +179,7 @@ func (c *conversation) applicable() []*task {
 	return next
 }
 
-// read asks for the record, and for what the next tasks need of the transcript.
+// read asks for the record, and in the same call for what the next tasks need of the transcript.
 func (n *Node) read(c *conversation) {
 	load := Load{Key: c.key}
 	for _, t := range c.next() {
@@ -192,16 +195,17 @@ func (n *Node) read(c *conversation) {
 	n.emit(load)
 }
 
-// LoadResult answers a Load. Messages holds those that were found.
+// LoadResult answers a Load.
 type LoadResult struct {
 	Key      store.Key
-	Snapshot store.Snapshot
-	Messages []store.Entry
-	Pending  []store.Entry
-	Err      error
+	Snapshot store.Snapshot // zero where there is no record
+	Messages []store.Entry  // those of Load.IDs that were found
+	Pending  []store.Entry  // those that wait, where Load.Pending asked for them
+	Err      error          // where it is set, nothing else counts
 }
 
-// Loaded takes the answer to a Load.
+// Loaded takes the answer to a Load: it settles a write of unknown outcome, or gives
+// the tasks what they looked up, or finds what a process that is gone had under way.
 func (n *Node) Loaded(now turn.Time, l LoadResult) {
 	n.setTime(now)
 	c := n.get(l.Key)
@@ -227,7 +231,8 @@ func (n *Node) Loaded(now turn.Time, l LoadResult) {
 	n.pump(c)
 }
 
-// Deleted takes the answer to a Delete.
+// Deleted takes the answer to a Delete, which the first task of the queue asked for.
+// What runs here for the conversation has nothing left to write to.
 func (n *Node) Deleted(now turn.Time, key store.Key, err error) {
 	n.setTime(now)
 	c := n.get(key)

@@ -27,6 +27,7 @@ type Histogram struct {
 	Sum    float64   `json:"sum"`
 }
 
+// add counts a value in each bucket whose bound it does not exceed.
 func (h *Histogram) add(value float64) {
 	for i, bound := range h.Bounds {
 		if value <= bound {
@@ -46,6 +47,7 @@ func (c Counters) Clone() Counters {
 	return c
 }
 
+// cloneMap copies a map of counts.
 func cloneMap(m map[string]uint64) map[string]uint64 {
 	out := make(map[string]uint64, len(m))
 	for k, v := range m {
@@ -54,6 +56,8 @@ func cloneMap(m map[string]uint64) map[string]uint64 {
 	return out
 }
 
+// newCounters has the bounds that suit what is counted: messages, milliseconds of a
+// queue, seconds that a person waits.
 func newCounters() Counters {
 	histogram := func(bounds ...float64) Histogram {
 		return Histogram{Bounds: bounds, Counts: make([]uint64, len(bounds))}
@@ -103,6 +107,8 @@ func (n *Node) count(e *Event) {
 	}
 }
 
+// countDiscard tells apart why a reply or an attempt came to nothing: only what newer
+// input, a pause or a person overtook is a discard.
 func (n *Node) countDiscard(e *Event) {
 	switch e.Reason {
 	case turn.Withdrawn:

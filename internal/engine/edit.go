@@ -44,6 +44,9 @@ func (b *batch) message(t *task) *store.Entry {
 	return t.stored.message
 }
 
+// edit changes a message. One that an attempt has already seen keeps its earlier
+// version beside the new one: the attempt may be committed for what it saw, and its
+// prompt may have to be made again after a crash.
 func (n *Node) edit(c *conversation, b *batch, t *task, entry store.Entry) {
 	changed := t.edited(entry)
 	if changed.Text == entry.Text && sameAttachments(changed.Attachments, entry.Attachments) {
@@ -122,6 +125,7 @@ func (b *batch) replace(entry store.Entry) {
 	b.write.Change = append(b.write.Change, entry)
 }
 
+// arrived is attachments that are no longer awaited.
 func arrived(attachments []store.Attachment) []store.Attachment {
 	out := make([]store.Attachment, len(attachments))
 	for i, a := range attachments {
@@ -131,6 +135,7 @@ func arrived(attachments []store.Attachment) []store.Attachment {
 	return out
 }
 
+// sameAttachments reports whether nothing changed; nil and empty are the same.
 func sameAttachments(a, b []store.Attachment) bool {
 	return len(a) == 0 && len(b) == 0 || reflect.DeepEqual(a, b)
 }

@@ -76,6 +76,8 @@ func (t *task) maybeApplied() {
 	t.notApplied()
 }
 
+// keepPlacement keeps where the write under way puts the message, beside those before
+// it: any of them may turn out to be the one that was applied.
 func (t *task) keepPlacement() {
 	h := &t.history
 	if h.placement.seq == 0 {

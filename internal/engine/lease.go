@@ -5,6 +5,16 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
+// A lease is the right to work on a conversation. It lives in the record, and only
+// its nonce gives the right. Times are for courtesy between nodes: the holder renews
+// after a third of the length, and stops itself a tenth before the end, so that the
+// next holder finds nothing running. A holder that misses both is fenced by the nonce.
+//
+//	taken         renewed                       stops itself   others may take over
+//	  |--------------|--------------|---------------|--------|
+//	  0             1/3            2/3             9/10      1
+
+// isLive reports whether a lease is the one that the record has.
 func (n *Node) isLive(c *conversation, lease turn.Lease) bool {
 	return c.snap.Record.Lease.Nonce == lease.Nonce
 }
@@ -47,6 +57,7 @@ func (n *Node) tickLease(c *conversation) {
 	n.submitOwn(c, &task{event: turn.Renew{Nonce: lease.Nonce}})
 }
 
+// currentLease is the lease of what runs here, and when it is renewed next.
 func (n *Node) currentLease(c *conversation) (turn.Lease, *turn.Time) {
 	if c.run != nil && !c.run.ended {
 		return c.run.lease, &c.run.renewAt

@@ -11,9 +11,13 @@ import (
 
 // Errors of a [Result].
 var (
+	// ErrUnavailable leaves open whether the request was stored. A message can be
+	// sent again in any case, since it has an id.
 	ErrUnavailable = errors.New("the store is out of reach; try again later")
-	ErrNotFound    = errors.New("no such message")
-	ErrTooMany     = errors.New("too many inputs wait in this conversation; try again later")
+	// ErrNotFound is for the change of a message that was never received.
+	ErrNotFound = errors.New("no such message")
+	// ErrTooMany is for a conversation that is full. Nothing was stored.
+	ErrTooMany = errors.New("too many inputs wait in this conversation; try again later")
 	// ErrOutcomeUnknown is for a reply that a person wrote: it has no id by which a
 	// repeat could be told.
 	ErrOutcomeUnknown = errors.New("nobody knows whether the reply was stored; look at the transcript before you send it again")
@@ -21,43 +25,81 @@ var (
 	errNotWritten = errors.New("it does not take writes")
 )
 
-// Limits.
+// Limits of what is held in memory, and of one write.
 const (
 	maxBatch   = 256    // requests that one write applies
 	maxQueue   = 10_000 // requests of one conversation that wait for a write
 	maxPending = 10_000 // messages that wait in one conversation
-	maxIdle    = 4096   // conversations remembered although nothing happens in them
-	idleAge    = time.Minute
-	horizon    = time.Minute // timers further ahead are left to the store
-	claimHold  = 5 * time.Second
-	pollEvery  = 400 * time.Millisecond
+
+	// Conversations in which nothing happens are remembered, because the next message
+	// of one then needs no read: so many, for so long.
+	maxIdle = 4096
+	idleAge = time.Minute
+)
+
+// Times of a node that looks for work.
+const (
+	// horizon is how far ahead a node arms a timer itself. The store keeps all others.
+	horizon = time.Minute
+	// pollEvery is how often a node looks for due timers that nobody acts on.
+	pollEvery = 400 * time.Millisecond
+	// claimHold is how long a claimed timer is out of the others' sight. A node that
+	// dies with it delays the conversation by so much.
+	claimHold = 5 * time.Second
+	// recoverMax is how many timers a start takes up at once. The rest is claimed.
 	recoverMax = 10_000
 )
 
-// Bot is what the engine knows of a bot.
+// Bot is what the engine knows of a bot. All of it is asked anew at each step, so that
+// a change holds from the next step on.
 type Bot struct {
-	Policy      turn.Policy
-	Fallback    string
-	History     int
-	GroupWait   time.Duration
-	SplitAt     int // in characters; 0: never
-	SplitWait   time.Duration
+	// Policy is what the core decides by.
+	Policy turn.Policy
+	// Fallback is the text that stands in for a turn that failed; "": none.
+	Fallback string
+	// History is how many lines of the transcript go before a prompt.
+	History int
+
+	// A message of a group is followed by the rest of its album, and one of at least
+	// SplitAt characters by the rest of a text that the client cut in two. Such a
+	// message has a longer quiet time. SplitAt 0 means never.
+	GroupWait time.Duration
+	SplitAt   int
+	SplitWait time.Duration
+
+	// A message that consists of a stop word settles what waits without a reply; an
+	// opt-out word pauses the conversation too.
 	StopWords   []string
 	OptOutWords []string
-	Split       func(text string) []string // of a reply into sends; nil: one
-	Whole       bool                       // one send carries all parts
+
+	// Split cuts a reply into parts that the channel takes; nil: there is one part.
+	// Whole: one send carries all parts.
+	Split func(text string) []string
+	Whole bool
 }
 
 // Options are the settings of a node.
 type Options struct {
-	Name           string // holder of its leases
-	Life           string // tells it from others of that name, "": there are none
-	Bots           map[string]Bot
+	// Name is the holder of its leases, for people. Life tells this process from
+	// another one of that name; "": there is none.
+	Name string
+	Life string
+
+	// Bots are those that this node serves. Timers of other bots are left alone.
+	Bots map[string]Bot
+	// MaxGenerations is how many attempts run at once, of all bots.
 	MaxGenerations int
-	Alone          bool            // no other process has the store open
-	NewOp          func() store.Op // unique among all nodes
-	Step           Step            // nil: turn.Step; the proof puts faults in here
-	Random         func() uint64   // for jitter
+	// Alone: no other process has the store open. What was under way when this one
+	// started is nobody's, and reads cost no round trip.
+	Alone bool
+
+	// NewOp gives the id of the next write. It is unique among all nodes and times:
+	// whether a write was applied is told by it.
+	NewOp func() store.Op
+	// Random is for what is spread evenly, such as the jitter of a back-off.
+	Random func() uint64
+	// Step is turn.Step where it is nil. The proof puts faults in here.
+	Step Step
 }
 
 // Step is the signature of turn.Step.
@@ -65,20 +107,29 @@ type Step func(turn.Record, turn.Event, turn.Time, turn.Policy) (turn.Record, tu
 
 // Node is one node's decisions. It is not safe for concurrent use.
 type Node struct {
-	options  Options
-	now      turn.Time
-	out      []Output
-	all      map[store.Key]*conversation
-	timers   timers
-	idle     *list.List // of *conversation, least recently used first
-	ready    ready
-	pollAt   turn.Time
-	polling  bool
-	polls    uint64
-	more     bool // the last claim found timers: there may be more
-	draining bool
+	options Options
+	now     turn.Time // as the last call said
+	out     []Output  // what was asked for since the last Take
+
+	// all is every conversation in memory. Each is either in use (something waits or
+	// runs), or in timers, or in idle, which is what evict takes from: least recently
+	// used first.
+	all    map[store.Key]*conversation
+	timers timers
+	idle   *list.List
+	ready  ready // who waits for a generation
+
+	// Looking for timers that nobody acts on.
+	pollAt  turn.Time // when next, 0: never
+	polling bool      // a claim is under way
+	polls   uint64    // claims so far
+	more    bool      // the last claim found timers: there may be more
+
+	draining bool // no turn is taken any more
 	leaving  bool // what runs here is handed back
 	working  int  // attempts and sends under way here
+
+	// Counters are what this node did. They may be read between two calls.
 	Counters Counters
 }
 
@@ -107,6 +158,7 @@ func (n *Node) Take() []Output {
 	return out
 }
 
+// emit asks the runtime for something. It is carried out after the call that asked.
 func (n *Node) emit(o Output) { n.out = append(n.out, o) }
 
 // Submit takes a request in. It is answered once what it asks for is durable.
@@ -140,6 +192,7 @@ func (n *Node) Start(now turn.Time) {
 	}
 }
 
+// longestLease is how far ahead a lease of a process that is gone can end.
 func (n *Node) longestLease() time.Duration {
 	var longest time.Duration
 	for _, bot := range n.options.Bots {

@@ -15,19 +15,25 @@ type Output interface{ output() }
 // with the given ids, and those that wait. An entry may be newer than the
 // record, never older, so a write that expects the record's Op is safe.
 // Answered by Node.Loaded.
+//
+// A record that is not there is no error: it gives the zero Snapshot.
 type Load struct {
 	Key     store.Key
-	IDs     []string
-	Pending bool
+	IDs     []string // of messages
+	Pending bool     // the messages that wait, too
 }
 
-// Commit writes, and changes nothing of the Write, which the node keeps. Answered by Node.Committed.
+// Commit writes, and changes nothing of the Write, which the node keeps. At most one is
+// under way for a conversation. An error leaves open whether it was applied, but for
+// one that wraps store.ErrNotApplied. Answered by Node.Committed.
 type Commit struct{ Write *store.Write }
 
 // Delete removes a conversation. Answered by Node.Deleted.
 type Delete struct{ Key store.Key }
 
-// Claim takes over due timers, of these bots only. Answered by Node.Claimed.
+// Claim takes over due timers, of these bots only: those whose node died, or has no
+// place for them. They are out of the sight of other nodes for Hold. Answered by
+// Node.Claimed.
 type Claim struct {
 	Limit int
 	Hold  time.Duration
@@ -50,12 +56,13 @@ type ReadPrompt struct {
 	History  int // how many of the last entries, 0: none
 }
 
-// Start runs the responder. Answered by Node.Responded, once it has returned.
+// Start runs the responder. Answered by Node.Responded, once it has returned: not
+// before, since the lease is kept until then.
 type Start struct {
 	Key     store.Key
 	Lease   turn.Lease
 	Turn    int64
-	Attempt int
+	Attempt int   // number within the turn, from 1
 	Through int64 // the version that the prompt holds
 	Prompt  Prompt
 }
@@ -82,13 +89,13 @@ type Send struct {
 // conversation changed under a lease that is not this node's.
 type Hint struct{ Key store.Key }
 
-// Answer ends a request.
+// Answer ends a request. Each gets exactly one.
 type Answer struct {
 	Ticket any
 	Result Result
 }
 
-// Tell is what watchers learn.
+// Tell is what watchers learn. What it tells of is durable.
 type Tell struct{ Event *Event }
 
 func (Load) output()       {}
@@ -106,13 +113,25 @@ func (Tell) output()       {}
 
 // Result is what became of a request.
 type Result struct {
-	Outcome   turn.Outcome
-	Reason    string
+	// Outcome is the core's, or Duplicate. Reason goes with an outcome that changed
+	// nothing.
+	Outcome turn.Outcome
+	Reason  string
+	// Duplicate: another delivery of the message was accepted before.
 	Duplicate bool
-	At        turn.Time // when it was applied
+
+	// At is when it was applied, Version what the conversation has after it.
+	At      turn.Time
+	Version int64
+	// MessageID is that of the message, or of the reply that a person wrote.
 	MessageID string
-	Version   int64        // after the request
-	Due       turn.Time    // when the next turn starts, as far as that is known: 0 while paused, or while one runs
-	Record    *turn.Record // as it is now, of a control; nil of an input, and where Err is set
-	Err       error        // wraps ErrUnavailable, ErrOutcomeUnknown, ErrNotFound or ErrTooMany; ErrUnavailable leaves open whether it was stored
+	// Due is when the next turn starts, as far as that is known: 0 while the
+	// conversation is paused, and while a turn runs.
+	Due turn.Time
+	// Record is the record as it is now, of a control; nil of an input, and where Err
+	// is set.
+	Record *turn.Record
+
+	// Err wraps ErrUnavailable, ErrOutcomeUnknown, ErrNotFound or ErrTooMany.
+	Err error
 }

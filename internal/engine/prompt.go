@@ -16,7 +16,9 @@ type Prompt struct {
 	History  []store.Entry // what came before: messages, and replies that were sent
 }
 
-// newPrompt makes a prompt of the entries as they were at the version through.
+// newPrompt makes a prompt of the entries as they were at the version through. They are
+// read after the write that began the attempt, so they may be newer: what came since is
+// left out, or the reply would cover more than its lease saw.
 func newPrompt(entries, tail []store.Entry, through int64, history int) Prompt {
 	p := Prompt{History: History(tail, history)}
 	for _, e := range entries {

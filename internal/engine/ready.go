@@ -12,15 +12,17 @@ import (
 // other can use up, so a slow model holds up nobody else: with a limit of L and
 // B bots every bot is sure of max(1, L/2B), and the rest is for all.
 type ready struct {
-	limit int
-	share int
+	limit int // generations at once, of all bots
+	share int // of them that each bot is sure of
 	used  int
-	names []string // in the order in which they are served
-	next  int
-	count uint64 // of those that ever waited
 	bots  map[string]*share
+
+	names []string // in the order in which they are served
+	next  int      // whose turn it is
+	count uint64   // of those that ever waited
 }
 
+// share is what one bot uses, and which of its conversations wait.
 type share struct {
 	used    int
 	waiting queue
@@ -53,6 +55,8 @@ func (q *queue) Pop() any {
 	return last
 }
 
+// newReady shares places out among bots. The order of the names does not depend on that
+// of a map.
 func newReady(names []string, limit int) ready {
 	slices.Sort(names)
 	r := ready{limit: max(limit, 1), names: names, bots: map[string]*share{}}
@@ -63,6 +67,7 @@ func newReady(names []string, limit int) ready {
 	return r
 }
 
+// push has a conversation wait. Those that were due at the same time keep their order.
 func (r *ready) push(c *conversation, due turn.Time) {
 	r.count++
 	heap.Push(&r.bots[c.key.Bot].waiting, waiter{due: due, place: r.count, conversation: c})
@@ -100,6 +105,7 @@ func (r *ready) allows(b *share) bool {
 	return r.used+reserved < r.limit
 }
 
+// release gives a place of a bot back.
 func (r *ready) release(bot string) {
 	r.bots[bot].used--
 	r.used--
@@ -129,6 +135,7 @@ func (r *ready) room() (bots []string, count int) {
 	return bots, count
 }
 
+// waiting is how many wait, of all bots.
 func (r *ready) waiting() int {
 	count := 0
 	for _, b := range r.bots {

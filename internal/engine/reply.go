@@ -5,7 +5,10 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// humanReply commits what a person wrote.
+// humanReply commits what a person wrote. It ends an attempt that runs, and covers all
+// that waits; what a reply on its way answers is that reply's. A person has no id for
+// what they wrote, so a second try after an unknown outcome could not be told from a
+// second reply: it is refused instead.
 func (n *Node) humanReply(c *conversation, b *batch, t *task) {
 	if t.history.mayBeApplied {
 		t.result.Err = ErrOutcomeUnknown
@@ -49,6 +52,7 @@ func (b *batch) waiting(stored []store.Entry, from int64) []string {
 	return ids
 }
 
+// changes reports whether the batch changes the entry with a sequence.
 func (b *batch) changes(seq int64) bool {
 	for _, e := range b.write.Change {
 		if e.Seq == seq {
@@ -95,6 +99,9 @@ func (n *Node) writeReplies(c *conversation, b *batch, t *task, effects turn.Eff
 	}
 }
 
+// replyEntry is the line of the transcript for a reply that a step committed: of the
+// responder, of a person, or the text that stands in for a turn that failed. Its id is
+// that of the turn, whichever attempt it comes from.
 func (n *Node) replyEntry(c *conversation, b *batch, t *task, seq int64) store.Entry {
 	entry := store.Entry{
 		Seq: seq, Kind: store.Reply, Status: turn.ReplyCommitted, At: n.now,
@@ -112,6 +119,8 @@ func (n *Node) replyEntry(c *conversation, b *batch, t *task, seq int64) store.E
 	return entry
 }
 
+// findReply is the committed reply with a sequence: the current one, or one that waits
+// behind it. There is none where the responder chose not to reply.
 func (b *batch) findReply(seq int64) *turn.Reply {
 	if reply := b.write.Record.Reply; reply != nil && reply.Seq == seq {
 		return reply

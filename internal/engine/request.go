@@ -120,6 +120,8 @@ func (t *task) look(asked Load, l LoadResult) {
 	}
 }
 
+// lookForMessage takes the message with the task's id, or that there is none. A read that
+// was asked for before the task came says nothing about it.
 func (t *task) lookForMessage(asked Load, l LoadResult) {
 	for _, id := range asked.IDs {
 		if id == t.ID {

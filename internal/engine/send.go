@@ -7,12 +7,14 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// send is a part of a reply under way on this node.
+// send is the delivery of one part of a reply under way on this node, from the write
+// that asked for it to the write of its result. The lease is kept and renewed all
+// the while. The next part is a send of its own.
 type send struct {
 	lease   turn.Lease
-	renewAt turn.Time
-	stopped string
-	ended   bool
+	renewAt turn.Time // when to renew it next
+	stopped string    // why it was told to end, "" if it was not
+	ended   bool      // it has returned; its result waits to be written
 }
 
 // startSend begins to deliver a part, unless the lease is about to end, or this
@@ -38,20 +40,33 @@ func (n *Node) startSend(c *conversation, a turn.Send) {
 	n.emit(Send{Key: c.key, Lease: lease, Reply: a.Reply, Entry: entry, Until: n.deadline(c, lease)})
 }
 
-// SendResult is what is known of a send.
+// SendResult is what is known of a send. Its zero value says that the part was
+// delivered.
 type SendResult struct {
-	Key     store.Key
-	Nonce   string
-	Part    int
-	Entry   *store.Entry // the reply
-	NotSent bool         // it was not even tried: the lease is about to end, or this node
-	Err     string       // "" where it was delivered
-	Certain bool         // it was certainly not delivered
+	// Key, Nonce and Part are those of the Send. Entry is the reply, which may have
+	// been read for it.
+	Key   store.Key
+	Nonce string
+	Part  int
+	Entry *store.Entry
+
+	// NotSent: it was not even tried, because the lease or this node is about to end.
+	NotSent bool
+
+	// Err says why the part was not delivered, or may not have been; "": it was.
+	// Certain: it certainly was not. Without that nobody knows, and the policy for
+	// unknown outcomes decides.
+	Err     string
+	Certain bool
+
+	// Of a certain failure. ForGood: trying again is pointless. After: the earliest
+	// retry that the channel asked for.
 	ForGood bool
 	After   time.Duration
 }
 
-// SendEnded takes the result of a Send.
+// SendEnded takes the result of a Send. Where the part was not tried the lease goes
+// back, and whoever takes it next sends the part.
 func (n *Node) SendEnded(now turn.Time, s SendResult) {
 	n.setTime(now)
 	c := n.get(s.Key)
@@ -80,6 +95,8 @@ func (n *Node) SendEnded(now turn.Time, s SendResult) {
 	n.submitOwn(c, t)
 }
 
+// stopSend tells a send to end. It is answered like one that ended by itself: the part
+// may have been delivered.
 func (n *Node) stopSend(c *conversation, reason string) {
 	if s := c.send; s.stopped == "" && !s.ended {
 		s.stopped = reason
@@ -87,6 +104,7 @@ func (n *Node) stopSend(c *conversation, reason string) {
 	}
 }
 
+// dropSend lets go of a send that is over.
 func (n *Node) dropSend(c *conversation) {
 	c.send = nil
 	n.working--

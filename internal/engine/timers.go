@@ -8,7 +8,10 @@ import (
 )
 
 // timers is a heap of conversations by when they must be looked at next. Only
-// those in which this node has something to do soon are in it.
+// those in which this node has something to do soon are in it. It is a convenience: the
+// store has a timer of each conversation in which there is work, and any node finds it
+// there. What this heap adds is that the node which wrote a record acts on it at the
+// very moment, without asking.
 type timers []*conversation
 
 func (t timers) Len() int           { return len(t) }
@@ -42,8 +45,9 @@ func (c *conversation) alarm() turn.Time {
 	return at
 }
 
-// arm notes when the record wants to be looked at, and keeps the heap in
-// order.
+// arm notes when the record wants to be looked at, and keeps the heap in order. It is
+// called whenever one of the three times of alarm may have changed. Only a record that
+// was seen arms anything: a guess or a hint may be wrong about it.
 func (n *Node) arm(c *conversation) {
 	if c.knows == seen && !c.waking && c.place != waitsForOne {
 		c.wakeAt = 0
@@ -71,6 +75,7 @@ func (n *Node) setTime(now turn.Time) {
 	n.now = now
 }
 
+// setBack moves what this node planned by its own count of time.
 func (n *Node) setBack(by time.Duration) {
 	move := func(at *turn.Time) {
 		if *at != 0 {
@@ -115,6 +120,7 @@ func (n *Node) Tick(now turn.Time) {
 	n.evict()
 }
 
+// tick does what is due in one conversation: a retry, a renewal, a wake-up.
 func (n *Node) tick(c *conversation) {
 	if c.retryAt != 0 && c.retryAt <= n.now {
 		c.retryAt = 0

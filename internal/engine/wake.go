@@ -2,8 +2,14 @@ package engine
 
 import "github.com/onereply/onereply/turn"
 
-// due is a conversation whose time has come. Generating needs a place; all
-// else goes on at once.
+// A conversation whose time has come goes through these steps. It is due: it waits
+// for one of the places of those that generate (due, serve). It is woken: a Wake is
+// written, which takes the lease if the core says so (wake). Then it runs, or it turns
+// out that there is nothing to do. Whatever way that ends, its place is free again
+// (freePlace).
+
+// due is a conversation whose time has come. Generating needs a place. A send needs
+// none: it takes no model, and a reply that is written should not wait for others.
 func (n *Node) due(c *conversation, at turn.Time) {
 	switch {
 	case n.draining || c.waking || c.place == waitsForOne || n.holds(c):

@@ -15,11 +15,14 @@ type batch struct {
 	tasks   []*task
 	write   store.Write // its Record from the start, as it becomes
 	changed bool        // there is something to write
+
+	// What follows once the write is durable. Until then nobody hears of it: a write
+	// that is refused has had no effect.
 	actions []turn.Action
 	events  []Event
 	reply   *store.Entry // the reply that it commits
 	lease   string       // nonce of the lease that the record had before
-	repeats int          // how many of the conversation's it notes
+	repeats int          // how many of the conversation's repeats it notes
 }
 
 // write puts the tasks that wait through the core, one on top of the other, and
@@ -85,7 +88,9 @@ func (c *conversation) putBack(tasks []*task) {
 	c.queue = append(slices.Clone(tasks), c.queue...)
 }
 
-// Committed takes the answer to a Commit.
+// Committed takes the answer to a Commit. There are four, and each has its own way on:
+// the write was applied; another write came before it; an id was claimed before; or
+// nobody knows, which is settled by reading the record.
 func (n *Node) Committed(now turn.Time, key store.Key, result store.Result, err error) {
 	n.setTime(now)
 	c := n.get(key)
@@ -193,6 +198,7 @@ func (n *Node) finish(c *conversation, b *batch) {
 	n.arm(c)
 }
 
+// answer tells a caller what became of the request.
 func (n *Node) answer(c *conversation, t *task) {
 	if t.isOwn() {
 		return
@@ -250,4 +256,5 @@ func (t *task) refusal(err error) error {
 	return unavailable(err)
 }
 
+// unavailable is the error of a request that met a store out of reach.
 func unavailable(err error) error { return fmt.Errorf("%w: %w", ErrUnavailable, err) }

@@ -100,6 +100,9 @@ func (n *node) readPrompt(o engine.ReadPrompt) {
 	var waiting, tail []store.Entry
 	var err error
 	n.play(func(s remote) { waiting, tail, err = shipped.ReadPrompt(context.Background(), s, o) }, func(now turn.Time) {
+		if n.seeded.flaws.historyEmpty {
+			tail = nil
+		}
 		for i := range tail {
 			if n.seeded.flaws.historyTellsAll && tail[i].Kind == store.Reply {
 				tail[i].Status = turn.ReplySent

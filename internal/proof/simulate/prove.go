@@ -111,6 +111,7 @@ func coreFaults() []seededFault {
 		{name: "messages are set aside after a reply", check: "P3 aside", calm: true, step: changeDecision(asideInstead)},
 		{name: "the next message forgets what was set aside", check: "P3 aside", needs: []What{modelKills}, step: changeDecision(asideForgotten)},
 		{name: "a reply that failed is said to be sent in part", check: "P7 fate", needs: []What{sendRefused}, step: marked(turn.ReplyFailed, turn.ReplyPartial)},
+		{name: "a reply that was refused is said to be sent, and models have no history", check: "P7 fate", needs: []What{sendRefused}, step: marked(turn.ReplyFailed, turn.ReplySent), flaws: flaws{historyEmpty: true}},
 		{name: "a reply of unknown fate is said to have failed", check: "P7 withdrawn", needs: []What{sendUnsureYes}, step: marked(turn.ReplyUnknown, turn.ReplyFailed)},
 		{name: "a reply that was withdrawn settles what it answers", check: "P3 answered", needs: []What{sendFails, sendRefused}, step: changeDecision(unansweredSettles)},
 		{name: "an edit is acknowledged, and dropped", check: "P4 lost", step: dropped[turn.Edit](turn.Queued, turn.Generating)},

@@ -60,6 +60,7 @@ type flaws struct {
 	leaseTimerLate   bool // the timer of a lease is set late
 	claimsLate       bool // timers are claimed late
 	historyTellsAll  bool // the history tells of all replies as if they were sent
+	historyEmpty     bool // the history tells of nothing
 	refused          bool // a write that the store's contract forbids
 	hintUnchecked    bool // a write is applied over whatever is there, where it expects what a conflict named
 	guessUnchecked   bool // so is one that expects no record
