@@ -47,7 +47,7 @@ type Broker struct {
 	epoch   string // tells the ids of this broker from those of another
 	last    uint64 // number of the last event
 	ring    ring
-	readers map[*Subscription]struct{}
+	readers map[*Subscription]bool
 	topics  topics
 	closed  bool
 	changed func() // called when a topic is new
@@ -63,7 +63,7 @@ type Subscription struct {
 func newBroker(changed func()) *Broker {
 	return &Broker{
 		epoch: rand.Text()[:10], changed: changed,
-		readers: map[*Subscription]struct{}{}, topics: topics{},
+		readers: map[*Subscription]bool{}, topics: topics{},
 	}
 }
 
@@ -84,10 +84,13 @@ func (b *Broker) relay(e *engine.Event) {
 	}
 }
 
-// watched is the topics that are watched here.
+// watched is the topics that are watched here, none once the broker is closed.
 func (b *Broker) watched() []Topic {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.closed {
+		return []Topic{}
+	}
 	return b.topics.current()
 }
 
@@ -140,11 +143,11 @@ func (b *Broker) Subscribe(topic Topic, after string, reader Reader) *Subscripti
 		reader.End()
 		return s
 	}
-	b.readers[s] = struct{}{}
+	b.readers[s] = true
 	if b.topics.join(topic) {
 		b.changed()
 	}
-	for ; from < b.last; from++ {
+	for ; from < b.last && b.readers[s]; from++ {
 		b.offer(s, b.ring.at(from), from+1)
 	}
 	return s
@@ -154,7 +157,7 @@ func (b *Broker) Subscribe(topic Topic, after string, reader Reader) *Subscripti
 func (s *Subscription) Close() {
 	s.broker.mu.Lock()
 	defer s.broker.mu.Unlock()
-	if _, ok := s.broker.readers[s]; ok {
+	if s.broker.readers[s] {
 		s.broker.drop(s)
 	}
 }

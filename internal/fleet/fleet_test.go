@@ -1,0 +1,587 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/onereply/onereply/internal/engine"
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/store/memory"
+	"github.com/onereply/onereply/turn"
+)
+
+// reader keeps what it takes, as "id text", up to a number of events.
+type reader struct {
+	began  int
+	events []string
+	room   int
+	ended  int
+}
+
+func (r *reader) Begin(events int) { r.began = events }
+func (r *reader) End()             { r.ended++ }
+func (r *reader) Take(id string, e *engine.Event) bool {
+	if len(r.events) == r.room {
+		return false
+	}
+	_, number, _ := strings.Cut(id, "-")
+	r.events = append(r.events, number+" "+e.Text)
+	return true
+}
+
+func event(bot, conversation, text string) *engine.Event {
+	return &engine.Event{Key: store.Key{Bot: bot, Conversation: conversation}, Text: text, Notice: turn.Notice{Kind: "k"}}
+}
+
+func delta(conversation, text string, token int64) *engine.Event {
+	e := event("b", conversation, text)
+	e.Kind, e.Token = engine.Delta, token
+	return e
+}
+
+// A fleet that ends says that nothing is watched any more: the others need not wait
+// until it is no longer renewed.
+func TestAFleetThatEndsWatchesNothing(t *testing.T) {
+	now := turn.Time(1_750_000_000_000)
+	f := quiet(&now)
+	r := &reader{room: 9}
+	f.Subscribe(Topic{Bot: "b"}, "", r)
+	if got, _ := json.Marshal(f.watched()); string(got) != `[{"bot":"b"}]` {
+		t.Errorf("it watches %s", got)
+	}
+	f.Close()
+	if got, _ := json.Marshal(f.watched()); string(got) != `[]` || r.ended != 1 {
+		t.Errorf("after the end it watches %s, and the reader ended %d times", got, r.ended)
+	}
+	late := &reader{room: 9}
+	s := f.Subscribe(Topic{}, "", late)
+	s.Close()
+	f.Publish(event("b", "c", "x"))
+	if late.ended != 1 || len(late.events) != 0 {
+		t.Errorf("a reader that comes after the end: %+v", late)
+	}
+}
+
+// A reader gets the events of its topic, those after the id that it names first.
+func TestSubscribe(t *testing.T) {
+	b := newBroker(func() {})
+	for _, text := range []string{"1", "2", "3"} {
+		b.publish(event("b", "c", text))
+	}
+	b.publish(event("b", "other", "4"))
+	all := &reader{room: 9}
+	b.Subscribe(Topic{}, "", all)
+	one := &reader{room: 9}
+	s := b.Subscribe(Topic{Bot: "b", Conversation: "c"}, b.epoch+"-1", one)
+	b.publish(event("b", "c", "5"))
+	b.publish(event("a", "c", "6"))
+	s.Close()
+	s.Close()
+	b.publish(event("b", "c", "7"))
+	if !slices.Equal(all.events, []string{"5 5", "6 6", "7 7"}) || all.began != 0 || all.ended != 0 {
+		t.Errorf("one that watches everything from now on: %+v", all)
+	}
+	if !slices.Equal(one.events, []string{"2 2", "3 3", "5 5"}) || one.began != 3 || one.ended != 1 {
+		t.Errorf("one that resumes: %+v", one)
+	}
+}
+
+// An id that is not known gives all that is kept, and a reader without room is dropped.
+func TestResuming(t *testing.T) {
+	b := newBroker(func() {})
+	for i := range EventsKept + 10 {
+		b.publish(event("b", "c", fmt.Sprint(i)))
+	}
+	last := fmt.Sprint(b.epoch, "-", EventsKept+10)
+	for id, want := range map[string]int{
+		"": 0, last: 0, b.epoch + "-" + fmt.Sprint(EventsKept+9): 1, b.epoch + "-11": EventsKept - 1, b.epoch + "-10": EventsKept,
+		b.epoch + "-9": EventsKept, b.epoch + "-0": EventsKept, "other-20": EventsKept, last + "0": EventsKept, "nonsense": EventsKept,
+	} {
+		r := &reader{room: EventsKept}
+		b.Subscribe(Topic{}, id, r).Close()
+		if len(r.events) != want || r.began != want || r.ended != 1 {
+			t.Errorf("after %q there are %d events of %d, ended %d times; want %d", id, len(r.events), r.began, r.ended, want)
+		}
+	}
+	r := &reader{room: 5}
+	b.Subscribe(Topic{}, "nonsense", r)
+	if len(r.events) != 5 || r.events[0] != "11 10" || r.ended != 1 || len(b.readers) != 0 {
+		t.Errorf("a slow reader took %q, and ended %d times", r.events, r.ended)
+	}
+}
+
+// A topic outlives its last watcher for a while, and the broker says what is new.
+func TestTopics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		changed := 0
+		b := newBroker(func() { changed++ })
+		topic := Topic{Bot: "b", Conversation: "c"}
+		watch := func() *Subscription { return b.Subscribe(topic, "", &reader{room: 9}) }
+		first, second := watch(), watch()
+		first.Close()
+		wait(topicLingers * 2)
+		if changed != 1 || len(b.watched()) != 1 {
+			t.Errorf("with one watcher left: changed %d times, %v", changed, b.watched())
+		}
+		second.Close()
+		wait(topicLingers - time.Nanosecond)
+		watch().Close()
+		if changed != 1 {
+			t.Error("a topic that lingers is no new one")
+		}
+		wait(topicLingers - time.Nanosecond)
+		if len(b.watched()) != 1 {
+			t.Error("the topic does not linger")
+		}
+		wait(time.Nanosecond)
+		if len(b.watched()) != 0 || watch() == nil || changed != 2 {
+			t.Errorf("it lingers too long: %v, changed %d times", b.watched(), changed)
+		}
+	})
+}
+
+func TestTopicsMatch(t *testing.T) {
+	e := event("b", "c", "")
+	for _, test := range []struct {
+		topic Topic
+		match bool
+	}{
+		{Topic{}, true}, {Topic{Bot: "b"}, true}, {Topic{Bot: "x"}, false}, {Topic{Conversation: "c"}, true}, {Topic{Conversation: "x"}, false},
+		{Topic{Bot: "b", Conversation: "c"}, true}, {Topic{Bot: "b", Conversation: "x"}, false}, {Topic{Bot: "x", Conversation: "c"}, false},
+	} {
+		ts := topics{}
+		ts.join(test.topic)
+		if test.topic.matches(e) != test.match || ts.match(e) != test.match {
+			t.Errorf("%+v: %v, %v", test.topic, test.topic.matches(e), ts.match(e))
+		}
+	}
+}
+
+// Beyond the limits a node asks for everything.
+func TestTopicsAreBounded(t *testing.T) {
+	many := make([]Topic, maxTopics)
+	long := []Topic{{Bot: strings.Repeat("b", maxTopicBytes/2), Conversation: strings.Repeat("c", maxTopicBytes/2)}}
+	if len(bounded(many)) != maxTopics || bounded(long)[0] != long[0] {
+		t.Error("topics within the limits are left out")
+	}
+	long[0].Bot += "b"
+	for _, all := range [][]Topic{append(many, Topic{}), long} {
+		if got := bounded(all); len(got) != 1 || got[0] != (Topic{}) {
+			t.Errorf("%d topics are left", len(got))
+		}
+	}
+}
+
+// Only what some other node watches is gathered, and deltas that follow each other are
+// one event.
+func TestGathering(t *testing.T) {
+	now := turn.Time(1_750_000_000_000)
+	g := &quiet(&now).gathered
+	if g.offer(event("b", "c", "nobody watches")) {
+		t.Error("an event was taken that nobody watches")
+	}
+	g.setInterest("x", []Topic{{Bot: "b", Conversation: "c"}, {Bot: "b", Conversation: "d"}})
+	if g.offer(event("b", "other", "")) || g.offer(event("a", "c", "")) {
+		t.Error("an event of another topic was taken")
+	}
+	for _, e := range []*engine.Event{
+		delta("c", "a", 1), delta("c", "b", 1), delta("d", "x", 1), delta("c", "c", 1), // one for each conversation
+		delta("c", "new", 2), // of another attempt
+		event("b", "c", "between"), delta("c", "z", 2),
+	} {
+		if !g.offer(e) {
+			t.Errorf("%q was not taken", e.Text)
+		}
+	}
+	var texts []string
+	events, dropped := g.take()
+	for _, e := range events {
+		texts = append(texts, e.Text)
+	}
+	if strings.Join(texts, " ") != "abc x new between z" || dropped != 0 {
+		t.Errorf("%q, %d dropped", texts, dropped)
+	}
+	g.offer(delta("c", "later", 2))
+	if events, _ := g.take(); len(events) != 1 || events[0].Text != "later" {
+		t.Errorf("after that: %+v", events)
+	}
+	g.setInterest("x", []Topic{})
+	if g.offer(event("b", "c", "")) {
+		t.Error("an event was taken that nobody watches any more")
+	}
+}
+
+// What waits to be told is bounded, and what is dropped is counted.
+func TestGatheringIsBounded(t *testing.T) {
+	now := turn.Time(1_750_000_000_000)
+	g := &quiet(&now).gathered
+	g.setInterest("x", []Topic{{}})
+	for i := range maxGathered + 3 {
+		if taken := g.offer(event("b", "c", "")); taken != (i < maxGathered) {
+			t.Fatalf("event %d: %v", i, taken)
+		}
+	}
+	if events, dropped := g.take(); len(events) != maxGathered || dropped != 3 {
+		t.Errorf("%d events, %d dropped", len(events), dropped)
+	}
+	// Names, texts, reasons and covered ids count.
+	large := event("b", "c", strings.Repeat("t", 1<<20))
+	large.Reason, large.Covers = strings.Repeat("r", 1<<20), []string{strings.Repeat("m", 1<<20), strings.Repeat("m", 1<<20)}
+	taken := 0
+	for g.offer(large) {
+		taken++
+	}
+	if events, dropped := g.take(); taken != 1 || len(events) != 1 || dropped != 1 {
+		t.Errorf("%d of 4 MiB were taken, %d dropped", taken, dropped)
+	}
+	for taken = 0; g.offer(delta("c", strings.Repeat("t", 1<<20), 1)); taken++ {
+	}
+	if events, _ := g.take(); taken != 7 || len(events) != 1 || len(events[0].Text) != 7<<20 {
+		t.Errorf("%d deltas of 1 MiB were taken", taken)
+	}
+}
+
+// Events go out some at a time, in order; one that is too large goes without its text.
+func TestPacked(t *testing.T) {
+	if groups, tooLarge := packed(nil); groups != nil || tooLarge != 0 {
+		t.Errorf("nothing: %d groups", len(groups))
+	}
+	var events []engine.Event
+	for range 10 {
+		events = append(events, *event("b", "c", strings.Repeat("t", maxMessage/4)))
+	}
+	groups, tooLarge := packed(events)
+	count := 0
+	for i, group := range groups {
+		size := 0
+		for _, text := range group {
+			size += len(text)
+		}
+		if count += len(group); size > maxMessage || i < len(groups)-1 && len(group) < 3 {
+			t.Errorf("group %d has %d events, %d bytes", i, len(group), size)
+		}
+	}
+	if count != 10 || tooLarge != 0 {
+		t.Errorf("%d events, %d too large", count, tooLarge)
+	}
+	huge := event("b", "c", strings.Repeat("t", store.MaxBroadcast-maxMessage))
+	huge.Covers = []string{"m"}
+	named := event(strings.Repeat("b", store.MaxBroadcast), "c", "")
+	groups, tooLarge = packed([]engine.Event{*event("b", "c", "small"), *huge, *named, *event("b", "c", "next")})
+	var got []string
+	for _, group := range groups {
+		for _, text := range group {
+			var e engine.Event
+			if err := json.Unmarshal(text, &e); err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, fmt.Sprint(e.Text, " ", len(e.Covers), " ", e.TextLeftOut))
+		}
+	}
+	if want := []string{"small 0 false", " 0 true", "next 0 false"}; !slices.Equal(got, want) || tooLarge != 1 {
+		t.Errorf("%q, %d too large", got, tooLarge)
+	}
+	if huge.TextLeftOut || huge.Text == "" {
+		t.Error("the event itself was changed")
+	}
+}
+
+// What another node watches is forgotten unless it is renewed.
+func TestInterestIsForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		now := turn.Time(1_750_000_000_000)
+		f := quiet(&now)
+		f.hear(message{Instance: "x", Watches: &[]Topic{{}}})
+		f.hear(message{Instance: "y", Watches: &[]Topic{{}}})
+		wait(silentAfter)
+		f.hear(message{Instance: "y", Watches: &[]Topic{{}}})
+		if f.forget(); len(f.gathered.others) != 2 {
+			t.Error("it was forgotten too early")
+		}
+		wait(time.Nanosecond)
+		if f.forget(); len(f.gathered.others) != 1 || !f.gathered.wanted.Load() {
+			t.Errorf("%d nodes watch", len(f.gathered.others))
+		}
+		wait(silentAfter)
+		if f.forget(); len(f.gathered.others) != 0 || f.gathered.wanted.Load() {
+			t.Errorf("%d nodes watch", len(f.gathered.others))
+		}
+	})
+}
+
+// Events of other nodes reach only watchers of their topic.
+func TestRelayedEvents(t *testing.T) {
+	now := turn.Time(1_750_000_000_000)
+	f := quiet(&now)
+	r := &reader{room: 9}
+	f.Subscribe(Topic{Bot: "b", Conversation: "c"}, "", r)
+	var texts []json.RawMessage
+	for _, e := range []*engine.Event{event("b", "other", "1"), event("b", "c", "2"), event("a", "c", "3"), {Key: store.Key{Bot: "b", Conversation: "c"}}} {
+		text, _ := json.Marshal(e)
+		texts = append(texts, text)
+	}
+	f.hear(message{Instance: "x", Events: append(texts, json.RawMessage(`7`))})
+	f.hear(message{Instance: "own", Events: texts})
+	f.hear(message{Events: texts})
+	f.hear(message{Instance: strings.Repeat("x", maxNameBytes+1), Events: texts})
+	f.hear(message{Instance: "x", Node: strings.Repeat("x", maxNameBytes+1), Events: texts})
+	f.heard([]byte("nonsense"))
+	if !slices.Equal(r.events, []string{"1 2"}) || f.last != 1 {
+		t.Errorf("%q of %d", r.events, f.last)
+	}
+}
+
+// A node that asks is answered at once.
+func TestAsking(t *testing.T) {
+	now := turn.Time(1_750_000_000_000)
+	f := quiet(&now)
+	f.hear(message{Instance: "x"})
+	if len(f.tellNow) != 0 {
+		t.Error("a node that does not ask is answered")
+	}
+	f.hear(message{Instance: "x", Ask: true})
+	f.hear(message{Instance: "y", Ask: true})
+	if len(f.tellNow) != 1 {
+		t.Error("a node that asks is not answered")
+	}
+}
+
+// A node with this one's name is told of once, and only when both have been ready for a
+// while.
+func TestANodeOfTheSameName(t *testing.T) {
+	now := turn.Time(1_750_000_000_000)
+	f := quiet(&now)
+	var log strings.Builder
+	f.log = slog.New(slog.NewTextHandler(&log, nil))
+	hear := func(node, state string) int {
+		f.hear(message{Node: node, Instance: "other", Report: &Report{State: state}})
+		return strings.Count(log.String(), "another node runs under this node's name")
+	}
+	hear("own", Ready)
+	now = now.Add(overlapAllowed)
+	if hear("own", Draining) != 0 {
+		t.Error("one that leaves was told of")
+	}
+	if hear("another", Ready) != 0 {
+		t.Error("one of another name was told of")
+	}
+	if hear("own", Ready) != 1 || hear("own", Ready) != 1 {
+		t.Error("it is not told of, or twice")
+	}
+	log.Reset()
+	f.warned = false
+	f.hear(message{Node: "own", Instance: "new", Report: &Report{State: Ready}})
+	now = now.Add(overlapAllowed) - 1
+	f.hear(message{Node: "own", Instance: "new", Report: &Report{State: Ready}})
+	if log.Len() != 0 {
+		t.Error("one that replaces this node was told of")
+	}
+}
+
+// Whether a node hears itself is told when it changes.
+func TestHearing(t *testing.T) {
+	var h hearing
+	at := time.Now()
+	later := func(d time.Duration) time.Time { return at.Add(d) }
+	check := func(now, echoed time.Duration, changed, deaf bool) {
+		t.Helper()
+		if got := h.changed(later(now), later(echoed)); got != changed || h.deaf != deaf {
+			t.Errorf("after %v: changed %v, deaf %v", now, got, h.deaf)
+		}
+	}
+	check(time.Hour, 0, false, false) // nothing was said
+	h.said(later(time.Hour))
+	h.said(later(time.Hour + deafAfter))
+	check(time.Hour+deafAfter, 0, false, false)
+	check(time.Hour+deafAfter+1, 0, true, true)
+	check(2*time.Hour, 0, false, true)
+	check(2*time.Hour, time.Hour-1, false, true)
+	check(2*time.Hour, time.Hour, true, false)
+	check(3*time.Hour, time.Hour, false, false)
+}
+
+// bus is a store that carries hints and broadcasts of a test.
+type bus struct {
+	store.Store
+	hinted []store.Key
+	sent   []string
+	err    error
+	hints  func(store.Key)
+	hear   func([]byte)
+	breaks chan error // ends what listens
+}
+
+func (b *bus) Hint(_ context.Context, keys []store.Key) error {
+	b.hinted = append(b.hinted, keys...)
+	return b.err
+}
+
+func (b *bus) Hints(ctx context.Context, f func(store.Key)) error {
+	b.hints = f
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case err := <-b.breaks:
+		b.hints = nil
+		return err
+	}
+}
+
+func (b *bus) Broadcast(_ context.Context, payload []byte) error {
+	b.sent = append(b.sent, string(payload))
+	return b.err
+}
+
+func (b *bus) Broadcasts(ctx context.Context, f func([]byte)) error {
+	b.hear = f
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// onBus runs a test in virtual time on a fleet that started.
+func onBus(t *testing.T, test func(t *testing.T, b *bus, f *Fleet, log *strings.Builder, hinted *[]store.Key)) {
+	synctest.Test(t, func(t *testing.T) {
+		kept := memory.New()
+		defer kept.Close()
+		b := &bus{Store: kept, breaks: make(chan error)}
+		var log strings.Builder
+		var hinted []store.Key
+		now := func() turn.Time { return turn.At(time.Now()) }
+		f := New(Options{
+			Name: "own", Instance: "own", Store: b, Now: now, Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+			Report: func(context.Context) (Report, bool) { return Report{State: Ready}, true },
+			Hinted: func(key store.Key) { hinted = append(hinted, key) },
+		})
+		f.Start()
+		synctest.Wait()
+		test(t, b, f, &log, &hinted)
+		f.Close()
+	})
+}
+
+// A fleet tells how it is at its start, every five seconds, and when it ends.
+func TestSpeaking(t *testing.T) {
+	onBus(t, func(t *testing.T, b *bus, f *Fleet, _ *strings.Builder, _ *[]store.Key) {
+		wait(12 * time.Second)
+		if len(b.sent) != 3 {
+			t.Fatalf("%d messages in 12 s", len(b.sent))
+		}
+		for i, text := range b.sent {
+			var m message
+			if err := json.Unmarshal([]byte(text), &m); err != nil || m.Node != "own" || m.Instance != "own" || m.Report == nil || m.Watches == nil || len(*m.Watches) != 0 || m.Ask != (i < 2) {
+				t.Errorf("message %d is %s", i, text)
+			}
+		}
+		b.sent = nil
+		f.Subscribe(Topic{Bot: "b"}, "", &reader{})
+		wait(time.Millisecond)
+		if len(b.sent) != 1 || !strings.Contains(b.sent[0], `"watches":[{"bot":"b"}]`) {
+			t.Errorf("a new watcher: %q", b.sent)
+		}
+		b.sent = nil
+		f.Close()
+		if len(b.sent) != 1 || !strings.Contains(b.sent[0], `"watches":[]`) {
+			t.Errorf("the end: %q", b.sent)
+		}
+	})
+}
+
+// Events that come soon after each other share a broadcast, and the first one does not
+// wait.
+func TestEventsShareABroadcast(t *testing.T) {
+	onBus(t, func(t *testing.T, b *bus, f *Fleet, _ *strings.Builder, _ *[]store.Key) {
+		b.hear([]byte(`{"instance":"x","watches":[{}]}`))
+		wait(time.Second)
+		b.sent = nil
+		for i := range 10 {
+			f.Publish(event("b", "c", fmt.Sprint(i)))
+			if i == 0 {
+				synctest.Wait()
+				if len(b.sent) != 1 {
+					t.Error("the first event waits")
+				}
+			}
+			wait(5 * time.Millisecond)
+		}
+		if len(b.sent) != 1 {
+			t.Errorf("%d broadcasts", len(b.sent))
+		}
+		wait(gatherFor)
+		if len(b.sent) != 2 || strings.Count(b.sent[1], `"kind"`) != 9 {
+			t.Errorf("%d broadcasts: %q", len(b.sent), b.sent)
+		}
+	})
+}
+
+// A broadcast that fails is lost; a store that is crowded is told of now and then.
+func TestBroadcastsThatFail(t *testing.T) {
+	onBus(t, func(t *testing.T, b *bus, f *Fleet, log *strings.Builder, _ *[]store.Key) {
+		b.err = store.ErrNoBroadcasts
+		wait(6 * time.Second)
+		if n := strings.Count(log.String(), "level=DEBUG msg=\"other nodes were not told\""); n != 1 {
+			t.Errorf("%d lines: %s", n, log.String())
+		}
+		b.err = store.ErrCrowded
+		wait(26 * time.Second)
+		if n := strings.Count(log.String(), "level=WARN msg=\"the store carries less"); n != 3 {
+			t.Errorf("%d lines: %s", n, log.String())
+		}
+		b.err = nil
+	})
+}
+
+// Hints go out and come in, also after the connection broke.
+func TestHints(t *testing.T) {
+	onBus(t, func(t *testing.T, b *bus, f *Fleet, log *strings.Builder, hinted *[]store.Key) {
+		key, other := store.Key{Bot: "b", Conversation: "c"}, store.Key{Bot: "b", Conversation: "d"}
+		f.Hint(key)
+		synctest.Wait()
+		b.hints(other)
+		if !slices.Equal(b.hinted, []store.Key{key}) || !slices.Equal(*hinted, []store.Key{other}) {
+			t.Errorf("out %v, in %v", b.hinted, *hinted)
+		}
+		b.err = store.ErrClosed
+		f.Hint(key)
+		synctest.Wait()
+		if n := strings.Count(log.String(), "a hint was not sent"); n != 1 {
+			t.Errorf("%d lines: %s", n, log.String())
+		}
+		b.err = nil
+		b.breaks <- store.ErrClosed
+		synctest.Wait()
+		if n := strings.Count(log.String(), "hints of other nodes do not arrive"); n != 1 || b.hints != nil {
+			t.Errorf("%d lines: %s", n, log.String())
+		}
+		wait(listenPause)
+		if b.hints == nil {
+			t.Error("it does not listen again")
+		}
+	})
+}
+
+// On a store without these powers a node keeps to itself.
+func TestAStoreWithoutPowers(t *testing.T) {
+	now := turn.Time(1_750_000_000_000)
+	f := quiet(&now)
+	f.Start()
+	f.Hint(store.Key{Bot: "b", Conversation: "c"})
+	r := &reader{room: 9}
+	f.Subscribe(Topic{}, "", r)
+	f.Publish(event("b", "c", "x"))
+	if f.Close(); len(r.events) != 1 {
+		t.Errorf("%q", r.events)
+	}
+}
+
+// wait lets virtual time pass, and all that happens in it.
+func wait(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}

@@ -1,0 +1,54 @@
+package fleet
+
+import (
+	"encoding/json"
+
+	"github.com/onereply/onereply/internal/engine"
+)
+
+// message is what one broadcast holds, as JSON. A message says who sent it; each of its
+// other parts may be missing.
+type message struct {
+	Node     string `json:"node"`
+	Instance string `json:"instance"`
+
+	// Watches is all that the sender's watchers want to see, and replaces what it said
+	// before. Empty: nothing any more. It is forgotten unless it is renewed.
+	Watches *[]Topic `json:"watches,omitempty"`
+	// Events are each an [engine.Event]. One that can't be read hides no other.
+	Events []json.RawMessage `json:"events,omitempty"`
+	Report *Report           `json:"report,omitempty"`
+	// Ask is said by a node that was just started and knows of no other: those that hear
+	// it answer at once with a report, and with what they watch.
+	Ask bool `json:"ask,omitempty"`
+}
+
+// heard takes in a message. Whoever can reach the store's server may have sent it.
+func (f *Fleet) heard(payload []byte) {
+	var m message
+	if json.Unmarshal(payload, &m) != nil || m.Instance == "" || m.Instance == f.options.Instance ||
+		len(m.Instance) > maxNameBytes || len(m.Node) > maxNameBytes {
+		return
+	}
+	if m.Watches != nil {
+		f.gathered.setInterest(m.Instance, *m.Watches)
+	}
+	for _, text := range m.Events {
+		var e engine.Event
+		if json.Unmarshal(text, &e) == nil && named(&e) {
+			f.relay(&e)
+		}
+	}
+	if m.Report != nil {
+		f.learn(m.Node, m.Instance, *m.Report)
+	}
+	if m.Ask {
+		signal(f.tellNow)
+	}
+}
+
+// named reports whether an event has a type, and names no longer than any.
+func named(e *engine.Event) bool {
+	longest := max(len(e.Kind), len(e.Node), len(e.Key.Bot), len(e.Key.Conversation), len(e.MessageID), len(e.ReplyID))
+	return e.Kind != "" && longest <= maxTopicBytes
+}

@@ -1,0 +1,87 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/onereply/onereply/store"
+)
+
+// speak tells the other nodes what they want to know, until the fleet ends. It is the
+// only goroutine that broadcasts, so that messages of a node have an order. After each
+// broadcast it rests for gatherFor: events that come meanwhile share the next one.
+func (f *Fleet) speak() {
+	ticker := time.NewTicker(reportEvery)
+	defer ticker.Stop()
+	ask := true // twice: the first answers may come before this node listens
+	f.tellAll(f.ctx, ask)
+	for f.ctx.Err() == nil {
+		select {
+		case <-f.ctx.Done():
+		case <-ticker.C:
+			f.forget()
+			f.tellAll(f.ctx, ask)
+			ask = false
+			f.checkHearing(f.ctx)
+		case <-f.tellNow:
+			f.tellAll(f.ctx, false)
+		case <-f.eventsWait:
+			f.tellEvents(f.ctx)
+		}
+		select {
+		case <-f.ctx.Done():
+		case <-time.After(gatherFor):
+		}
+	}
+	// The last report says that this node stopped, so that it is not taken for silent.
+	last, cancel := context.WithTimeout(context.WithoutCancel(f.ctx), farewellTime)
+	defer cancel()
+	f.tellAll(last, false)
+}
+
+// tellAll tells how this node is and what is watched here.
+func (f *Fleet) tellAll(ctx context.Context, ask bool) {
+	watched := f.watched()
+	m := message{Ask: ask, Watches: &watched}
+	if report, ok := f.options.Report(ctx); ok {
+		m.Report = &report
+	}
+	f.broadcast(ctx, m)
+}
+
+// tellEvents tells the events that were gathered. Some may have been dropped: watchers
+// elsewhere miss them, which only the log tells.
+func (f *Fleet) tellEvents(ctx context.Context) {
+	events, dropped := f.gathered.take()
+	groups, tooLarge := packed(events)
+	for _, group := range groups {
+		f.broadcast(ctx, message{Events: group})
+	}
+	if count := f.missed.Add(time.Now(), uint64(dropped+tooLarge)); count > 0 {
+		f.log.Warn("too many events at once, or too large ones: watchers on other nodes miss some", "missed", count)
+	}
+}
+
+// broadcast sends one message. An error loses the message and nothing else.
+func (f *Fleet) broadcast(ctx context.Context, m message) {
+	m.Node, m.Instance = f.options.Name, f.options.Instance
+	payload, err := json.Marshal(m)
+	if err == nil {
+		ctx, cancel := context.WithTimeout(ctx, tellTimeout)
+		defer cancel()
+		err = f.out.Broadcast(ctx, payload)
+	}
+	switch {
+	case err == nil:
+		f.hearing.said(time.Now())
+	case f.ctx.Err() != nil:
+	case errors.Is(err, store.ErrCrowded):
+		if count := f.crowded.Add(time.Now(), uint64(max(1, len(m.Events)))); count > 0 {
+			f.log.Warn("the store carries less than this node has to tell: watchers on other nodes miss some", "missed", count, "err", err)
+		}
+	default:
+		f.log.Debug("other nodes were not told", "err", err)
+	}
+}
