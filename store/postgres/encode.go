@@ -1,12 +1,12 @@
 package postgres
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/onereply/onereply/internal/storejson"
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
 )
@@ -139,13 +139,8 @@ func encodeRows[T, Row any](all []T, rowOf func(T) Row) (*string, error) {
 	return &text, err
 }
 
-// toJSON leaves <, > and & as they are, since people read the tables.
+// toJSON is JSON as a parameter of a statement.
 func toJSON(v any) (string, error) {
-	var text strings.Builder
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(v); err != nil {
-		return "", err
-	}
-	return strings.TrimSuffix(text.String(), "\n"), nil
+	text, err := storejson.Encode(v)
+	return string(text), err
 }

@@ -2,7 +2,6 @@ package redis
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -67,7 +66,7 @@ func commitArguments(write store.Write) ([]string, error) {
 	if write.Op.IsZero() {
 		return nil, errors.New("the write has no Op")
 	}
-	record, err := json.Marshal(storejson.Document{Record: write.Record, Log: write.Log})
+	record, err := storejson.EncodeDocument(&write)
 	if err != nil {
 		return nil, err
 	}

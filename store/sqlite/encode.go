@@ -26,10 +26,14 @@ func encode(write *store.Write) (*encodedWrite, error) {
 	if write.Op.IsZero() {
 		return nil, errors.New("the write has no Op")
 	}
-	w := &encodedWrite{Write: write, record: storejson.AppendDocument(nil, &write.Record, &write.Log)}
+	record, err := storejson.EncodeDocument(write)
+	if err != nil {
+		return nil, err
+	}
+	w := &encodedWrite{Write: write, record: record}
 	for _, entries := range [][]store.Entry{write.Append, write.Change} {
 		for i := range entries {
-			body, err := storejson.AppendBody(nil, &entries[i].Body)
+			body, err := storejson.Encode(&entries[i].Body)
 			if err != nil {
 				return nil, fmt.Errorf("entry %q: %w", entries[i].ID, err)
 			}
