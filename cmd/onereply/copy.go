@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/onereply/onereply/internal/keeper"
+	"github.com/onereply/onereply/internal/maintenance"
 	"github.com/onereply/onereply/store"
 )
 
@@ -28,10 +28,10 @@ type copyCommand struct {
 
 // copyResult is the work of a copy, and the contents of both stores after it.
 type copyResult struct {
-	keeper.Progress
-	From     keeper.Counts `json:"from"`
-	To       keeper.Counts `json:"to"`
-	Verified bool          `json:"verified"`
+	maintenance.Progress
+	From     maintenance.Counts `json:"from"`
+	To       maintenance.Counts `json:"to"`
+	Verified bool               `json:"verified"`
 }
 
 // run opens both stores and copies. The source is opened for reading only: a copy must
@@ -70,10 +70,10 @@ func (c *copyCommand) check() error {
 // copy copies, and then compares both stores: a copy that nobody verified is no reason
 // to switch a node over.
 func (c *copyCommand) copy(ctx context.Context, p *program, from, to store.Store) error {
-	job := keeper.Copy{From: from, To: to, Batch: c.Batch, Resume: c.Resume, Progress: p.progress()}
+	job := maintenance.Copy{From: from, To: to, Batch: c.Batch, Resume: c.Resume, Progress: p.progress()}
 	progress, err := job.Run(ctx)
 	switch {
-	case errors.Is(err, keeper.ErrNotEmpty):
+	case errors.Is(err, maintenance.ErrNotEmpty):
 		return fmt.Errorf("%w; --resume goes on with a copy that was interrupted", err)
 	case err != nil:
 		return fmt.Errorf("%w (run it again with --resume to go on)", err)
@@ -82,11 +82,11 @@ func (c *copyCommand) copy(ctx context.Context, p *program, from, to store.Store
 }
 
 // verify prints each conversation that differs, and the result.
-func (c *copyCommand) verify(ctx context.Context, p *program, from, to store.Store, done keeper.Progress) (err error) {
+func (c *copyCommand) verify(ctx context.Context, p *program, from, to store.Store, done maintenance.Progress) (err error) {
 	var printing error
 	different := 0
 	result := copyResult{Progress: done}
-	result.From, result.To, err = keeper.Verify(ctx, from, to, func(f keeper.Finding) {
+	result.From, result.To, err = maintenance.Verify(ctx, from, to, func(f maintenance.Finding) {
 		different++
 		printing = errors.Join(printing, p.printFinding(f, c.JSON))
 	})
@@ -98,9 +98,9 @@ func (c *copyCommand) verify(ctx context.Context, p *program, from, to store.Sto
 }
 
 // progress reports now and then how far a copy is.
-func (p *program) progress() func(keeper.Progress) {
+func (p *program) progress() func(maintenance.Progress) {
 	next := time.Now().Add(progressEvery)
-	return func(done keeper.Progress) {
+	return func(done maintenance.Progress) {
 		if time.Now().Before(next) {
 			return
 		}
@@ -127,7 +127,7 @@ func (c *copyCommand) print(p *program, r copyResult) error {
 // printCopy prints the result for people: counts of both stores below each other, and
 // the verdict.
 func (p *program) printCopy(r copyResult) error {
-	row := func(name string, c keeper.Counts) string {
+	row := func(name string, c maintenance.Counts) string {
 		return fmt.Sprintf("%-5s %12d %12d %12d %12d\n", name, c.Conversations, c.Entries, c.Timers, c.Pending)
 	}
 	verdict := "Verified: both hold the same.\n"

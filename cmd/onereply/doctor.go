@@ -10,7 +10,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/onereply/onereply/internal/keeper"
+	"github.com/onereply/onereply/internal/maintenance"
 	"github.com/onereply/onereply/server/config"
 	"github.com/onereply/onereply/store"
 )
@@ -42,9 +42,9 @@ func (c *doctorCommand) run(ctx context.Context, p *program) (err error) {
 	}
 	defer func() { err = errors.Join(err, kept.Close()) }()
 	var printing error
-	doctor := keeper.Doctor{Store: kept, Repair: c.Repair, Found: func(f keeper.Finding) {
+	doctor := maintenance.Doctor{Store: kept, Repair: c.Repair, Found: func(f maintenance.Finding) {
 		printing = errors.Join(printing, p.printFinding(f, c.JSON))
-	}, Bots: bots, Unserved: func(u keeper.Unserved) {
+	}, Bots: bots, Unserved: func(u maintenance.Unserved) {
 		printing = errors.Join(printing, p.printUnserved(u, c.JSON))
 	}}
 	sums, err := doctor.Run(ctx)
@@ -63,7 +63,7 @@ func (c *doctorCommand) run(ctx context.Context, p *program) (err error) {
 }
 
 // printFinding prints one finding, and whether it was mended or why not.
-func (p *program) printFinding(f keeper.Finding, asJSON bool) error {
+func (p *program) printFinding(f maintenance.Finding, asJSON bool) error {
 	if asJSON {
 		return p.printJSON(f)
 	}
@@ -80,7 +80,7 @@ func (p *program) printFinding(f keeper.Finding, asJSON bool) error {
 
 // printUnserved prints messages of a bot that no node serves. That is a hint and no
 // finding: the exit code stays 0.
-func (p *program) printUnserved(u keeper.Unserved, asJSON bool) error {
+func (p *program) printUnserved(u maintenance.Unserved, asJSON bool) error {
 	if asJSON {
 		return p.printJSON(u)
 	}
@@ -95,7 +95,7 @@ func (p *program) printUnserved(u keeper.Unserved, asJSON bool) error {
 }
 
 // printCheckup prints the totals, and what to do next.
-func (p *program) printCheckup(sums keeper.Checkup, repaired bool) error {
+func (p *program) printCheckup(sums maintenance.Checkup, repaired bool) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %s, %s, %d waiting: ", count(sums.Conversations, "conversation"),
 		countEntries(sums.Entries), count(sums.Timers, "timer"), sums.Pending)

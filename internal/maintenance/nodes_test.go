@@ -1,4 +1,4 @@
-package keeper_test
+package maintenance_test
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/onereply/onereply"
-	"github.com/onereply/onereply/internal/keeper"
+	"github.com/onereply/onereply/internal/maintenance"
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/store/memory"
 )
@@ -85,7 +85,7 @@ func act(t *testing.T, app *onereply.App, random *rand.Rand, i int) {
 
 func expectWell(t *testing.T, kept store.Store) {
 	t.Helper()
-	doctor := keeper.Doctor{Store: kept, Found: func(f keeper.Finding) { t.Errorf("%+v", f) }}
+	doctor := maintenance.Doctor{Store: kept, Found: func(f maintenance.Finding) { t.Errorf("%+v", f) }}
 	if sums, err := doctor.Run(t.Context()); err != nil || sums.Conversations == 0 {
 		t.Fatalf("got %+v, %v", sums, err)
 	}

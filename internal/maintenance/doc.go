@@ -1,4 +1,4 @@
-// Package keeper looks after what a store holds: it examines every conversation
+// Package maintenance looks after what a store holds: it examines every conversation
 // for what can't be, mends what can be mended without guessing, and copies one
 // store into another.
 //
@@ -14,4 +14,4 @@
 //	workers.go     several conversations at once
 //
 // The package must never import a concrete store, the engine or a responder.
-package keeper
+package maintenance
