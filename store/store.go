@@ -3,19 +3,83 @@
 //
 // A store keeps three namespaces that are never written through each other:
 // conversations (the record of package turn: counters, phase, lease, never a
-// text), timers (conversation → when), and messages (the transcript). It
-// decides nothing; its one hard promise is [Store.Commit], a compare-and-swap
-// over all three that is all or nothing and durable when it answers.
+// text), timers (conversation → when), and messages (the transcript). It decides
+// nothing. Its one hard promise is [Store.Commit].
 //
-// Every store passes the suite in store/storetest; one folder below this one
-// holds each engine. The package must never import the engine, a responder or
-// a channel.
+// # A commit
+//
+// All that changes a conversation is one [Write]: the next record, the timer that
+// belongs to it, what is added to the transcript and changed in it, and the message
+// ids that it claims. A commit is a compare-and-swap. The write names the record
+// that it replaces by its [Op], the id of the write that made that record, and the
+// zero Op where there must be none. The store compares and applies everything in one
+// atomic step, or nothing. It answers OK when the write is durable. Of two writes
+// that expect the same Op one is applied, so nodes need no other lock: a node reads,
+// decides, and writes, and whoever was overtaken is told.
+//
+// An Op is unique and is never used again, not even after a conversation was deleted
+// and began anew. So an Op that matches is proof that nothing came between.
+//
+// # A conflict
+//
+// If the record is another one, the answer is Conflict, and [Result] holds the record
+// that is there and which of the ids are claimed. The caller decides afresh on that
+// record and writes again. A node that does not know a conversation need not read it
+// first: it writes as if there were no record, and either that is so, or the conflict
+// tells it. An acknowledgement therefore costs one round trip where the record is
+// known or new, and two where it is old or unknown.
+//
+// The record of a conflict is a snapshot like any other: it was right when the store
+// answered, and may be old by the time it is used. That does no harm, since the next
+// write names its Op too.
+//
+// # A duplicate
+//
+// Each message id is claimed by the write that appends it, once in a conversation. If
+// an id of a write is claimed already, nothing of that write is applied, and the
+// answer is Duplicate with these ids. The caller leaves these messages out and writes
+// the rest. That is how a message that a provider delivers twice is answered once.
+//
+// # An unknown outcome
+//
+// A call can fail after its write was sent: a time-out, a lost connection. Then nobody
+// knows whether it was applied, or still will be ([ErrUnknown]). The caller loads the
+// record and looks at its Op:
+//
+//   - it is the Op of the write: the write was applied;
+//   - it is the Op that the write expected: it was not applied yet. The write may
+//     still be on its way, so the caller may send the same write again, with the same
+//     Op: it can't be applied twice, since the first one changes what both expect;
+//   - it is any other: some write came since, and this one can't be applied any more.
+//     Whether it had been, and was replaced, shows in the transcript: a message
+//     carries its id.
+//
+// [ErrNotApplied] is the certain kind of failure: nothing was written, and nothing
+// will be.
+//
+// # Timers and claims
+//
+// The timer of a conversation is when some node must look at it next, and it is always
+// [turn.Record.Wake] of the record that the same write left. The node that wrote it
+// usually acts on it from its own memory. The timers in the store are for all others:
+// if that node dies, another one finds what is due with [Store.Claim]. A claim moves a
+// timer a little into the future, so that nodes do not all look at the same
+// conversation. It gives no right to anything: the lease in the record does, which is
+// taken by a commit. So a claim that dies costs a moment, and one that is made twice
+// costs a conflict.
+//
+// # Reads
+//
+// All reads may be stale, and decide nothing. A record of a newer program, or one that
+// can't be read, is told as its error and never rewritten, whatever call meets it.
+//
+// Every store passes the suite in store/storetest; one folder below this one holds
+// each engine. The package must never import the engine, a responder or a channel.
 package store
 
 import (
 	"context"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -49,9 +113,8 @@ func (k Key) Compare(o Key) int {
 	return 0
 }
 
-// Op identifies one write. It is unique among all writes of all nodes, and a
-// record carries the Op of the write that made it: that is its revision. An
-// unknown outcome is settled by loading the record and comparing. The zero Op
+// Op identifies one write. It is drawn at random, so that it is unique among all writes
+// of all nodes. A record carries the Op of the write that made it: that is its revision. The zero Op
 // stands for "there is no record".
 type Op [16]byte
 
@@ -73,7 +136,7 @@ var (
 	// ErrNewerSchema: the record was written by a newer program. It is refused,
 	// never rewritten.
 	ErrNewerSchema = errors.New("written by a newer version of onereply: upgrade this node")
-	// ErrCorrupt: what is stored is not what was written: no program can read it.
+	// ErrCorrupt: the stored form was changed or damaged, so no program can read it.
 	ErrCorrupt = errors.New("what is stored is not what was written")
 	// ErrCursor: the cursor of a list or a sweep was not made by this store.
 	ErrCursor = errors.New("the cursor is not one that a page before gave")
@@ -147,77 +210,6 @@ type Write struct {
 	Mark   []turn.Mark
 	// At is the time of the write, for List's order and for retention.
 	At turn.Time
-}
-
-// Kind of an entry.
-type Kind string
-
-// The kinds.
-const (
-	Message Kind = "message"
-	Reply   Kind = "reply"
-)
-
-// Entry is one line of the transcript.
-type Entry struct {
-	Seq    int64       `json:"seq"`
-	Kind   Kind        `json:"kind"`
-	ID     string      `json:"id"`
-	Status turn.Status `json:"status"`
-	Reason string      `json:"reason,omitempty"` // why a reply has its status
-	At     turn.Time   `json:"at"`               // when it was accepted or committed
-
-	// Version of the last input that touched a message; of a reply, the version
-	// that it answers.
-	Version int64 `json:"version"`
-	// ReplySeq is the reply that answered a message, 0 if none did.
-	ReplySeq int64 `json:"reply_seq,omitempty"`
-
-	Body
-}
-
-// Body is what only people and responders read. Stores keep it as one JSON
-// value and never look inside.
-type Body struct {
-	Text        string          `json:"text,omitempty"`
-	Sender      Sender          `json:"sender,omitzero"`
-	SentAt      turn.Time       `json:"sent_at,omitempty"`
-	Attachments []Attachment    `json:"attachments,omitempty"`
-	Metadata    json.RawMessage `json:"metadata,omitempty"`
-	EditedAt    turn.Time       `json:"edited_at,omitempty"`
-	// Was is the message before the last edit, where an attempt may be running that
-	// must still see it as it was.
-	Was       *Was     `json:"was,omitempty"`
-	Turn      int64    `json:"turn,omitempty"`
-	Parts     []string `json:"parts,omitempty"`
-	Delivered int      `json:"delivered,omitempty"` // parts that reached the person, of a reply that was given up
-	Covers    []string `json:"covers,omitempty"`    // ids of the messages that a reply answers, in the order of its prompt
-	Late      bool     `json:"late_input,omitempty"`
-	Author    string   `json:"author,omitempty"` // of a reply: one of turn's Reply… kinds
-	// Trace is what happened in the conversation since the entry before this one,
-	// up to the step that appended this one: see [Log].
-	Trace Trace `json:"trace,omitzero"`
-}
-
-// Was is an earlier state of a message.
-type Was struct {
-	Version     int64        `json:"version"`
-	Text        string       `json:"text,omitempty"`
-	Attachments []Attachment `json:"attachments,omitempty"`
-}
-
-// Sender is who wrote a message.
-type Sender struct {
-	ID   string `json:"id,omitempty"`
-	Name string `json:"name,omitempty"`
-}
-
-// Attachment is a file that comes with a message.
-type Attachment struct {
-	Kind     string `json:"kind,omitempty"`
-	URL      string `json:"url,omitempty"`
-	MIMEType string `json:"mime_type,omitempty"`
-	Pending  bool   `json:"pending,omitempty"` // announced, still being processed
 }
 
 // Snapshot is a record as it was at some moment.
@@ -358,49 +350,6 @@ type Store interface {
 	// more than once.
 	Close() error
 }
-
-// Hinter is an optional power of a store: telling other nodes, lossily, that a
-// conversation changed. Safety never rests on it.
-type Hinter interface {
-	Hint(ctx context.Context, keys []Key) error
-	// Hints calls f for each hint from other nodes until ctx ends.
-	Hints(ctx context.Context, f func(Key)) error
-}
-
-// Broadcaster is an optional power of a store: telling all other nodes something
-// that is worth nothing a moment later. Nothing that must be true may rest on it.
-type Broadcaster interface {
-	// Broadcast sends a payload of at most [MaxBroadcast] bytes to the other nodes,
-	// or fails; it may also be lost on its way, to all or to some. What arrives is
-	// whole, and what one node sends arrives in its order. It does not wait until
-	// others have it.
-	Broadcast(ctx context.Context, payload []byte) error
-	// Broadcasts calls f for each payload from other nodes until ctx ends. f must
-	// not block, and may keep the payload. Anybody who can reach the store's server
-	// may send one, so anything may be in it.
-	Broadcasts(ctx context.Context, f func(payload []byte)) error
-}
-
-// Echoer is an optional power of a [Broadcaster] whose server gives what a node says
-// back to it too, over the connection on which it hears the others: who hears itself
-// can hear them.
-type Echoer interface {
-	// Echoed is when something that this node said last came back, the zero Time
-	// where nothing ever did. It needs a [Broadcaster.Broadcasts] that runs.
-	Echoed() time.Time
-}
-
-// MaxBroadcast bounds the payload of a broadcast, in bytes.
-const MaxBroadcast = 1 << 20
-
-// ErrTooLarge: the payload has more than [MaxBroadcast] bytes.
-var ErrTooLarge = fmt.Errorf("a broadcast has at most %d bytes", MaxBroadcast)
-
-// ErrNoBroadcasts: this store has been told to send none.
-var ErrNoBroadcasts = errors.New("broadcasts are turned off")
-
-// ErrCrowded: too much waits to be sent, so this was dropped.
-var ErrCrowded = errors.New("too much waits to be sent to other nodes: dropped")
 
 // IsUnreadable reports whether an error is about what one conversation holds, and
 // not about the store.

@@ -1,0 +1,79 @@
+package store
+
+import (
+	"encoding/json"
+
+	"github.com/onereply/onereply/turn"
+)
+
+// Kind of an entry.
+type Kind string
+
+// The kinds.
+const (
+	Message Kind = "message"
+	Reply   Kind = "reply"
+)
+
+// Entry is one line of the transcript. Its own fields are those that stores compare,
+// index and change; all else is in the Body.
+type Entry struct {
+	Seq    int64       `json:"seq"` // its place in the transcript, given out once
+	Kind   Kind        `json:"kind"`
+	ID     string      `json:"id"`
+	Status turn.Status `json:"status"`
+	Reason string      `json:"reason,omitempty"` // why a reply has its status
+	At     turn.Time   `json:"at"`               // when it was accepted or committed
+
+	// Version of the last input that touched a message; of a reply, the version
+	// that it answers.
+	Version int64 `json:"version"`
+	// ReplySeq is the reply that answered a message, 0 if none did.
+	ReplySeq int64 `json:"reply_seq,omitempty"`
+
+	Body
+}
+
+// Body is what only people and responders read. Stores keep it as one JSON
+// value and never look inside.
+type Body struct {
+	Text        string          `json:"text,omitempty"`
+	Sender      Sender          `json:"sender,omitzero"`
+	SentAt      turn.Time       `json:"sent_at,omitempty"`
+	Attachments []Attachment    `json:"attachments,omitempty"`
+	Metadata    json.RawMessage `json:"metadata,omitempty"`
+	EditedAt    turn.Time       `json:"edited_at,omitempty"`
+	// Was is the message before the last edit, where an attempt may be running that
+	// must still see it as it was.
+	Was       *Was     `json:"was,omitempty"`
+	Turn      int64    `json:"turn,omitempty"`
+	Parts     []string `json:"parts,omitempty"`
+	Delivered int      `json:"delivered,omitempty"` // parts that reached the person, of a reply that was given up
+	Covers    []string `json:"covers,omitempty"`    // ids of the messages that a reply answers, in the order of its prompt
+	Late      bool     `json:"late_input,omitempty"`
+	Author    string   `json:"author,omitempty"` // of a reply: one of turn's Reply… kinds
+	// Trace is what happened in the conversation since the entry before this one,
+	// up to the step that appended this one: see [Log].
+	Trace Trace `json:"trace,omitzero"`
+}
+
+// Was is an earlier state of a message.
+type Was struct {
+	Version     int64        `json:"version"`
+	Text        string       `json:"text,omitempty"`
+	Attachments []Attachment `json:"attachments,omitempty"`
+}
+
+// Sender is who wrote a message.
+type Sender struct {
+	ID   string `json:"id,omitempty"`
+	Name string `json:"name,omitempty"`
+}
+
+// Attachment is a file that comes with a message.
+type Attachment struct {
+	Kind     string `json:"kind,omitempty"`
+	URL      string `json:"url,omitempty"`
+	MIMEType string `json:"mime_type,omitempty"`
+	Pending  bool   `json:"pending,omitempty"` // announced, still being processed
+}
