@@ -142,11 +142,11 @@ func TestAttentionToEachPhaseThatIsOverdue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept := memory.New()
 		due := turn.At(time.Now())
-		base := turn.Record{Schema: turn.Schema, Version: 1, Pending: 1, Turn: 3, Seq: 1, WaitingSince: due - 1000}
+		base := turn.Record{Schema: turn.Schema, Version: 1, Pending: 1, Turn: 3, Seq: 1, Window: turn.Window{WaitingSince: due - 1000}}
 		held, sending, away := base, base, base
 		held.Phase, held.Lease = turn.Generating, turn.Lease{Holder: "node9", Nonce: "n", Token: 1, Expires: due}
 		sending.Phase, sending.Reply = turn.Sending, &turn.Reply{Turn: 2, Seq: 1, Parts: 1, Since: due - 500, RetryAt: due}
-		away.Phase, away.Due = turn.Collecting, due
+		away.Phase, away.Window.Due = turn.Collecting, due
 		for key, r := range map[store.Key]turn.Record{
 			{Bot: "bot", Conversation: "held"}: held, {Bot: "bot", Conversation: "sending"}: sending, {Bot: "gone", Conversation: "away"}: away,
 		} {
@@ -290,8 +290,16 @@ func TestAttentionToWhatWasSetAside(t *testing.T) {
 func TestAttentionToWhatTheProgramBeforeSetAside(t *testing.T) {
 	kept := memory.New()
 	record := turn.Record{
-		Schema: 1, Phase: turn.Failed, Version: 1, Answered: 1, Through: 1, Turn: 1, Seq: 1, AfterSeq: 1, LastError: "lost",
-		Aside: &turn.Aside{Through: 1, Pending: 1},
+		Schema:   1,
+		Phase:    turn.Failed,
+		Version:  1,
+		Answered: 1,
+		Attempt:  turn.Attempt{Through: 1},
+		Turn:     1,
+		Seq:      1,
+		AfterSeq: 1,
+		Tries:    turn.Tries{LastError: "lost"},
+		Aside:    &turn.Aside{Through: 1, Pending: 1},
 	}
 	write := store.Write{Key: store.Key{Bot: "bot", Conversation: "c"}, Op: store.Op{15: 1}, Record: record, At: 1}
 	if result, err := kept.Commit(t.Context(), write); err != nil || result.Status != store.OK {
@@ -337,7 +345,7 @@ func TestAttentionBehindOtherTimers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept := memory.New()
 		plant := func(bot, conversation string, due, timer turn.Time) {
-			r := turn.Record{Schema: turn.Schema, Phase: turn.Collecting, Version: 1, Pending: 1, Turn: 1, Seq: 1, WaitingSince: due, Due: due}
+			r := turn.Record{Schema: turn.Schema, Phase: turn.Collecting, Version: 1, Pending: 1, Turn: 1, Seq: 1, Window: turn.Window{WaitingSince: due, Due: due}}
 			write := store.Write{Key: store.Key{Bot: bot, Conversation: conversation}, Op: store.Op{15: 1}, Record: r, Timer: timer, At: 1}
 			if result, err := kept.Commit(t.Context(), write); err != nil || result.Status != store.OK {
 				t.Fatal(result, err)
@@ -369,8 +377,8 @@ func TestAttentionByPages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept := memory.New()
 		for i := range 25 {
-			failed := turn.Record{Schema: turn.Schema, Phase: turn.Failed, Version: 1, Pending: 1, Turn: 1, Seq: 1, WaitingSince: 1, LastError: "x"}
-			late := turn.Record{Schema: turn.Schema, Phase: turn.Collecting, Version: 1, Pending: 1, Turn: 1, Seq: 1, WaitingSince: 1, Due: 1}
+			failed := turn.Record{Schema: turn.Schema, Phase: turn.Failed, Version: 1, Pending: 1, Turn: 1, Seq: 1, Window: turn.Window{WaitingSince: 1}, Tries: turn.Tries{LastError: "x"}}
+			late := turn.Record{Schema: turn.Schema, Phase: turn.Collecting, Version: 1, Pending: 1, Turn: 1, Seq: 1, Window: turn.Window{WaitingSince: 1, Due: 1}}
 			for name, r := range map[string]turn.Record{"failed": failed, "late": late} {
 				wake, _ := r.Wake()
 				write := store.Write{Key: store.Key{Bot: "bot", Conversation: fmt.Sprintf("%s-%d", name, i)}, Op: store.Op{15: 1}, Record: r, Timer: wake, At: 1}

@@ -122,10 +122,10 @@ func (a *App) State(ctx context.Context, bot, conversation string) (State, error
 func stateOf(key store.Key, r turn.Record) State {
 	s := State{
 		Bot: key.Bot, Conversation: key.Conversation, Version: r.Version, Answered: r.Answered, Phase: Phase(r.Shown()),
-		Pending: r.Pending, Turn: r.Turn, Discards: r.Discards, Attempts: r.Attempts, LastError: r.LastError, PauseReason: r.PauseReason,
+		Pending: r.Pending, Turn: r.Turn, Discards: r.Tries.Discards, Attempts: r.Tries.Attempts, LastError: r.Tries.LastError, PauseReason: r.PauseReason,
 	}
 	if r.Phase == turn.Collecting && !r.OnHold {
-		s.DueAt = timeOf(r.Due)
+		s.DueAt = timeOf(r.Window.Due)
 	}
 	if r.Phase == turn.Sending && r.Lease.Nonce == "" {
 		s.DueAt = timeOf(r.Reply.RetryAt)

@@ -79,7 +79,7 @@ func TestMessagesAimedAtWrites(t *testing.T) {
 		"acquire": func(b, a turn.Record) bool { return b.Phase == turn.Collecting && a.Phase == turn.Generating },
 		"commit":  func(b, a turn.Record) bool { return b.Phase == turn.Generating && a.Phase == turn.Sending },
 		"rest":    func(b, a turn.Record) bool { return b.Phase == turn.Sending && a.Phase == turn.Idle },
-		"discard": func(b, a turn.Record) bool { return a.Discards > b.Discards },
+		"discard": func(b, a turn.Record) bool { return a.Tries.Discards > b.Tries.Discards },
 		"arrival": func(b, a turn.Record) bool { return a.Version > b.Version },
 		"renew":   func(b, a turn.Record) bool { return a.Lease.Expires > b.Lease.Expires && a.Token == b.Token },
 	}

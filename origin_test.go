@@ -58,7 +58,7 @@ func TestDuplicatesFromALockShorterThanTheWork(t *testing.T) {
 		case turn.Renew: // nobody looks whose it is
 			r.Lease.Nonce = e.Nonce
 		case turn.Generated: // whoever has an answer saves it
-			r.Phase, r.Reply, r.Sealed = turn.Generating, nil, true
+			r.Phase, r.Reply, r.Attempt.Sealed = turn.Generating, nil, true
 			r.Lease = turn.Lease{Holder: "anybody", Nonce: e.Nonce, Token: r.Token, Expires: now.Add(p.Lease)}
 		}
 		return turn.Step(r, e, now, p)
@@ -75,7 +75,7 @@ func TestDuplicatesFromALockShorterThanTheWork(t *testing.T) {
 func TestThirdMessageWhileTheModelWrites(t *testing.T) {
 	commitUnchecked := func(r turn.Record, e turn.Event, now turn.Time, p turn.Policy) (turn.Record, turn.Effects) {
 		if _, ok := e.(turn.Generated); ok {
-			r.Through, r.Newer = r.Version, 0
+			r.Attempt.Through, r.Attempt.Newer = r.Version, 0
 		}
 		p.OnNewInput = turn.Discard
 		return turn.Step(r, e, now, p)

@@ -28,7 +28,7 @@ func TestListsBesideARecordOfANewerSchema(t *testing.T) {
 		due := turn.At(time.Now().Add(-time.Hour))
 		newer := store.Write{
 			Key: store.Key{Bot: "bot", Conversation: "newer"}, Op: store.Op{1}, At: turn.At(time.Now()), Timer: due,
-			Record: turn.Record{Schema: turn.Schema + 1, Phase: turn.Failed, Due: due},
+			Record: turn.Record{Schema: turn.Schema + 1, Phase: turn.Failed, Window: turn.Window{Due: due}},
 		}
 		if result, err := s.Commit(t.Context(), newer); err != nil || result.Status != store.OK {
 			t.Fatal(result, err)

@@ -354,7 +354,7 @@ func newerWrite(t *testing.T, kept store.Store) store.Write {
 	if err != nil {
 		t.Fatal(err)
 	}
-	record := turn.Record{Schema: turn.Schema + 1, Phase: turn.Collecting, Version: 1, Pending: 1, Seq: 1, Due: now}
+	record := turn.Record{Schema: turn.Schema + 1, Phase: turn.Collecting, Version: 1, Pending: 1, Seq: 1, Window: turn.Window{Due: now}}
 	return store.Write{
 		Key: store.Key{Bot: "support", Conversation: "newer"}, Op: store.Op{1}, Record: record, Timer: now, At: now,
 		Append: []store.Entry{{Seq: 1, Kind: store.Message, ID: "m0", Status: turn.InputPending, At: now, Version: 1}},

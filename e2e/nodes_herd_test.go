@@ -126,8 +126,13 @@ func waiting(i int, due turn.Time) store.Write {
 	w := store.Write{
 		Key: store.Key{Bot: "support", Conversation: fmt.Sprintf("c%d", i)}, At: at, Timer: due,
 		Record: turn.Record{
-			Schema: turn.Schema, Phase: turn.Collecting, Version: 1, Pending: 1, Turn: 1, Seq: 1,
-			WaitingSince: at, WindowStart: at, QuietUntil: due, Due: due,
+			Schema:  turn.Schema,
+			Phase:   turn.Collecting,
+			Version: 1,
+			Pending: 1,
+			Turn:    1,
+			Seq:     1,
+			Window:  turn.Window{WaitingSince: at, Start: at, QuietUntil: due, Due: due},
 		},
 		Append: []store.Entry{{
 			Seq: 1, Kind: store.Message, ID: "m1", Status: turn.InputPending, At: at, Version: 1,

@@ -26,20 +26,20 @@ func (r Record) FailedAside() bool {
 // ones are answered. A requeue brings them back, with all that were set aside
 // before.
 func (s *step) setAside() {
-	s.Settles = append(s.Settles, Settle{AfterSeq: s.AfterSeq, From: s.Answered, Through: s.Through, Status: InputFailed})
+	s.Settles = append(s.Settles, Settle{AfterSeq: s.AfterSeq, From: s.Answered, Through: s.Attempt.Through, Status: InputFailed})
 	s.remember(Aside{
-		Answered: s.Answered, Through: s.Through, AfterSeq: s.AfterSeq, Pending: s.Pending - s.Newer,
-		Turn: s.Turn, At: s.now, Since: s.WaitingSince,
+		Answered: s.Answered, Through: s.Attempt.Through, AfterSeq: s.AfterSeq, Pending: s.Pending - s.Attempt.Newer,
+		Turn: s.Turn, At: s.now, Since: s.Window.WaitingSince,
 	})
 	s.Lease = Lease{}
-	s.Answered, s.Pending = s.Through, s.Newer
-	s.advance(s.ThroughSeq)
-	s.tell(TurnFailed, s.LastError)
+	s.Answered, s.Pending = s.Attempt.Through, s.Attempt.Newer
+	s.advance(s.Attempt.ThroughSeq)
+	s.tell(TurnFailed, s.Tries.LastError)
 	if s.Pending > 0 {
 		s.rest()
 		return
 	}
-	s.Answered, s.Through = s.Version, s.Version
+	s.Answered, s.Attempt.Through = s.Version, s.Version
 	s.Phase = Failed
 	s.clearWindow()
 	s.fallback()
@@ -67,7 +67,7 @@ func (s *step) bringBack() {
 	s.Settles = append(s.Settles, s.reopened())
 	s.Answered, s.AfterSeq = a.Answered, a.AfterSeq
 	s.Pending += a.Pending
-	s.WaitingSince = earlier(s.WaitingSince, a.Since)
+	s.Window.WaitingSince = earlier(s.Window.WaitingSince, a.Since)
 	s.Aside = nil
 }
 
@@ -108,7 +108,7 @@ func (s *step) touch(e Touch) {
 	failed := s.Phase == Failed && s.Pending == 0
 	s.Aside = nil
 	if failed {
-		s.LastError = ""
+		s.Tries.LastError = ""
 		s.rest()
 	}
 }

@@ -42,11 +42,11 @@ func (s *step) takeOver(e Wake) {
 		s.rest()
 		return
 	}
-	s.Lost = s.Lost.more(holder, s.now)
+	s.Tries.Lost = s.Tries.Lost.more(holder, s.now)
 	if s.usedUp() {
 		return
 	}
-	start := s.WindowStart
+	start := s.Window.Start
 	s.window(start)
 	if !s.OnHold {
 		s.wakeCollecting(e)
@@ -58,18 +58,18 @@ func (s *step) takeOver(e Wake) {
 // aside; where the model's failures had a part in it, the turn fails as it does
 // for those.
 func (s *step) usedUp() bool {
-	lost := fmt.Sprintf("the workers of %d of %d attempts were lost", s.Lost.Count, max(s.Attempts, s.Lost.Count))
+	lost := fmt.Sprintf("the workers of %d of %d attempts were lost", s.Tries.Lost.Count, max(s.Tries.Attempts, s.Tries.Lost.Count))
 	switch {
-	case s.Lost.Count >= s.p.MaxAttempts:
-		s.LastError = lost
+	case s.Tries.Lost.Count >= s.p.MaxAttempts:
+		s.Tries.LastError = lost
 		s.setAside()
-	case s.Attempts < s.p.MaxAttempts:
+	case s.Tries.Attempts < s.p.MaxAttempts:
 		return false
 	case s.stale():
-		s.Attempts = 0 // what waits now was never tried as it is
+		s.Tries.Attempts = 0 // what waits now was never tried as it is
 		return false
 	default:
-		s.LastError = lost
+		s.Tries.LastError = lost
 		s.fail()
 	}
 	return true
@@ -78,14 +78,14 @@ func (s *step) usedUp() bool {
 // wakeCollecting takes the lease at the end of the window.
 func (s *step) wakeCollecting(e Wake) {
 	switch {
-	case s.now < s.Due:
+	case s.now < s.Window.Due:
 		s.Reason = NotDue
 		if !s.Changed {
 			s.nothing(e, NotDue)
 		}
 	case s.throttled():
 		s.Changed = true
-		s.NotBefore = s.restStart().Add(time.Minute)
+		s.Window.NotBefore = s.restStart().Add(time.Minute)
 		s.schedule()
 		s.Notices[len(s.Notices)-1].Reason = Throttled
 	default:
@@ -117,49 +117,49 @@ func (s *step) proceed() {
 		s.do(Send{Lease: s.Lease, Reply: *s.Reply})
 		return
 	}
-	s.do(Run{Lease: s.Lease, Turn: s.Turn, Attempt: s.Runs, Through: s.Through, AfterSeq: s.AfterSeq})
+	s.do(Run{Lease: s.Lease, Turn: s.Turn, Attempt: s.Tries.Runs, Through: s.Attempt.Through, AfterSeq: s.AfterSeq})
 }
 
 // begin starts an attempt over all that waits. It is counted before the work
 // starts.
 func (s *step) begin() {
 	s.Phase = Generating
-	s.Through, s.ThroughSeq = s.Version, s.Seq
-	s.Media, s.NotBefore = 0, 0
-	s.Attempts++
-	s.Runs++
+	s.Attempt.Through, s.Attempt.ThroughSeq = s.Version, s.Seq
+	s.Window.Media, s.Window.NotBefore = 0, 0
+	s.Tries.Attempts++
+	s.Tries.Runs++
 	s.countMinute()
 	s.proceed()
 	s.tell(TurnStarted, "")
 	n := &s.Notices[len(s.Notices)-1]
-	n.Due, n.Holder = s.Due, s.Lease.Holder
+	n.Due, n.Holder = s.Window.Due, s.Lease.Holder
 }
 
 // throttled reports whether the ceiling on attempts per minute is reached. It
 // counts in fixed minutes, the first of which starts with an attempt. Who
 // reaches the ceiling rests for a minute: it is there to end loops.
 func (s *step) throttled() bool {
-	return s.p.TurnsPerMinute > 0 && s.now < s.MinuteStart.Add(time.Minute) && s.MinuteRuns >= s.p.TurnsPerMinute
+	return s.p.TurnsPerMinute > 0 && s.now < s.Minute.Start.Add(time.Minute) && s.Minute.Runs >= s.p.TurnsPerMinute
 }
 
 // restStart is when the ceiling was met. Who looks again before the rest is over,
 // such as after a flush, must not make it longer, so it is the start of a minute
 // in which one more was asked for than there may be.
 func (s *step) restStart() Time {
-	if s.MinuteRuns <= s.p.TurnsPerMinute {
-		s.MinuteStart, s.MinuteRuns = s.now, s.p.TurnsPerMinute+1
+	if s.Minute.Runs <= s.p.TurnsPerMinute {
+		s.Minute.Start, s.Minute.Runs = s.now, s.p.TurnsPerMinute+1
 	}
-	return s.MinuteStart
+	return s.Minute.Start
 }
 
 func (s *step) countMinute() {
 	if s.p.TurnsPerMinute == 0 {
 		return
 	}
-	if s.now >= s.MinuteStart.Add(time.Minute) {
-		s.MinuteStart, s.MinuteRuns = s.now, 0
+	if s.now >= s.Minute.Start.Add(time.Minute) {
+		s.Minute.Start, s.Minute.Runs = s.now, 0
 	}
-	s.MinuteRuns++
+	s.Minute.Runs++
 }
 
 // renew extends the lease. The holder learns of newer input with it, should
@@ -183,7 +183,7 @@ func (s *step) handBack() {
 		s.Reply.RetryAt = s.now
 		return
 	}
-	s.Attempts--
+	s.Tries.Attempts--
 	s.tell(ReplyDiscardedKind, HandedBack)
 	s.again()
 }
@@ -197,7 +197,7 @@ func (s *step) again() {
 	case s.stale():
 		s.window(s.now)
 	default:
-		s.QuietUntil = min(s.QuietUntil, s.now)
+		s.Window.QuietUntil = min(s.Window.QuietUntil, s.now)
 		s.window(s.now)
 	}
 }
@@ -209,7 +209,7 @@ func (s *step) drop(reason string) {
 	}
 	s.do(Cancel{Nonce: s.Lease.Nonce, Reason: reason})
 	s.tell(ReplyDiscardedKind, reason)
-	s.Attempts--
+	s.Tries.Attempts--
 	s.Lease = Lease{}
 }
 
@@ -219,37 +219,37 @@ func (s *step) seal(e Seal) {
 		s.Outcome, s.Reason = Fenced, Superseded
 		return
 	}
-	s.Changed = !s.Sealed
-	s.Sealed = true
+	s.Changed = !s.Attempt.Sealed
+	s.Attempt.Sealed = true
 }
 
 // generateFailed handles an attempt without a result: it is tried again after
 // a back-off, or the turn fails.
 func (s *step) generateFailed(e GenerateFailed) {
-	s.LastError = e.Text
+	s.Tries.LastError = e.Text
 	s.tell(ReplyDiscardedKind, string(e.Fault))
 	s.tell(AttemptFailed, string(e.Fault))
 	failed := len(s.Notices) - 1
-	failures := s.Attempts
+	failures := s.Tries.Attempts
 	switch {
 	case e.Fault == Outage:
-		s.Attempts--
-		s.Outages++
-		failures = s.Outages
-	case e.Fault == Rejected || s.Attempts >= s.p.MaxAttempts:
-		s.Outages = 0
+		s.Tries.Attempts--
+		s.Tries.Outages++
+		failures = s.Tries.Outages
+	case e.Fault == Rejected || s.Tries.Attempts >= s.p.MaxAttempts:
+		s.Tries.Outages = 0
 		if !s.stale() {
 			s.fail()
 			return
 		}
-		s.Attempts = 0 // what waits now was never tried as it is
+		s.Tries.Attempts = 0 // what waits now was never tried as it is
 	default:
-		s.Outages = 0
+		s.Tries.Outages = 0
 	}
-	s.NotBefore = s.now.Add(backoff(failures, e.After, e.Jitter))
+	s.Window.NotBefore = s.now.Add(backoff(failures, e.After, e.Jitter))
 	s.again()
 	if s.Phase == Collecting {
-		s.Notices[failed].Due = s.Due
+		s.Notices[failed].Due = s.Window.Due
 	}
 }
 
@@ -257,10 +257,10 @@ func (s *step) generateFailed(e GenerateFailed) {
 // requeue, starts again with all of it.
 func (s *step) fail() {
 	s.Lease = Lease{}
-	s.Through, s.Newer, s.NewerSince, s.Retouched = s.Version, 0, 0, false
-	s.tell(TurnFailed, s.LastError)
+	s.Attempt.Through, s.Attempt.Newer, s.Attempt.NewerSince, s.Attempt.Edited = s.Version, 0, 0, false
+	s.tell(TurnFailed, s.Tries.LastError)
 	s.Phase = Failed
-	s.WindowStart, s.QuietUntil, s.NotBefore, s.Due = 0, 0, 0, 0
+	s.Window.Start, s.Window.QuietUntil, s.Window.NotBefore, s.Window.Due = 0, 0, 0, 0
 	s.fallback()
 }
 
@@ -282,7 +282,7 @@ func (s *step) fallback() {
 // advance moves the mark that all pending inputs lie behind, unless one before
 // it was edited meanwhile.
 func (s *step) advance(seq int64) {
-	if !s.Retouched {
+	if !s.Attempt.Edited {
 		s.AfterSeq = max(s.AfterSeq, seq)
 	}
 }

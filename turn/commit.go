@@ -26,8 +26,8 @@ func (s *step) interrupted() {
 func (s *step) discard() {
 	s.Outcome, s.Reason = Discarded, Superseded
 	s.tell(ReplyDiscardedKind, Superseded)
-	s.Discards++
-	s.Attempts--
+	s.Tries.Discards++
+	s.Tries.Attempts--
 	s.window(s.now)
 }
 
@@ -38,12 +38,12 @@ func (s *step) commit(parts int) {
 	s.Seq++
 	s.AppendReply = s.Seq
 	s.Reply = &Reply{
-		Turn: s.Turn, Seq: s.Seq, Through: s.Through, From: s.Answered,
-		AfterSeq: s.AfterSeq, ThroughSeq: s.ThroughSeq,
-		Parts: parts, Sealed: s.Sealed, Late: s.stale(), Since: s.now,
+		Turn: s.Turn, Seq: s.Seq, Through: s.Attempt.Through, From: s.Answered,
+		AfterSeq: s.AfterSeq, ThroughSeq: s.Attempt.ThroughSeq,
+		Parts: parts, Sealed: s.Attempt.Sealed, Late: s.stale(), Since: s.now,
 	}
 	s.Phase = Sending
-	s.LastError = ""
+	s.Tries.LastError = ""
 	s.tellReply(ReplyCommittedKind, s.Reply, "")
 	s.Notices[len(s.Notices)-1].Late = s.Reply.Late
 	switch {

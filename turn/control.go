@@ -7,8 +7,8 @@ const maxQueue = 100
 func (s *step) flush() {
 	switch {
 	case s.Phase == Collecting:
-		s.QuietUntil, s.NotBefore = min(s.QuietUntil, s.now), 0
-		s.MediaUntil = min(s.MediaUntil, s.now)
+		s.Window.QuietUntil, s.Window.NotBefore = min(s.Window.QuietUntil, s.now), 0
+		s.Window.MediaUntil = min(s.Window.MediaUntil, s.now)
 		s.schedule()
 	case s.Phase == Sending && s.Lease.Nonce == "":
 		s.Reply.RetryAt = min(s.Reply.RetryAt, s.now)
@@ -33,7 +33,7 @@ func (s *step) pause(e Pause) {
 	s.OnHold, s.PauseReason = true, e.Reason
 	s.tell(ConversationPaused, e.Reason)
 	switch {
-	case s.Phase == Generating && !s.Sealed:
+	case s.Phase == Generating && !s.Attempt.Sealed:
 		s.drop(WasPaused)
 		s.window(s.now)
 	case s.Phase == Sending && s.Lease.Nonce == "" && !s.maySend() && !s.keeps():
@@ -58,7 +58,7 @@ func (s *step) resume(e Resume) {
 	case s.Phase == Collecting:
 		s.window(s.now)
 	case s.Phase == Failed && s.Pending > 0:
-		s.QuietUntil = s.now
+		s.Window.QuietUntil = s.now
 		s.open(s.now)
 	}
 }
@@ -102,9 +102,9 @@ func (s *step) settleAll(status Status, by int64) {
 	s.Settles = append(s.Settles, Settle{AfterSeq: s.AfterSeq, From: s.unsettled(), Through: s.Version, Status: status, ReplySeq: by})
 	s.drop(ByHuman)
 	s.Answered, s.AfterSeq = s.Version, s.Seq
-	s.Pending, s.Media, s.Newer, s.NewerSince, s.Retouched = 0, 0, 0, 0, false
+	s.Pending, s.Window.Media, s.Attempt.Newer, s.Attempt.NewerSince, s.Attempt.Edited = 0, 0, 0, 0, false
 	s.closeAside()
-	s.LastError = ""
+	s.Tries.LastError = ""
 	if s.Phase != Sending {
 		s.rest()
 	}
@@ -147,10 +147,10 @@ func (s *step) requeue() {
 	if s.Phase == Collecting {
 		return
 	}
-	if s.WaitingSince == 0 {
-		s.WaitingSince = s.now
+	if s.Window.WaitingSince == 0 {
+		s.Window.WaitingSince = s.now
 	}
-	s.QuietUntil = s.now
+	s.Window.QuietUntil = s.now
 	requeued := len(s.Notices) - 1
 	s.open(s.now)
 	s.Notices[requeued].Turn = s.Turn

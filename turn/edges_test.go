@@ -141,8 +141,8 @@ func TestWindowAfterDiscard(t *testing.T) {
 			begin := min(test.policy.Debounce, test.policy.MaxWait)
 			record := given(t, test.policy, written, happened{begin, attempt.event},
 				happened{test.input, turn.Message{}}, happened{test.discard, turn.Generated{Nonce: "a", Parts: 1}})
-			if record.WindowStart != after(test.window) || record.Due != after(test.wantDue) {
-				t.Errorf("the window is %s to %s, not %v to %v", moment(record.WindowStart), moment(record.Due), test.window, test.wantDue)
+			if record.Window.Start != after(test.window) || record.Window.Due != after(test.wantDue) {
+				t.Errorf("the window is %s to %s, not %v to %v", moment(record.Window.Start), moment(record.Window.Due), test.window, test.wantDue)
 			}
 		})
 	}
@@ -157,7 +157,7 @@ func TestBound(t *testing.T) {
 		record := given(t, policy, written)
 		now := start
 		for discards := 0; ; discards++ {
-			now = max(now, record.Due)
+			now = max(now, record.Window.Due)
 			record, _ = turn.Step(record, turn.Wake{Holder: "a", Nonce: "a"}, now, policy)
 			record, _ = turn.Step(record, turn.Message{}, now+1, policy)
 			var effects turn.Effects
@@ -196,11 +196,11 @@ func TestBackoff(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			record := given(t, basic, written, attempt)
-			record.Outages = test.outages - 1
+			record.Tries.Outages = test.outages - 1
 			failed := turn.GenerateFailed{Nonce: "a", Fault: turn.Outage, After: test.after, Jitter: test.jitter}
 			next, _ := turn.Step(record, failed, after(3*time.Second), basic)
-			if want := after(3*time.Second + test.want); next.Due != want {
-				t.Errorf("due at %s, not at %s", moment(next.Due), moment(want))
+			if want := after(3*time.Second + test.want); next.Window.Due != want {
+				t.Errorf("due at %s, not at %s", moment(next.Window.Due), moment(want))
 			}
 		})
 	}
@@ -214,8 +214,8 @@ func TestAttemptsAtTheEdge(t *testing.T) {
 		policy.MaxAttempts = limit
 		failing, losing := given(t, policy, written), given(t, policy, written)
 		for n := 1; n <= limit; n++ {
-			failing, _ = turn.Step(failing, turn.Wake{Nonce: "a"}, failing.Due, policy)
-			failing, _ = turn.Step(failing, turn.GenerateFailed{Nonce: "a", Fault: turn.Mistake}, failing.Due, policy)
+			failing, _ = turn.Step(failing, turn.Wake{Nonce: "a"}, failing.Window.Due, policy)
+			failing, _ = turn.Step(failing, turn.GenerateFailed{Nonce: "a", Fault: turn.Mistake}, failing.Window.Due, policy)
 			at, _ := losing.Wake()
 			losing, _ = turn.Step(losing, turn.Wake{Nonce: "b" + string(rune('0'+n))}, at, policy)
 			if n < limit && failing.Phase != turn.Collecting || losing.Phase != turn.Generating {
@@ -300,8 +300,8 @@ func TestCheck(t *testing.T) {
 		spoil func(*turn.Record)
 	}{
 		{"answered beyond the version", idle, func(r *turn.Record) { r.Answered++ }},
-		{"more newer than pending", generating, func(r *turn.Record) { r.Newer = 2 }},
-		{"a negative count", collecting, func(r *turn.Record) { r.Attempts = -1 }},
+		{"more newer than pending", generating, func(r *turn.Record) { r.Attempt.Newer = 2 }},
+		{"a negative count", collecting, func(r *turn.Record) { r.Tries.Attempts = -1 }},
 		{"a mark beyond the transcript", collecting, func(r *turn.Record) { r.AfterSeq = 9 }},
 		{"idle with something that waits", idle, func(r *turn.Record) { r.Pending = 1 }},
 		{"collecting nothing", collecting, func(r *turn.Record) { r.Pending = 0 }},
@@ -315,7 +315,7 @@ func TestCheck(t *testing.T) {
 		{"sending nothing", sending, func(r *turn.Record) { r.Reply = nil }},
 		{"a reply that is sent already", sending, func(r *turn.Record) { r.Reply = &turn.Reply{Parts: 1, Done: 1} }},
 		{"replies that wait behind none", collecting, func(r *turn.Record) { r.Queue = []turn.Reply{{Parts: 1}} }},
-		{"a window without an end", collecting, func(r *turn.Record) { r.Due = 0 }},
+		{"a window without an end", collecting, func(r *turn.Record) { r.Window.Due = 0 }},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -335,15 +335,24 @@ func TestCheck(t *testing.T) {
 // of earlier ones.
 func TestAsideOfTheProgramBefore(t *testing.T) {
 	record := turn.Record{
-		Schema: 1, Phase: turn.Failed, Version: 2, Answered: 2, Through: 2, Turn: 2, Seq: 3, AfterSeq: 3, Token: 2, LastError: "lost",
+		Schema:   1,
+		Phase:    turn.Failed,
+		Version:  2,
+		Answered: 2,
+		Attempt:  turn.Attempt{Through: 2},
+		Turn:     2,
+		Seq:      3,
+		AfterSeq: 3,
+		Token:    2,
+		Tries:    turn.Tries{LastError: "lost"},
 		Aside:    &turn.Aside{Answered: 1, Through: 2, AfterSeq: 2, Pending: 1},
 		Troubles: []turn.Trouble{{Seq: 2, Turn: 1, Status: turn.ReplyUnknown, Parts: 1}},
 	}
 	for _, e := range []turn.Event{turn.Resend{Turn: 1}, turn.Wake{Holder: "a", Nonce: "a"}, turn.Sent{Nonce: "a"}} {
 		record, _ = turn.Step(record, e, start, basic)
 	}
-	if record.Phase != turn.Failed || record.LastError != "lost" {
-		t.Errorf("sending another reply again left it %s, last error %q", record.Phase, record.LastError)
+	if record.Phase != turn.Failed || record.Tries.LastError != "lost" {
+		t.Errorf("sending another reply again left it %s, last error %q", record.Phase, record.Tries.LastError)
 	}
 }
 
@@ -410,8 +419,8 @@ func TestADeletionUnderTheFallbackEndsTheFailure(t *testing.T) {
 		now = now.Add(p.Lease)
 		r, _ = turn.Step(r, e, now, p)
 	}
-	if r.Phase != turn.Idle || r.Aside != nil || r.LastError != "" {
-		t.Errorf("phase %s, aside %v, last error %q", r.Phase, r.Aside, r.LastError)
+	if r.Phase != turn.Idle || r.Aside != nil || r.Tries.LastError != "" {
+		t.Errorf("phase %s, aside %v, last error %q", r.Phase, r.Aside, r.Tries.LastError)
 	}
 }
 
@@ -419,8 +428,16 @@ func TestADeletionUnderTheFallbackEndsTheFailure(t *testing.T) {
 // may have such a text removed too, which says nothing of what was set aside since.
 func TestADeletionOfWhatTheProgramBeforeForgot(t *testing.T) {
 	record := turn.Record{
-		Schema: 1, Phase: turn.Failed, Version: 2, Answered: 2, Through: 2, Turn: 2, Seq: 2, AfterSeq: 2, Token: 2,
-		Aside: &turn.Aside{Answered: 1, Through: 2, AfterSeq: 1, Pending: 1, Turn: 2},
+		Schema:   1,
+		Phase:    turn.Failed,
+		Version:  2,
+		Answered: 2,
+		Attempt:  turn.Attempt{Through: 2},
+		Turn:     2,
+		Seq:      2,
+		AfterSeq: 2,
+		Token:    2,
+		Aside:    &turn.Aside{Answered: 1, Through: 2, AfterSeq: 1, Pending: 1, Turn: 2},
 	}
 	for _, aside := range []*turn.Aside{record.Aside, nil} {
 		record.Aside = aside

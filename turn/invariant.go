@@ -22,9 +22,9 @@ var rules = []struct {
 	holds func(Record) bool
 }{
 	{"answered is between 0 and the version", func(r Record) bool { return 0 <= r.Answered && r.Answered <= r.Version }},
-	{"what is newer than the attempt is part of what waits", func(r Record) bool { return 0 <= r.Newer && r.Newer <= r.Pending }},
+	{"what is newer than the attempt is part of what waits", func(r Record) bool { return 0 <= r.Attempt.Newer && r.Attempt.Newer <= r.Pending }},
 	{"counts are not negative", func(r Record) bool {
-		return r.Media >= 0 && r.Attempts >= 0 && r.Discards >= 0 && r.Outages >= 0 && r.Runs >= 0
+		return r.Window.Media >= 0 && r.Tries.Attempts >= 0 && r.Tries.Discards >= 0 && r.Tries.Outages >= 0 && r.Tries.Runs >= 0
 	}},
 	{"pending inputs lie behind the mark", func(r Record) bool { return 0 <= r.AfterSeq && r.AfterSeq <= r.Seq }},
 	{"an idle conversation has nothing that waits", func(r Record) bool {
@@ -32,9 +32,9 @@ var rules = []struct {
 	}},
 	{"collecting needs something that waits", func(r Record) bool { return r.Phase != Collecting || r.Pending > 0 }},
 	{"generating needs something that waits, or a seal", func(r Record) bool {
-		return r.Phase != Generating || r.Pending > 0 || r.Sealed
+		return r.Phase != Generating || r.Pending > 0 || r.Attempt.Sealed
 	}},
-	{"only a sealed attempt outlives a pause", func(r Record) bool { return r.Phase != Generating || !r.OnHold || r.Sealed }},
+	{"only a sealed attempt outlives a pause", func(r Record) bool { return r.Phase != Generating || !r.OnHold || r.Attempt.Sealed }},
 	{"a failed turn has something that waits or was set aside", func(r Record) bool {
 		return r.Phase != Failed || r.Pending > 0 || r.Aside != nil
 	}},
@@ -51,7 +51,9 @@ var rules = []struct {
 		return r.Reply == nil || 0 <= r.Reply.Done && r.Reply.Done < r.Reply.Parts
 	}},
 	{"replies wait only behind another", func(r Record) bool { return len(r.Queue) == 0 || r.Phase == Sending }},
-	{"a window ends at a definite moment", func(r Record) bool { return r.Phase != Collecting || r.Due >= r.WindowStart && r.Due > 0 }},
+	{"a window ends at a definite moment", func(r Record) bool {
+		return r.Phase != Collecting || r.Window.Due >= r.Window.Start && r.Window.Due > 0
+	}},
 	{"there is work if and only if there is a wake-up", func(r Record) bool {
 		_, wakes := r.Wake()
 		return wakes == r.hasWork()

@@ -118,8 +118,8 @@ func nothingStartsEarly(w *world, before turn.Record, _ turn.Event, after turn.R
 		if _, isRun := action.(turn.Run); !isRun || !e.Changed {
 			continue
 		}
-		if w.now < after.Due || before.Phase == turn.Collecting && w.now < before.Due || after.OnHold {
-			return fmt.Errorf("an attempt started at %s, before %s or under a pause", moment(w.now), moment(after.Due))
+		if w.now < after.Window.Due || before.Phase == turn.Collecting && w.now < before.Window.Due || after.OnHold {
+			return fmt.Errorf("an attempt started at %s, before %s or under a pause", moment(w.now), moment(after.Window.Due))
 		}
 	}
 	return nil
@@ -135,8 +135,8 @@ func messageRestartsQuiet(w *world, _ turn.Record, event turn.Event, after turn.
 	if quiet == 0 {
 		quiet = w.policy.Debounce
 	}
-	if after.QuietUntil != w.now.Add(quiet) {
-		return fmt.Errorf("the quiet time ends at %s, %v after the message is meant", moment(after.QuietUntil), quiet)
+	if after.Window.QuietUntil != w.now.Add(quiet) {
+		return fmt.Errorf("the quiet time ends at %s, %v after the message is meant", moment(after.Window.QuietUntil), quiet)
 	}
 	return nil
 }
@@ -148,32 +148,32 @@ func windowKeepsItsCap(w *world, before turn.Record, event turn.Event, after tur
 		return nil
 	}
 	limit := w.policy.MaxWait
-	if after.Media > 0 {
+	if after.Window.Media > 0 {
 		limit = max(limit, w.policy.MediaWait)
 	}
-	if limit := max(after.WindowStart.Add(limit), after.NotBefore); after.Due > limit {
-		return fmt.Errorf("due at %s, after the cap at %s", moment(after.Due), moment(limit))
+	if limit := max(after.Window.Start.Add(limit), after.Window.NotBefore); after.Window.Due > limit {
+		return fmt.Errorf("due at %s, after the cap at %s", moment(after.Window.Due), moment(limit))
 	}
-	if _, isResume := event.(turn.Resume); before.Phase == turn.Collecting && !isResume && after.WindowStart != before.WindowStart {
-		return fmt.Errorf("the start of the window moved from %s to %s", moment(before.WindowStart), moment(after.WindowStart))
+	if _, isResume := event.(turn.Resume); before.Phase == turn.Collecting && !isResume && after.Window.Start != before.Window.Start {
+		return fmt.Errorf("the start of the window moved from %s to %s", moment(before.Window.Start), moment(after.Window.Start))
 	}
 	return nil
 }
 
 // bound reports whether the attempt is committed for what it saw.
 func (w *world) bound(r turn.Record) bool {
-	return r.Sealed || w.policy.OnNewInput == turn.Finish || r.Discards >= w.policy.MaxDiscards
+	return r.Attempt.Sealed || w.policy.OnNewInput == turn.Finish || r.Tries.Discards >= w.policy.MaxDiscards
 }
 
 // discardsAreBounded: only what was overtaken is discarded, and only so often;
 // and nobody is told to stop at the bound.
 func discardsAreBounded(w *world, before turn.Record, _ turn.Event, after turn.Record, e turn.Effects) error {
-	fresh := before.Version == before.Through
-	if e.Outcome == turn.Discarded && (fresh || w.bound(before) || after.Discards != before.Discards+1) {
+	fresh := before.Version == before.Attempt.Through
+	if e.Outcome == turn.Discarded && (fresh || w.bound(before) || after.Tries.Discards != before.Tries.Discards+1) {
 		return fmt.Errorf("an attempt was discarded, the bound is reached: %v, it is fresh: %v", w.bound(before), fresh)
 	}
-	if after.Discards > w.policy.MaxDiscards {
-		return fmt.Errorf("%d discards", after.Discards)
+	if after.Tries.Discards > w.policy.MaxDiscards {
+		return fmt.Errorf("%d discards", after.Tries.Discards)
 	}
 	for _, action := range e.Actions {
 		cancel, ok := action.(turn.Cancel)
@@ -187,16 +187,16 @@ func discardsAreBounded(w *world, before turn.Record, _ turn.Event, after turn.R
 // attemptsAreCounted: before the work, in the write that takes the lease, and
 // never beyond what the policy allows.
 func attemptsAreCounted(w *world, before turn.Record, _ turn.Event, after turn.Record, e turn.Effects) error {
-	if after.Phase == turn.Generating && (after.Attempts < 1 || after.Attempts > w.policy.MaxAttempts) {
-		return fmt.Errorf("attempt %d of %d runs", after.Attempts, w.policy.MaxAttempts)
+	if after.Phase == turn.Generating && (after.Tries.Attempts < 1 || after.Tries.Attempts > w.policy.MaxAttempts) {
+		return fmt.Errorf("attempt %d of %d runs", after.Tries.Attempts, w.policy.MaxAttempts)
 	}
-	counted := before.Attempts + 1
-	if before.Attempts == w.policy.MaxAttempts { // newer input starts the count again
+	counted := before.Tries.Attempts + 1
+	if before.Tries.Attempts == w.policy.MaxAttempts { // newer input starts the count again
 		counted = 1
 	}
 	for _, action := range e.Actions {
-		if run, ok := action.(turn.Run); ok && e.Changed && (after.Attempts != counted || run.Attempt != before.Runs+1) {
-			return fmt.Errorf("an attempt started, and %d were counted after %d", after.Attempts, before.Attempts)
+		if run, ok := action.(turn.Run); ok && e.Changed && (after.Tries.Attempts != counted || run.Attempt != before.Tries.Runs+1) {
+			return fmt.Errorf("an attempt started, and %d were counted after %d", after.Tries.Attempts, before.Tries.Attempts)
 		}
 	}
 	return nil
@@ -328,7 +328,7 @@ func pendingIsCounted(l *ledger, r turn.Record) error {
 func newerIsCounted(l *ledger, r turn.Record) error {
 	newer, media := 0, 0
 	for _, m := range l.waiting(r.Answered) {
-		if m.version <= r.Through {
+		if m.version <= r.Attempt.Through {
 			continue
 		}
 		newer++
@@ -337,11 +337,11 @@ func newerIsCounted(l *ledger, r turn.Record) error {
 		}
 	}
 	busy := r.Phase == turn.Generating || r.Phase == turn.Sending
-	if busy && newer != r.Newer {
-		return fmt.Errorf("%d messages are newer than the work under way, the record says %d", newer, r.Newer)
+	if busy && newer != r.Attempt.Newer {
+		return fmt.Errorf("%d messages are newer than the work under way, the record says %d", newer, r.Attempt.Newer)
 	}
-	if (busy || r.Phase == turn.Collecting) && media != r.Media {
-		return fmt.Errorf("%d messages wait for an attachment, the record says %d", media, r.Media)
+	if (busy || r.Phase == turn.Collecting) && media != r.Window.Media {
+		return fmt.Errorf("%d messages wait for an attachment, the record says %d", media, r.Window.Media)
 	}
 	return nil
 }

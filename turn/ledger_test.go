@@ -132,7 +132,7 @@ func (l *ledger) append(before, after turn.Record, effects turn.Effects) {
 	r := &reply{seq: effects.AppendReply, kind: turn.ReplyAnswer, status: turn.ReplyCommitted}
 	for _, candidate := range append(slices.Clone(after.Queue), current(after)...) {
 		if candidate.Seq == r.seq {
-			r.kind, r.sealed = candidate.Kind, before.Sealed
+			r.kind, r.sealed = candidate.Kind, before.Attempt.Sealed
 		}
 	}
 	if r.kind == turn.ReplyAnswer && l.token == before.Lease.Token {

@@ -117,58 +117,87 @@ func (r Record) clone() Record {
 	return r
 }
 
-// Record is all that is remembered of a conversation except its texts. The
-// zero Record is a conversation of which nothing was ever received.
+// Record is all that is remembered of a conversation, except its texts, which
+// are in the transcript. The zero Record is a conversation of which nothing was
+// ever received.
+//
+// Versions count inputs. Each input that is accepted makes Version one greater;
+// Answered is the version up to which inputs are settled; what lies between is
+// pending. Sequences number the entries of the transcript, messages and replies
+// alike. Versions decide; sequences only tell where to read.
+//
+// A turn goes through the parts of the record from top to bottom. Inputs open
+// the Window. When it ends, a worker takes the Lease, and the Attempt notes what
+// its prompt held. Tries counts what went wrong, so that a turn ends one way or
+// another. What the attempt gave becomes the Reply, which is sent under the same
+// lease. A reply or an input that no program can bring to a good end is kept
+// where people find it: in Troubles and Aside.
 type Record struct {
 	Schema      int    `json:"schema"`
 	Phase       Phase  `json:"phase"`
 	PauseReason string `json:"pause_reason,omitempty"`
 	OnHold      bool   `json:"on_hold,omitempty"` // paused: nothing is generated, nothing of the responder is sent
 
-	Version  int64 `json:"version"`           // inputs accepted so far
-	Answered int64 `json:"answered"`          // the version up to which inputs are settled
-	Pending  int   `json:"pending,omitempty"` // messages that the next prompt would hold
-	Turn     int64 `json:"turn,omitempty"`    // number of the current turn, or of the last one
-
-	// The debounce window.
-	WaitingSince Time `json:"waiting_since,omitempty"` // when the first pending input was accepted
-	WindowStart  Time `json:"window_start,omitempty"`  // what the hard cap counts from
-	QuietUntil   Time `json:"quiet_until,omitempty"`   // the last input + its quiet time
-	MediaUntil   Time `json:"media_until,omitempty"`   // longest wait for what Media counts
-	NotBefore    Time `json:"not_before,omitempty"`    // the end of a back-off
-	Due          Time `json:"due,omitempty"`           // when the window ends: computed from the five above
-	Media        int  `json:"media,omitempty"`         // pending messages with an attachment still being processed
-
-	// The attempt.
-	Lease      Lease  `json:"lease,omitzero"`
-	Token      int64  `json:"token,omitempty"`       // the last one given out
-	Through    int64  `json:"through,omitempty"`     // the version when the attempt, or the reply being sent, began
-	ThroughSeq int64  `json:"through_seq,omitempty"` // the last sequence then
-	Newer      int    `json:"newer,omitempty"`       // pending messages touched after Through
-	NewerSince Time   `json:"newer_since,omitempty"` // when the first of these was accepted
-	Retouched  bool   `json:"retouched,omitempty"`   // a message that the attempt holds was edited after Through
-	Sealed     bool   `json:"sealed,omitempty"`
-	Discards   int    `json:"discards,omitempty"` // of this turn
-	Runs       int    `json:"runs,omitempty"`     // attempts started in this turn
-	Attempts   int    `json:"attempts,omitempty"` // attempts of this turn that failed, or are running
-	Lost       Lost   `json:"lost,omitzero"`      // workers that were lost in attempts of this turn
-	Outages    int    `json:"outages,omitempty"`  // times in a row that the model could not be reached
-	LastError  string `json:"last_error,omitempty"`
-
-	// The ceiling on turns per minute.
-	MinuteStart Time `json:"minute_start,omitempty"`
-	MinuteRuns  int  `json:"minute_runs,omitempty"`
-
-	// The transcript, which is stored elsewhere.
+	Version  int64 `json:"version"`             // inputs accepted so far
+	Answered int64 `json:"answered"`            // the version up to which inputs are settled
+	Pending  int   `json:"pending,omitempty"`   // messages that the next prompt would hold
+	Turn     int64 `json:"turn,omitempty"`      // number of the current turn, or of the last one
 	Seq      int64 `json:"seq,omitempty"`       // the last sequence given out
 	AfterSeq int64 `json:"after_seq,omitempty"` // every pending input has a greater sequence
 
-	// What is being sent, and what people wrote meanwhile.
-	Reply *Reply  `json:"reply,omitempty"`
-	Queue []Reply `json:"queue,omitempty"`
-	Aside *Aside  `json:"aside,omitempty"`
+	Window  Window  `json:"window,omitzero"`
+	Lease   Lease   `json:"lease,omitzero"`
+	Token   int64   `json:"token,omitempty"` // the last one given out
+	Attempt Attempt `json:"attempt,omitzero"`
+	Tries   Tries   `json:"tries,omitzero"`
+	Minute  Minute  `json:"minute,omitzero"`
 
-	Troubles []Trouble `json:"troubles,omitempty"` // what became of replies that need somebody, oldest first
+	Reply    *Reply    `json:"reply,omitempty"`    // it is being sent
+	Queue    []Reply   `json:"queue,omitempty"`    // replies of people, which wait for their turn to be sent
+	Troubles []Trouble `json:"troubles,omitempty"` // replies that need somebody, oldest first
+	Aside    *Aside    `json:"aside,omitempty"`    // inputs that need somebody
+}
+
+// Window is the debounce window: how long pending inputs wait for more before an
+// attempt answers them together. Due is computed from the rest whenever one of
+// them changes; see schedule.
+type Window struct {
+	WaitingSince Time `json:"waiting_since,omitempty"` // when the first pending input was accepted
+	Start        Time `json:"start,omitempty"`         // the hard cap counts from here
+	QuietUntil   Time `json:"quiet_until,omitempty"`   // the last input + its quiet time
+	MediaUntil   Time `json:"media_until,omitempty"`   // longest wait for announced attachments
+	NotBefore    Time `json:"not_before,omitempty"`    // the end of a back-off
+	Due          Time `json:"due,omitempty"`           // when the window ends
+	Media        int  `json:"media,omitempty"`         // pending messages with an attachment still being processed
+}
+
+// Attempt is what an attempt has seen and what came after it. While a reply is
+// being sent it is the same for that reply: its prompt was read at Through.
+type Attempt struct {
+	Through    int64 `json:"through,omitempty"`     // the version when it began: its prompt holds the inputs up to it
+	ThroughSeq int64 `json:"through_seq,omitempty"` // the last sequence then
+	Newer      int   `json:"newer,omitempty"`       // pending messages that it has not seen as they are
+	NewerSince Time  `json:"newer_since,omitempty"` // when the first of these was accepted
+	Edited     bool  `json:"edited,omitempty"`      // a message of its prompt was edited since
+	Sealed     bool  `json:"sealed,omitempty"`      // it must not be discarded: something irreversible was done
+}
+
+// Tries counts how the attempts of a turn ended. Each count has a bound in the
+// [Policy], so that no turn goes on for ever.
+type Tries struct {
+	Discards  int    `json:"discards,omitempty"` // attempts discarded because of newer input
+	Runs      int    `json:"runs,omitempty"`     // attempts started
+	Attempts  int    `json:"attempts,omitempty"` // attempts that failed, or are running
+	Lost      Lost   `json:"lost,omitzero"`      // workers that were lost over it
+	Outages   int    `json:"outages,omitempty"`  // times in a row that the model could not be reached
+	LastError string `json:"last_error,omitempty"`
+}
+
+// Minute counts the attempts of a conversation for the ceiling on turns per
+// minute.
+type Minute struct {
+	Start Time `json:"start,omitempty"`
+	Runs  int  `json:"runs,omitempty"`
 }
 
 // Exists reports whether anything was ever received.
@@ -199,7 +228,7 @@ func (r Record) Wake() (Time, bool) {
 	case r.Reply != nil && r.maySend():
 		return r.Reply.RetryAt, true
 	case r.Phase == Collecting && !r.OnHold:
-		return r.Due, true
+		return r.Window.Due, true
 	}
 	return 0, false
 }
@@ -208,4 +237,4 @@ func (r Record) Wake() (Time, bool) {
 func (r Record) maySend() bool { return !r.OnHold || r.Reply.DespitePause() }
 
 // stale reports whether inputs were accepted that the attempt has not seen.
-func (r Record) stale() bool { return r.Version != r.Through }
+func (r Record) stale() bool { return r.Version != r.Attempt.Through }

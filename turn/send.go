@@ -57,7 +57,7 @@ func (s *step) sent() {
 
 // sendFailed handles a part that was certainly not delivered.
 func (s *step) sendFailed(e SendFailed) {
-	s.LastError = e.Text
+	s.Tries.LastError = e.Text
 	s.Reply.Tries++
 	s.tellPart(PartFailed, e.Text, s.Reply.Done+1)
 	switch {
@@ -78,7 +78,7 @@ func (s *step) sendFailed(e SendFailed) {
 
 // sendUnknown handles a part of which nobody knows whether it was delivered.
 func (s *step) sendUnknown(e SendUnknown) {
-	s.LastError = e.Text
+	s.Tries.LastError = e.Text
 	s.Reply.Tries++
 	s.Reply.Unsure = true
 	s.tellPart(PartUnknown, e.Text, s.Reply.Done+1)
@@ -192,7 +192,7 @@ func (s *step) finish(status Status, reason string) {
 	beside := reply.Kind == ReplyFallback || reply.Kind == ReplyAgain
 	failed := beside && (s.Pending > 0 || s.FailedAside())
 	if status == ReplySent && !failed {
-		s.LastError = ""
+		s.Tries.LastError = ""
 	}
 	switch reply.Kind {
 	case ReplyFallback:
@@ -208,7 +208,7 @@ func (s *step) finish(status Status, reason string) {
 		}
 		s.settle(reply, answered, reply.Seq)
 		s.Answered = max(s.Answered, reply.Through)
-		s.Pending = s.Newer
+		s.Pending = s.Attempt.Newer
 		s.advance(reply.ThroughSeq)
 	}
 	s.rest()
@@ -231,7 +231,7 @@ func (s *step) settle(reply Reply, status Status, by int64) {
 // restAfterFallback leaves the turn failed, unless somebody wrote meanwhile.
 func (s *step) restAfterFallback() {
 	switch {
-	case len(s.Queue) == 0 && s.Pending > 0 && s.Version == s.Through:
+	case len(s.Queue) == 0 && s.Pending > 0 && s.Version == s.Attempt.Through:
 		s.Phase = Failed
 	case len(s.Queue) == 0 && s.Pending == 0 && s.FailedAside():
 		s.rest()

@@ -148,7 +148,7 @@ func (s *step) tell(kind Kind, reason string) {
 	}
 	s.Notices = append(s.Notices, Notice{
 		Kind: kind, At: s.now, Reason: reason, Turn: s.Turn, Token: s.Token,
-		Version: s.Version, Through: s.Through, Attempt: s.Runs, Since: s.WaitingSince,
+		Version: s.Version, Through: s.Attempt.Through, Attempt: s.Tries.Runs, Since: s.Window.WaitingSince,
 	})
 	switch kind {
 	case ReplyCommittedKind, ReplyDiscardedKind, AttemptFailed:

@@ -92,21 +92,36 @@ func notices(told []turn.Notice) []string {
 	return lines
 }
 
-// differences lists the fields that changed, by their names in JSON.
+// differences lists the fields that changed, by their names in JSON; those of a
+// part of the record follow its name and a point.
 func differences(before, after turn.Record) []string {
+	changed := changedFields(before, after)
+	if len(changed) == 0 {
+		return []string{"as it was"}
+	}
+	return changed
+}
+
+func changedFields(before, after turn.Record) []string {
 	var changed []string
 	was, is := reflect.ValueOf(before), reflect.ValueOf(after)
 	for i := range is.NumField() {
 		name := fieldName(is.Type().Field(i))
+		switch is.Field(i).Interface().(type) {
+		case turn.Window, turn.Attempt, turn.Tries, turn.Minute:
+			for j := range is.Field(i).NumField() {
+				if inner := is.Field(i).Field(j); !reflect.DeepEqual(was.Field(i).Field(j).Interface(), inner.Interface()) {
+					changed = append(changed, name+"."+fieldName(is.Field(i).Type().Field(j))+"="+value(inner))
+				}
+			}
+			continue
+		}
 		same := reflect.DeepEqual(was.Field(i).Interface(), is.Field(i).Interface())
 		if name == "schema" || name == "queue" && len(before.Queue) == len(after.Queue) || same ||
 			name == "troubles" && len(before.Troubles)+len(after.Troubles) == 0 {
 			continue
 		}
 		changed = append(changed, name+"="+value(is.Field(i)))
-	}
-	if len(changed) == 0 {
-		return []string{"as it was"}
 	}
 	return changed
 }

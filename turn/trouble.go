@@ -22,7 +22,7 @@ type Trouble struct {
 // was given up, or has lost a worker, inputs were set aside, or a reply of it ended in
 // trouble.
 func (r Record) NeedsAttention() bool {
-	return r.Phase == Failed || r.Aside != nil || len(r.Troubles) > 0 || r.Lost.Count > 0 || r.Reply != nil && r.Reply.Lost.Count > 0
+	return r.Phase == Failed || r.Aside != nil || len(r.Troubles) > 0 || r.Tries.Lost.Count > 0 || r.Reply != nil && r.Reply.Lost.Count > 0
 }
 
 // troubled remembers a reply that ended without being certainly delivered. The
@@ -93,7 +93,7 @@ func (s *step) sendAgain() {
 	t := s.Troubles[i]
 	s.Troubles = slices.Delete(s.Troubles, i, i+1)
 	s.Phase = Sending
-	s.Through, s.Media = s.Version, 0
+	s.Attempt.Through, s.Window.Media = s.Version, 0
 	s.Reply = &Reply{
 		Turn: t.Turn, Seq: t.Seq, Through: s.Version, From: s.Answered, AfterSeq: s.AfterSeq, Parts: t.Parts, Done: t.Done,
 		Kind: ReplyAgain, Unsure: t.Status == ReplyUnknown, Since: s.now, RetryAt: s.now,
@@ -107,8 +107,8 @@ func (s *step) restAfterAgain() {
 	switch {
 	case len(s.Queue) > 0:
 		s.rest()
-	case s.WindowStart != 0 && s.Pending > 0:
-		s.window(s.WindowStart)
+	case s.Window.Start != 0 && s.Pending > 0:
+		s.window(s.Window.Start)
 	default:
 		s.restAfterFallback()
 	}

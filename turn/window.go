@@ -25,17 +25,17 @@ func (s *step) edit(e Edit) {
 		return
 	}
 	s.Changed = true
-	seen := e.Target <= s.Through
+	seen := e.Target <= s.Attempt.Through
 	if e.HadMedia && !seen {
-		s.Media = max(s.Media-1, 0)
+		s.Window.Media = max(s.Window.Media-1, 0)
 	}
 	if e.HasMedia {
 		s.expectMedia()
 	}
-	s.Retouched = s.Retouched || seen && s.busy()
+	s.Attempt.Edited = s.Attempt.Edited || seen && s.busy()
 	quiet := s.now.Add(s.p.Debounce)
 	if e.HadMedia && !e.HasMedia {
-		quiet = s.QuietUntil
+		quiet = s.Window.QuietUntil
 	}
 	s.count(WasEdited, e.Seq)
 	s.accept(quiet, seen)
@@ -50,7 +50,7 @@ func (s *step) delete(e Delete) {
 	}
 	s.Changed = true
 	s.Pending--
-	if e.Target > s.Through {
+	if e.Target > s.Attempt.Through {
 		s.forget(e.HadMedia)
 	}
 	s.count(WasDeleted, e.Seq)
@@ -58,7 +58,7 @@ func (s *step) delete(e Delete) {
 		s.accept(s.now.Add(s.p.Debounce), false)
 		return
 	}
-	s.QuietUntil = s.now.Add(s.p.Debounce)
+	s.Window.QuietUntil = s.now.Add(s.p.Debounce)
 	s.drop(WasDeleted)
 	s.rest()
 }
@@ -66,41 +66,41 @@ func (s *step) delete(e Delete) {
 // emptied reports whether nothing is left of what the attempt holds: all that
 // waits came later.
 func (s *step) emptied() bool {
-	return s.Phase == Generating && s.Pending == s.Newer && !s.Retouched
+	return s.Phase == Generating && s.Pending == s.Attempt.Newer && !s.Attempt.Edited
 }
 
 // forget takes a message that no attempt has seen out of the counts.
 func (s *step) forget(hadMedia bool) {
 	if hadMedia {
-		s.Media = max(s.Media-1, 0)
+		s.Window.Media = max(s.Window.Media-1, 0)
 	}
 	if !s.busy() {
 		return
 	}
-	s.Newer--
-	if s.Newer == 0 {
-		s.NewerSince = 0
+	s.Attempt.Newer--
+	if s.Attempt.Newer == 0 {
+		s.Attempt.NewerSince = 0
 	}
 }
 
 // answering reports whether work is under way that the deletion of all that
 // waits must not end: a sealed attempt, or a reply being sent.
 func (s *step) answering() bool {
-	return s.Phase == Sending || s.Phase == Generating && s.Sealed
+	return s.Phase == Sending || s.Phase == Generating && s.Attempt.Sealed
 }
 
 // busy reports whether somebody works on inputs that are not settled yet.
 func (s *step) busy() bool { return s.Phase == Generating || s.Phase == Sending }
 
 func (s *step) expectMedia() {
-	s.Media++
-	s.MediaUntil = max(s.MediaUntil, s.now.Add(s.p.MediaWait))
+	s.Window.Media++
+	s.Window.MediaUntil = max(s.Window.MediaUntil, s.now.Add(s.p.MediaWait))
 }
 
 // accept takes an input in that was counted. newer tells whether it makes one
 // more message that the work under way has not seen.
 func (s *step) accept(quietUntil Time, newer bool) {
-	s.QuietUntil = quietUntil
+	s.Window.QuietUntil = quietUntil
 	switch {
 	case s.busy():
 		if newer {
@@ -110,8 +110,8 @@ func (s *step) accept(quietUntil Time, newer bool) {
 	case s.Phase == Collecting:
 		s.schedule()
 	default:
-		if s.WaitingSince == 0 {
-			s.WaitingSince = s.now
+		if s.Window.WaitingSince == 0 {
+			s.Window.WaitingSince = s.now
 		}
 		accepted := len(s.Notices) - 1
 		s.open(s.now)
@@ -131,9 +131,9 @@ func (s *step) count(reason string, seq int64) {
 }
 
 func (s *step) newer() {
-	s.Newer++
-	if s.Newer == 1 {
-		s.NewerSince = s.now
+	s.Attempt.Newer++
+	if s.Attempt.Newer == 1 {
+		s.Attempt.NewerSince = s.now
 	}
 }
 
@@ -158,7 +158,7 @@ func (s *step) cancelIfSuperseded() {
 // newer input exists. The bound: a sealed attempt, and one that follows
 // MaxDiscards discards, is committed for what it saw.
 func (s *step) superseded() bool {
-	bound := s.Sealed || s.p.mode() == Finish || s.Discards >= s.p.MaxDiscards
+	bound := s.Attempt.Sealed || s.p.mode() == Finish || s.Tries.Discards >= s.p.MaxDiscards
 	return s.stale() && !bound
 }
 
@@ -179,17 +179,17 @@ func (s *step) typing(e Typing) {
 	if d == 0 {
 		d = s.p.Debounce
 	}
-	before := s.QuietUntil
-	s.QuietUntil = max(before, s.now.Add(d))
+	before := s.Window.QuietUntil
+	s.Window.QuietUntil = max(before, s.now.Add(d))
 	s.schedule()
-	s.Changed = s.QuietUntil != before
+	s.Changed = s.Window.QuietUntil != before
 }
 
 // open starts the window of a new turn. start is what the hard cap counts
 // from.
 func (s *step) open(start Time) {
 	s.Turn++
-	s.Discards, s.Runs, s.Attempts, s.Lost, s.Outages, s.NotBefore = 0, 0, 0, Lost{}, 0, 0
+	s.Tries.Discards, s.Tries.Runs, s.Tries.Attempts, s.Tries.Lost, s.Tries.Outages, s.Window.NotBefore = 0, 0, 0, Lost{}, 0, 0
 	s.window(start)
 }
 
@@ -197,8 +197,8 @@ func (s *step) open(start Time) {
 func (s *step) window(start Time) {
 	s.Phase = Collecting
 	s.Lease = Lease{}
-	s.WindowStart = start
-	s.Newer, s.NewerSince, s.Retouched, s.Sealed = 0, 0, false, false
+	s.Window.Start = start
+	s.Attempt.Newer, s.Attempt.NewerSince, s.Attempt.Edited, s.Attempt.Sealed = 0, 0, false, false
 	s.schedule()
 }
 
@@ -207,21 +207,21 @@ func (s *step) window(start Time) {
 // than that is there, but no later than its own cap; and never within a
 // back-off.
 func (s *step) schedule() {
-	capped := s.WindowStart.Add(s.p.MaxWait)
-	due := min(s.QuietUntil, capped)
-	if s.Media > 0 {
-		due = max(due, min(s.MediaUntil, s.WindowStart.Add(max(s.p.MaxWait, s.p.MediaWait))))
+	capped := s.Window.Start.Add(s.p.MaxWait)
+	due := min(s.Window.QuietUntil, capped)
+	if s.Window.Media > 0 {
+		due = max(due, min(s.Window.MediaUntil, s.Window.Start.Add(max(s.p.MaxWait, s.p.MediaWait))))
 	}
-	s.Due = max(due, s.WindowStart, s.NotBefore)
+	s.Window.Due = max(due, s.Window.Start, s.Window.NotBefore)
 	if s.OnHold {
 		return
 	}
 	reason := ""
-	if s.Due == capped && s.QuietUntil > capped {
+	if s.Window.Due == capped && s.Window.QuietUntil > capped {
 		reason = AtCap
 	}
 	s.tell(TurnScheduled, reason)
-	s.Notices[len(s.Notices)-1].Due = s.Due
+	s.Notices[len(s.Notices)-1].Due = s.Window.Due
 }
 
 // rest ends a turn, or what is left of it, and goes to whatever comes next:
@@ -233,13 +233,13 @@ func (s *step) rest() {
 		next := s.Queue[0]
 		next.Since, next.RetryAt = s.now, s.now
 		s.Reply, s.Queue = &next, append([]Reply(nil), s.Queue[1:]...)
-		s.Through, s.Phase = next.Through, Sending
+		s.Attempt.Through, s.Phase = next.Through, Sending
 	case s.Pending > 0:
-		start := s.NewerSince
+		start := s.Attempt.NewerSince
 		if start == 0 {
 			start = s.now
 		}
-		s.WaitingSince = start
+		s.Window.WaitingSince = start
 		s.open(start)
 	default:
 		s.Phase = Idle
@@ -251,7 +251,7 @@ func (s *step) rest() {
 
 // clearWindow forgets what only a window or an attempt needs.
 func (s *step) clearWindow() {
-	s.WaitingSince, s.WindowStart, s.QuietUntil, s.MediaUntil, s.NotBefore, s.Due = 0, 0, 0, 0, 0, 0
-	s.Media, s.Newer, s.NewerSince, s.Retouched, s.Sealed = 0, 0, 0, false, false
-	s.Discards, s.Runs, s.Attempts, s.Lost, s.Outages = 0, 0, 0, Lost{}, 0
+	s.Window.WaitingSince, s.Window.Start, s.Window.QuietUntil, s.Window.MediaUntil, s.Window.NotBefore, s.Window.Due = 0, 0, 0, 0, 0, 0
+	s.Window.Media, s.Attempt.Newer, s.Attempt.NewerSince, s.Attempt.Edited, s.Attempt.Sealed = 0, 0, 0, false, false
+	s.Tries.Discards, s.Tries.Runs, s.Tries.Attempts, s.Tries.Lost, s.Tries.Outages = 0, 0, 0, Lost{}, 0
 }

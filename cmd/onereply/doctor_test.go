@@ -25,7 +25,7 @@ func seeded(t *testing.T, timer turn.Time) string {
 	const due = 1_750_000_000_000
 	_, err = kept.Commit(t.Context(), store.Write{
 		Key: store.Key{Bot: "support", Conversation: "c1"}, Op: store.Op{1}, Timer: timer, At: due,
-		Record: turn.Record{Schema: turn.Schema, Phase: turn.Collecting, Version: 1, Pending: 1, Seq: 1, WindowStart: due, Due: due},
+		Record: turn.Record{Schema: turn.Schema, Phase: turn.Collecting, Version: 1, Pending: 1, Seq: 1, Window: turn.Window{Start: due, Due: due}},
 		Append: []store.Entry{{Seq: 1, Kind: store.Message, ID: "m1", Status: turn.InputPending, At: due, Version: 1}},
 	})
 	if err = errors.Join(err, kept.Close()); err != nil {

@@ -30,7 +30,7 @@ func (n *Node) apply(c *conversation, b *batch, t *task) {
 		t.result.Outcome, t.result.Reason, t.result.Duplicate, t.result.Version = p.outcome, p.reason, false, p.version
 	}
 	if b.write.Record.Shown() == turn.Collecting {
-		t.result.Due = b.write.Record.Due
+		t.result.Due = b.write.Record.Window.Due
 	}
 }
 

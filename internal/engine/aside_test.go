@@ -78,7 +78,7 @@ func TestWhatItsAuthorChangedIsRequeuedSo(t *testing.T) {
 		if got.Outcome != turn.Queued || m.Status != turn.InputDeleted || m.Text != "" || count[engine.Start](h) > 0 {
 			t.Errorf("the deletion was %s (%s), the message is %s: %q", got.Outcome, got.Reason, m.Status, m.Text)
 		}
-		if r := h.record(); r.Phase != turn.Idle || r.Aside != nil || r.LastError != "" {
+		if r := h.record(); r.Phase != turn.Idle || r.Aside != nil || r.Tries.LastError != "" {
 			t.Errorf("record %+v", r)
 		}
 	})

@@ -93,7 +93,7 @@ func (n *Node) Recovered(now turn.Time, found []store.Timer, err error) {
 // timers of the rest.
 func (n *Node) recover(c *conversation) {
 	if c.snap.Record.Lease.Nonce != "" && !n.holds(c) {
-		n.due(c, c.snap.Record.Due)
+		n.due(c, c.snap.Record.Window.Due)
 		n.serve()
 	}
 }

@@ -63,7 +63,7 @@ func (n *Node) edit(c *conversation, b *batch, t *task, entry store.Entry) {
 		}
 		return
 	}
-	seen := b.write.Record.Through
+	seen := b.write.Record.Attempt.Through
 	effects := n.step(c, b, t, turn.Edit{
 		Target: entry.Version, HadMedia: anyPending(entry.Attachments), HasMedia: anyPending(changed.Attachments), Seq: entry.Seq,
 	})

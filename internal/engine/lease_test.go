@@ -146,12 +146,12 @@ func TestASupersededAttemptEndsWhenItsResponderReturns(t *testing.T) {
 		t.Errorf("stopped: %+v", stop)
 	}
 	h.pass(9 * time.Second)
-	if r := h.record(); r.Phase != turn.Generating || r.Discards != 0 {
-		t.Errorf("before it returned: %s, %d discards", r.Phase, r.Discards)
+	if r := h.record(); r.Phase != turn.Generating || r.Tries.Discards != 0 {
+		t.Errorf("before it returned: %s, %d discards", r.Phase, r.Tries.Discards)
 	}
 	h.respond(started, engine.Response{Fault: turn.Mistake, Reason: "canceled", Tokens: 5})
-	if r := h.record(); r.Phase != turn.Collecting || r.Discards != 1 || r.Attempts != 0 {
-		t.Errorf("after: %s, %d discards, %d attempts; want one discard", r.Phase, r.Discards, r.Attempts)
+	if r := h.record(); r.Phase != turn.Collecting || r.Tries.Discards != 1 || r.Tries.Attempts != 0 {
+		t.Errorf("after: %s, %d discards, %d attempts; want one discard", r.Phase, r.Tries.Discards, r.Tries.Attempts)
 	}
 	if got := h.node.Counters; got.Discards != 1 || got.DiscardedTokens != 5 {
 		t.Errorf("counted %d discards and %d tokens", got.Discards, got.DiscardedTokens)
@@ -249,7 +249,7 @@ func TestHandBack(t *testing.T) {
 	h.collect()
 	asked[engine.Stop](h)
 	h.respond(started, engine.Response{Fault: turn.Mistake, Reason: "canceled"})
-	if !h.node.Quiet() || h.record().Lease.Nonce != "" || h.record().Attempts != 0 {
+	if !h.node.Quiet() || h.record().Lease.Nonce != "" || h.record().Tries.Attempts != 0 {
 		t.Errorf("after the hand-back: %+v", h.record())
 	}
 	other.now = h.now

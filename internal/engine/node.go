@@ -214,7 +214,7 @@ func (n *Node) HandBack(now turn.Time) {
 	n.Drain(now)
 	n.leaving = true
 	for _, c := range n.sorted() {
-		if c.run != nil && !c.snap.Record.Sealed {
+		if c.run != nil && !c.snap.Record.Attempt.Sealed {
 			n.stopRun(c, turn.HandedBack)
 		}
 	}

@@ -32,8 +32,8 @@ func (n *Node) noteRepeats(c *conversation, b *batch) {
 		return
 	}
 	for _, notice := range c.repeats {
-		notice.Turn, notice.Token, notice.Version, notice.Through = r.Turn, r.Token, r.Version, r.Through
-		notice.Attempt, notice.Since = r.Runs, r.WaitingSince
+		notice.Turn, notice.Token, notice.Version, notice.Through = r.Turn, r.Token, r.Version, r.Attempt.Through
+		notice.Attempt, notice.Since = r.Tries.Runs, r.Window.WaitingSince
 		b.repeats++
 		b.write.Log.Trace = b.write.Log.Trace.Add(notice)
 		b.events = append(b.events, n.event(c, &task{}, notice))

@@ -105,7 +105,7 @@ func (n *Node) writeReplies(c *conversation, b *batch, t *task, effects turn.Eff
 func (n *Node) replyEntry(c *conversation, b *batch, t *task, seq int64) store.Entry {
 	entry := store.Entry{
 		Seq: seq, Kind: store.Reply, Status: turn.ReplyCommitted, At: n.now,
-		Version: b.write.Record.Through, Body: t.reply,
+		Version: b.write.Record.Attempt.Through, Body: t.reply,
 	}
 	if reply := b.findReply(seq); reply != nil {
 		entry.Turn, entry.Version, entry.Late = reply.Turn, reply.Through, reply.Late

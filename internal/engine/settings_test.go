@@ -57,7 +57,7 @@ func TestAPolicyHoldsFromTheNextStepOn(t *testing.T) {
 	h.node.ChangePolicy("bot", func(p turn.Policy) turn.Policy { p.Debounce = 3 * time.Second; return p })
 	h.say("n")
 	h.settle()
-	if due := h.record().Due; due != start.Add(3*time.Second) {
+	if due := h.record().Window.Due; due != start.Add(3*time.Second) {
 		t.Errorf("due at %d, want three seconds after the second message", due)
 	}
 	h.pass(3 * time.Second)

@@ -93,7 +93,7 @@ func findingsOf(item store.Item) []Finding {
 		}
 		found = append(found, Finding{
 			Kind: FailedTurn, Key: item.Key, Turn: r.Turn, At: item.Active, Since: cmp.Or(since, item.Active),
-			Reason: r.LastError, Actions: []string{"requeue"},
+			Reason: r.Tries.LastError, Actions: []string{"requeue"},
 		})
 	}
 	if r.Aside != nil && (r.Phase != turn.Failed || !r.FailedAside()) { // else that is the failed turn
@@ -107,8 +107,8 @@ func findingsOf(item store.Item) []Finding {
 		lost := leaseLost(item, r.Reply.Lost, "sending")
 		lost.Turn, lost.Seq, lost.Since = r.Reply.Turn, r.Reply.Seq, cmp.Or(r.Reply.Since, item.Active)
 		found = append(found, lost)
-	case r.Lost.Count > 0 && r.Phase != turn.Failed:
-		found = append(found, leaseLost(item, r.Lost, "generating"))
+	case r.Tries.Lost.Count > 0 && r.Phase != turn.Failed:
+		found = append(found, leaseLost(item, r.Tries.Lost, "generating"))
 	}
 	return found
 }
@@ -173,8 +173,8 @@ func unconfirmed(key store.Key, t turn.Trouble) Finding {
 // FirstPending is when the first of the waiting messages was accepted. While a reply
 // is being sent that answers none of them, it is the first that came since.
 func FirstPending(r turn.Record) turn.Time {
-	if r.NewerSince != 0 && r.Newer == r.Pending {
-		return r.NewerSince
+	if r.Attempt.NewerSince != 0 && r.Attempt.Newer == r.Pending {
+		return r.Attempt.NewerSince
 	}
-	return r.WaitingSince
+	return r.Window.WaitingSince
 }

@@ -147,7 +147,7 @@ func TestWhatIsRightIsNoFinding(t *testing.T) {
 	trimmed := idle("c", 3)
 	trimmed.Append = trimmed.Append[3:]
 	claimed := waiting("c", 1)
-	claimed.Record.QuietUntil, claimed.Record.Due, claimed.Timer = start+5, start+5, turn.At(time.Now().Add(5*time.Second))
+	claimed.Record.Window.QuietUntil, claimed.Record.Window.Due, claimed.Timer = start+5, start+5, turn.At(time.Now().Add(5*time.Second))
 	for name, w := range map[string]store.Write{
 		"a message edited after its reply":                  edited,
 		"a message edited before a late reply":              late,

@@ -94,9 +94,9 @@ func waiting(conversation string, answered int64) store.Write {
 	r.Version++
 	r.Seq++
 	r.Pending = 1
-	r.Phase, r.WaitingSince, r.WindowStart, r.QuietUntil, r.Due = turn.Collecting, start, start, later, later+turn.Time(answered)
+	r.Phase, r.Window.WaitingSince, r.Window.Start, r.Window.QuietUntil, r.Window.Due = turn.Collecting, start, start, later, later+turn.Time(answered)
 	w.Append = append(w.Append, message(r.Seq, r.Version, 0))
-	w.Timer = r.Due
+	w.Timer = r.Window.Due
 	return w
 }
 
@@ -104,8 +104,8 @@ func waiting(conversation string, answered int64) store.Write {
 func generating(conversation string, answered int64) store.Write {
 	w := waiting(conversation, answered)
 	r := &w.Record
-	r.Phase, r.Through, r.ThroughSeq, r.Runs, r.Attempts, r.Token = turn.Generating, r.Version, r.Seq, 1, 1, 7
-	r.Lease = turn.Lease{Holder: "node", Nonce: "nonce", Token: 7, Expires: r.Due}
+	r.Phase, r.Attempt.Through, r.Attempt.ThroughSeq, r.Tries.Runs, r.Tries.Attempts, r.Token = turn.Generating, r.Version, r.Seq, 1, 1, 7
+	r.Lease = turn.Lease{Holder: "node", Nonce: "nonce", Token: 7, Expires: r.Window.Due}
 	return w
 }
 
@@ -117,7 +117,7 @@ func sending(conversation string, answered int64) store.Write {
 	r.Seq++
 	r.Turn++
 	r.Reply = &turn.Reply{
-		Turn: r.Turn, Seq: r.Seq, Through: r.Through, From: r.Answered, AfterSeq: r.AfterSeq, ThroughSeq: r.ThroughSeq,
+		Turn: r.Turn, Seq: r.Seq, Through: r.Attempt.Through, From: r.Answered, AfterSeq: r.AfterSeq, ThroughSeq: r.Attempt.ThroughSeq,
 		Parts: 1, Since: start, RetryAt: later,
 	}
 	reply := sent(r.Seq, r.Version, fmt.Sprint("m", r.Seq-1))

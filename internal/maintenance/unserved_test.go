@@ -30,7 +30,7 @@ func TestConversationsThatNobodyServes(t *testing.T) {
 	due := func(bot, conversation string, at turn.Time) {
 		w := waiting(conversation, 1)
 		w.Key.Bot = bot
-		w.Record.QuietUntil, w.Record.Due, w.Timer = at, at, at
+		w.Record.Window.QuietUntil, w.Record.Window.Due, w.Timer = at, at, at
 		put(t, s, w)
 	}
 	due("gone", "a", now-600_000)

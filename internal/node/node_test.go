@@ -86,7 +86,7 @@ func TestDrainCutsOff(t *testing.T) {
 		if took := time.Since(began); took < 7*time.Second || took > 7100*time.Millisecond {
 			l.t.Errorf("it took %v", took)
 		}
-		if r := l.record(); r.Lease.Nonce != "" || r.Phase != turn.Collecting || r.Attempts != 0 {
+		if r := l.record(); r.Lease.Nonce != "" || r.Phase != turn.Collecting || r.Tries.Attempts != 0 {
 			l.t.Errorf("the lease was not given back: %+v", r)
 		}
 		l.wantLogged(0, "leases could not be given back")
@@ -356,12 +356,12 @@ func TestHints(t *testing.T) {
 		if !slices.Equal(l.hints, []store.Key{key}) {
 			l.t.Errorf("hints %v", l.hints)
 		}
-		if l.record().Discards != 0 {
+		if l.record().Tries.Discards != 0 {
 			l.t.Error("it was discarded before the holder could know")
 		}
 		l.node.Hinted(key)
 		l.after(time.Millisecond)
-		if l.record().Discards != 1 {
+		if l.record().Tries.Discards != 1 {
 			l.t.Error("the holder did not look at once")
 		}
 	})

@@ -122,8 +122,8 @@ func TestAnAttemptThatTakesTooLong(t *testing.T) {
 			t.Errorf("just before its time is over the conversation is %s", got)
 		}
 		l.after(time.Millisecond)
-		if r := l.record(); r.Phase != turn.Failed || r.LastError != "failed: no answer within 5s" {
-			t.Errorf("it is %s: %s", r.Phase, r.LastError)
+		if r := l.record(); r.Phase != turn.Failed || r.Tries.LastError != "failed: no answer within 5s" {
+			t.Errorf("it is %s: %s", r.Phase, r.Tries.LastError)
 		}
 		l.wantLogged(1, "level=WARN", "attempt failed", "no answer within 5s")
 	})
@@ -177,8 +177,8 @@ func TestBadResponders(t *testing.T) {
 					t.Error("it failed too early")
 				}
 				l.after(time.Millisecond)
-				if r := l.record(); r.Phase != turn.Failed || r.LastError != test.reason {
-					t.Errorf("it is %s: %s", r.Phase, r.LastError)
+				if r := l.record(); r.Phase != turn.Failed || r.Tries.LastError != test.reason {
+					t.Errorf("it is %s: %s", r.Phase, r.Tries.LastError)
 				}
 				l.wantLogged(1, test.logged)
 			})

@@ -87,8 +87,13 @@ func message(key store.Key, expect, op store.Op, seq int64) store.Write {
 	return store.Write{
 		Key: key, Expect: expect, Op: op, At: start,
 		Record: turn.Record{
-			Schema: turn.Schema, Phase: turn.Collecting, Version: seq, Pending: int(seq), Turn: 1,
-			WaitingSince: start, WindowStart: start, QuietUntil: start + 1500, Due: start + 1500, Seq: seq,
+			Schema:  turn.Schema,
+			Phase:   turn.Collecting,
+			Version: seq,
+			Pending: int(seq),
+			Turn:    1,
+			Window:  turn.Window{WaitingSince: start, Start: start, QuietUntil: start + 1500, Due: start + 1500},
+			Seq:     seq,
 		},
 		Timer: start + 1500 + turn.Time(seq),
 		Append: []store.Entry{{

@@ -68,8 +68,12 @@ func message(key store.Key, expect, op store.Op, seq int64) store.Write {
 	return store.Write{
 		Key: key, Expect: expect, Op: op, At: at, Timer: at + 1500,
 		Record: turn.Record{
-			Schema: turn.Schema, Phase: turn.Collecting, Version: seq, Seq: seq, Pending: 1,
-			WaitingSince: at, WindowStart: at, QuietUntil: at + 1500, Due: at + 1500,
+			Schema:  turn.Schema,
+			Phase:   turn.Collecting,
+			Version: seq,
+			Seq:     seq,
+			Pending: 1,
+			Window:  turn.Window{WaitingSince: at, Start: at, QuietUntil: at + 1500, Due: at + 1500},
 		},
 		Append: []store.Entry{{
 			Seq: seq, Kind: store.Message, ID: fmt.Sprintf("m%d", seq), Status: turn.InputPending, At: at, Version: seq,

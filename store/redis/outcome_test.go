@@ -141,7 +141,7 @@ func TestAWriteThatMeetsAStrangersKeyLeavesNothingBehind(t *testing.T) {
 			var ops ops
 			write := message(key("c"), store.Op{}, ops.next(), 1) // one that touches every key
 			sent := store.Entry{Seq: 2, Kind: store.Reply, ID: "r1", Status: turn.ReplySent, At: start}
-			write.Append, write.Record.Lost.Count = append(write.Append, sent), 1
+			write.Append, write.Record.Tries.Lost.Count = append(write.Append, sent), 1
 			name := nameOf(write.Key)
 			stranger := s.shards.of(name) + ":" + strings.Replace(kind, "NAME", name, 1)
 			if err := s.client.Do(t.Context(), s.client.B().Set().Key(stranger).Value("not ours").Build()).Error(); err != nil {

@@ -191,8 +191,8 @@ func checkWhole(t *testing.T, s *Store) int {
 	}
 	for _, f := range found {
 		seq := f.Snapshot.Record.Seq
-		if f.Timer != f.Snapshot.Record.Due {
-			t.Errorf("%v: the timer is %d, the record says %d", f.Key, f.Timer, f.Snapshot.Record.Due)
+		if f.Timer != f.Snapshot.Record.Window.Due {
+			t.Errorf("%v: the timer is %d, the record says %d", f.Key, f.Timer, f.Snapshot.Record.Window.Due)
 		}
 		last := mustEntries(t, s, f.Key, store.EntryQuery{Backward: true, Limit: 1})
 		if len(last) != 1 || last[0].Seq != seq {

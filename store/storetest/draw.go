@@ -110,7 +110,7 @@ func drawRecord(r *rand.Rand) turn.Record {
 	record := turn.Record{Schema: turn.Schema, Phase: pick(r, drawnPhases), OnHold: oneIn(r, 5)}
 	switch record.Phase {
 	case turn.Collecting:
-		record.Due = moment(r)
+		record.Window.Due = moment(r)
 	case turn.Generating, turn.Sending:
 		record.Lease = turn.Lease{Holder: "n1", Nonce: "x", Expires: moment(r)}
 	}

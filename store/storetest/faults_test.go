@@ -237,7 +237,7 @@ var faults = []struct {
 	},
 	{
 		"a field of the record is lost", "Values/every_field_of_a_record_and_its_log_comes_back",
-		beforeCommit(func(_ *faulty, w *store.Write) { w.Record.MinuteRuns = 0 }),
+		beforeCommit(func(_ *faulty, w *store.Write) { w.Record.Minute.Runs = 0 }),
 	},
 	{
 		"a snapshot is shared", "Values/what_the_store_returned_is_the_caller's",

@@ -94,7 +94,7 @@ var listTests = []test{
 			change(&write.Record)
 			return s.ok(write)
 		}
-		attempt := plant("attempt", none, func(r *turn.Record) { r.Phase, r.Lost.Count = turn.Generating, 1 })
+		attempt := plant("attempt", none, func(r *turn.Record) { r.Phase, r.Tries.Lost.Count = turn.Generating, 1 })
 		reply := plant("reply", none, func(r *turn.Record) {
 			r.Phase, r.Reply = turn.Sending, &turn.Reply{Turn: 1, Seq: 1, Parts: 1, Lost: turn.Lost{Count: 2}}
 		})
@@ -124,7 +124,7 @@ var listTests = []test{
 	}},
 	{"a text that reads like a failure is none", func(s *subject) {
 		write := s.write(keyOf("quoted"), none)
-		write.Record.PauseReason, write.Record.LastError = `"phase":"failed"`, `{"phase":"failed","troubles":[{"seq":1}],"crashes":1,"aside":{"pending":1}}`
+		write.Record.PauseReason, write.Record.Tries.LastError = `"phase":"failed"`, `{"phase":"failed","troubles":[{"seq":1}],"crashes":1,"aside":{"pending":1}}`
 		s.ok(write)
 		s.listed(store.ListQuery{Attention: true}, "")
 	}},

@@ -64,7 +64,7 @@ func (s *subject) write(key store.Key, expect store.Op, entries ...store.Entry) 
 
 // waking sets the timer of a write, and the record to go with it.
 func waking(write store.Write, at turn.Time) store.Write {
-	write.Record.Phase, write.Record.Due, write.Timer = turn.Collecting, at, at
+	write.Record.Phase, write.Record.Window.Due, write.Timer = turn.Collecting, at, at
 	return write
 }
 

@@ -63,8 +63,15 @@ func arrivalBytes() []byte {
 		Record turn.Record
 		Entry  store.Entry
 	}{
-		turn.Record{Schema: turn.Schema, Phase: turn.Collecting, Version: 1, Pending: 1, Turn: 1, WaitingSince: now,
-			WindowStart: now, QuietUntil: now, Due: now, Seq: 1},
+		turn.Record{
+			Schema:  turn.Schema,
+			Phase:   turn.Collecting,
+			Version: 1,
+			Pending: 1,
+			Turn:    1,
+			Window:  turn.Window{WaitingSince: now, Start: now, QuietUntil: now, Due: now},
+			Seq:     1,
+		},
 		store.Entry{Seq: 1, Kind: store.Message, ID: "m-1-1", Status: turn.InputPending, At: now, Version: 1,
 			Body: store.Body{Text: text, Sender: store.Sender(person()), SentAt: now}},
 	}

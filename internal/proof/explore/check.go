@@ -268,8 +268,8 @@ func (w *world) checkTimer() {
 		if s.timer > l.retryAt {
 			w.fail("P6 timer", "the timer is %v after the next send", s.timer.Sub(l.retryAt))
 		}
-	case s.timer != r.Due: // which is judged where it is used
-		w.fail("P6 timer", "the timer is %v off the end of the window", s.timer.Sub(r.Due))
+	case s.timer != r.Window.Due: // which is judged where it is used
+		w.fail("P6 timer", "the timer is %v off the end of the window", s.timer.Sub(r.Window.Due))
 	}
 }
 
@@ -349,8 +349,8 @@ func (w *world) checkWindow() {
 	if w.scope.Media {
 		most = max(most, p.MediaWait)
 	}
-	if latest := max(l.windowFrom.Add(most), l.notAfter); r.Due > latest {
-		w.fail("P3 hard cap", "the window ends %v after the latest moment", r.Due.Sub(latest))
+	if latest := max(l.windowFrom.Add(most), l.notAfter); r.Window.Due > latest {
+		w.fail("P3 hard cap", "the window ends %v after the latest moment", r.Window.Due.Sub(latest))
 	}
 }
 

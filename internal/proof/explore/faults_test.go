@@ -71,7 +71,7 @@ func coreFaults() []seeded {
 		{name: "the nonce of a result is not compared", check: "P5 fenced", step: before(liveNonce)},
 		{name: "the version is not compared at commit", check: "P2 current", step: before(func(r *turn.Record, e *turn.Event, _ *turn.Time, _ *turn.Policy) {
 			if _, ok := (*e).(turn.Generated); ok {
-				r.Through, r.ThroughSeq, r.Newer = r.Version, r.Seq, 0
+				r.Attempt.Through, r.Attempt.ThroughSeq, r.Attempt.Newer = r.Version, r.Seq, 0
 			}
 		})},
 		{name: "newer input does not discard", check: "P2 late", step: before(func(_ *turn.Record, _ *turn.Event, _ *turn.Time, p *turn.Policy) { p.OnNewInput = turn.Finish })},
@@ -79,18 +79,18 @@ func coreFaults() []seeded {
 		{name: "each input starts the window again", check: "P3 hard cap", step: after(windowAgain), change: func(s *Scope) { s.Budget.Inputs, s.Budget.Faults = 3, 0 }},
 		{name: "the bound on discards is never reached", check: "P3 bound", step: before(func(_ *turn.Record, _ *turn.Event, _ *turn.Time, p *turn.Policy) { p.MaxDiscards = 1000 }), change: func(s *Scope) { s.Policy.MaxDiscards = 0 }},
 		{name: "a discard forgets the discards before it", check: "P3 bound", step: after(func(was turn.Record, r *turn.Record, e turn.Event, _ turn.Time, _ turn.Policy) {
-			if r.Discards > was.Discards {
-				r.Discards = 0
+			if r.Tries.Discards > was.Tries.Discards {
+				r.Tries.Discards = 0
 			}
 		}), change: func(s *Scope) { s.Budget = Budget{Inputs: 3} }},
 		{name: "a wake-up does not look at the due time", check: "P2 due", step: before(func(r *turn.Record, e *turn.Event, now *turn.Time, _ *turn.Policy) {
 			if _, ok := (*e).(turn.Wake); ok && r.Phase == turn.Collecting {
-				r.Due = min(r.Due, *now)
+				r.Window.Due = min(r.Window.Due, *now)
 			}
 		})},
 		{name: "a failed attempt is tried again at once", check: "P2 due", step: after(func(_ turn.Record, r *turn.Record, e turn.Event, now turn.Time, _ turn.Policy) {
 			if _, ok := e.(turn.GenerateFailed); ok && r.Phase == turn.Collecting {
-				r.Due, r.NotBefore = now, 0
+				r.Window.Due, r.Window.NotBefore = now, 0
 			}
 		})},
 		{name: "a held lease is taken over", check: "P5 lease", step: before(func(_ *turn.Record, e *turn.Event, _ *turn.Time, _ *turn.Policy) {
@@ -117,7 +117,7 @@ func coreFaults() []seeded {
 		}), change: func(s *Scope) { s.Edits = true }},
 		{name: "the end of a turn goes idle over newer input", check: "turn.Check", step: after(func(was turn.Record, r *turn.Record, e turn.Event, _ turn.Time, _ turn.Policy) {
 			if _, ok := e.(turn.Sent); ok && r.Phase == turn.Collecting {
-				r.Phase, r.Due = turn.Idle, 0
+				r.Phase, r.Window.Due = turn.Idle, 0
 			}
 		})},
 		{name: "the end of a turn settles newer input too", check: "P3 stranded", step: after(func(was turn.Record, r *turn.Record, e turn.Event, _ turn.Time, _ turn.Policy) {
@@ -127,12 +127,12 @@ func coreFaults() []seeded {
 		})},
 		{name: "the mark moves past a message that was edited meanwhile", check: "P3 stranded", step: before(func(r *turn.Record, e *turn.Event, _ *turn.Time, _ *turn.Policy) {
 			if _, ok := (*e).(turn.Sent); ok {
-				r.Retouched = false
+				r.Attempt.Edited = false
 			}
 		}), change: func(s *Scope) { s.Edits = true }},
 		{name: "a renewal overwrites an input", check: "P4 version", step: after(func(was turn.Record, r *turn.Record, e turn.Event, _ turn.Time, _ turn.Policy) {
 			if _, ok := e.(turn.Renew); ok && r.Phase == turn.Generating {
-				r.Version, r.Pending, r.Newer, r.NewerSince = r.Through, r.Pending-r.Newer, 0, 0
+				r.Version, r.Pending, r.Attempt.Newer, r.Attempt.NewerSince = r.Attempt.Through, r.Pending-r.Attempt.Newer, 0, 0
 			}
 		})},
 		{name: "a worker that was lost while it sent counts as one that did not send", check: "P7 withdrawn", step: after(func(was turn.Record, r *turn.Record, e turn.Event, _ turn.Time, _ turn.Policy) {
@@ -159,13 +159,13 @@ func replyFaults() []seeded {
 		{name: "inputs are set aside after a reply", check: "P3 aside", step: settling(func(s *turn.Settle, _ turn.Record) { s.Status, s.ReplySeq = turn.InputFailed, 0 })},
 		{name: "an input during a send is not counted", check: "P3 counted", step: after(func(was turn.Record, r *turn.Record, e turn.Event, _ turn.Time, _ turn.Policy) {
 			if _, ok := e.(turn.Message); ok && r.Phase == turn.Sending {
-				r.Pending, r.Newer, r.NewerSince = was.Pending, was.Newer, was.NewerSince
+				r.Pending, r.Attempt.Newer, r.Attempt.NewerSince = was.Pending, was.Attempt.Newer, was.Attempt.NewerSince
 			}
 		})},
 		{name: "a renewal starts the responder again", check: "P5 single flight", step: func(r turn.Record, e turn.Event, now turn.Time, p turn.Policy) (turn.Record, turn.Effects) {
 			is, effects := turn.Step(r, e, now, p)
 			if _, ok := e.(turn.Renew); ok && is.Phase == turn.Generating && effects.Changed {
-				effects.Actions = append(effects.Actions, turn.Run{Lease: is.Lease, Through: is.Through})
+				effects.Actions = append(effects.Actions, turn.Run{Lease: is.Lease, Through: is.Attempt.Through})
 			}
 			return is, effects
 		}},
@@ -193,7 +193,7 @@ func settlesNothing(r turn.Record, e turn.Event, now turn.Time, p turn.Policy) (
 		effects.Settles = nil
 		is = r
 		is.Phase, is.Reply, is.Lease = turn.Collecting, nil, turn.Lease{}
-		is.WindowStart, is.Due = now, now
+		is.Window.Start, is.Window.Due = now, now
 	}
 	return is, effects
 }
@@ -235,14 +235,14 @@ func peopleFaults() []seeded {
 		}), change: func(s *Scope) { s.Budget.Humans = 1 }},
 		{name: "a pause lets an attempt go on as if it were sealed", check: "P2 pause", step: func(r turn.Record, e turn.Event, now turn.Time, p turn.Policy) (turn.Record, turn.Effects) {
 			if _, ok := e.(turn.Pause); ok && r.Phase == turn.Generating {
-				r.OnHold, r.Sealed = true, true
+				r.OnHold, r.Attempt.Sealed = true, true
 				return r, turn.Effects{Outcome: turn.Done, Changed: true}
 			}
 			return turn.Step(r, e, now, p)
 		}, change: func(s *Scope) { s.Budget.Pauses = 1 }},
 		{name: "a seal is forgotten", check: "P2 seal", step: before(func(r *turn.Record, e *turn.Event, _ *turn.Time, _ *turn.Policy) {
 			if _, ok := (*e).(turn.Generated); ok {
-				r.Sealed = false
+				r.Attempt.Sealed = false
 			}
 		}), change: func(s *Scope) { s.Budget.Seals = 1 }},
 	}
@@ -266,8 +266,8 @@ func liveNonce(r *turn.Record, e *turn.Event, _ *turn.Time, _ *turn.Policy) {
 // windowAgain restarts the hard cap with each input.
 func windowAgain(_ turn.Record, r *turn.Record, e turn.Event, now turn.Time, p turn.Policy) {
 	if _, ok := e.(turn.Message); ok && r.Phase == turn.Collecting {
-		r.WindowStart = now
-		r.Due = max(min(r.QuietUntil, now.Add(p.MaxWait)), r.NotBefore)
+		r.Window.Start = now
+		r.Window.Due = max(min(r.Window.QuietUntil, now.Add(p.MaxWait)), r.Window.NotBefore)
 	}
 }
 
@@ -318,9 +318,9 @@ func lifeFaults() []seeded {
 		}), change: func(s *Scope) { s.Budget = Budget{Inputs: 2, Deletions: 1, Seals: 1} }},
 		{name: "the ceiling on turns is not kept", check: "P2 ceiling", step: before(func(_ *turn.Record, _ *turn.Event, _ *turn.Time, p *turn.Policy) { p.TurnsPerMinute = 0 }), change: minute},
 		{name: "the rest after too many turns lasts an hour", check: "P3 hard cap", step: after(func(was turn.Record, r *turn.Record, _ turn.Event, now turn.Time, _ turn.Policy) {
-			if r.NotBefore > was.NotBefore {
-				r.NotBefore = now.Add(time.Hour)
-				r.Due = r.NotBefore
+			if r.Window.NotBefore > was.Window.NotBefore {
+				r.Window.NotBefore = now.Add(time.Hour)
+				r.Window.Due = r.Window.NotBefore
 			}
 		}), change: minute},
 	}

@@ -124,17 +124,17 @@ func (e *encoder) record(r turn.Record) {
 	p := e.w.scope.Policy
 	e.text(string(r.Phase))
 	e.flag(r.OnHold)
-	e.flag(r.Retouched)
-	e.flag(r.Sealed)
-	e.small(int(r.Version), int(r.Answered), r.Pending, int(r.Through), r.Newer, r.Media)
-	e.small(r.Discards, r.Attempts, r.Lost.Count, r.Outages, e.place(r.ThroughSeq), e.place(r.AfterSeq))
-	e.time(r.WindowStart, max(p.MaxWait, p.MediaWait))
-	e.time(r.NewerSince, max(p.MaxWait, p.MediaWait))
-	for _, t := range [...]turn.Time{r.QuietUntil, r.MediaUntil, r.NotBefore, r.Due, r.Lease.Expires} {
+	e.flag(r.Attempt.Edited)
+	e.flag(r.Attempt.Sealed)
+	e.small(int(r.Version), int(r.Answered), r.Pending, int(r.Attempt.Through), r.Attempt.Newer, r.Window.Media)
+	e.small(r.Tries.Discards, r.Tries.Attempts, r.Tries.Lost.Count, r.Tries.Outages, e.place(r.Attempt.ThroughSeq), e.place(r.AfterSeq))
+	e.time(r.Window.Start, max(p.MaxWait, p.MediaWait))
+	e.time(r.Attempt.NewerSince, max(p.MaxWait, p.MediaWait))
+	for _, t := range [...]turn.Time{r.Window.QuietUntil, r.Window.MediaUntil, r.Window.NotBefore, r.Window.Due, r.Lease.Expires} {
 		e.time(t, 0)
 	}
 	if p.TurnsPerMinute > 0 {
-		e.minute(r.MinuteStart, r.MinuteRuns)
+		e.minute(r.Minute.Start, r.Minute.Runs)
 	}
 	e.nonce(r.Lease.Nonce)
 	e.flag(r.Reply != nil)
@@ -308,7 +308,7 @@ func (e *encoder) message(m message) {
 func (e *encoder) settled(m message) {
 	e.small(0)
 	r := e.w.store.record
-	if m.status == turn.InputDeleted && m.version > r.Through && r.Phase != turn.Idle {
+	if m.status == turn.InputDeleted && m.version > r.Attempt.Through && r.Phase != turn.Idle {
 		e.time(m.since, e.w.scope.Policy.MaxWait)
 	}
 }
@@ -353,7 +353,7 @@ func (e *encoder) ledger() {
 func (e *encoder) failures() {
 	r, l := e.w.store.record, &e.w.ledger
 	e.flag(l.failed)
-	if r.Phase == turn.Collecting || r.Phase == turn.Generating || sendsAgain(r) && r.WindowStart != 0 {
+	if r.Phase == turn.Collecting || r.Phase == turn.Generating || sendsAgain(r) && r.Window.Start != 0 {
 		e.small(l.spent, l.lost)
 	}
 }

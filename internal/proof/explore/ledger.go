@@ -223,7 +223,7 @@ func (l *ledger) noteWindow(q request, x write, was turn.Record, s *storage) {
 		was.Reply != nil && s.reply(was.Reply.Seq).status != turn.ReplyWithdrawn && s.reply(was.Reply.Seq).status != turn.ReplyFailed,
 		(q.kind == generated || q.kind == remove) && was.Turn != s.record.Turn,
 		q.kind == wake, q.kind == claim:
-		l.windowFrom, l.earliest = s.oldest(was.Through, false), s.oldest(was.Through, true)
+		l.windowFrom, l.earliest = s.oldest(was.Attempt.Through, false), s.oldest(was.Attempt.Through, true)
 	default:
 		l.windowFrom, l.earliest = 0, 0
 	}

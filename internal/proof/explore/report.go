@@ -80,7 +80,7 @@ func (w *world) summary() string {
 		text += fmt.Sprintf(" timer %d", w.store.timer.Sub(epoch)/tick)
 	}
 	if r.Phase == turn.Collecting {
-		text += fmt.Sprintf(" due %d", r.Due.Sub(epoch)/tick)
+		text += fmt.Sprintf(" due %d", r.Window.Due.Sub(epoch)/tick)
 	}
 	return text
 }

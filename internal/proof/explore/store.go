@@ -150,15 +150,15 @@ func (w *world) writeEntries(q request, x write, before turn.Record) {
 		}
 	case q.kind == edit:
 		m := s.message(q.message)
-		if m.version <= before.Through {
+		if m.version <= before.Attempt.Through {
 			m.was, m.since = m.version, x.at
-		} else if m.was > before.Through {
+		} else if m.was > before.Attempt.Through {
 			m.was = 0
 		}
 		m.version, m.edit, m.media = r.Version, q.number, false
 	case q.kind == remove:
 		m := s.message(q.message)
-		if m.version <= before.Through {
+		if m.version <= before.Attempt.Through {
 			m.since = x.at
 		}
 		m.version, m.was, m.status = r.Version, 0, turn.InputDeleted

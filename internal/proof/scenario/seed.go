@@ -26,8 +26,12 @@ func (w *world) seedStore(e Event) {
 	}
 	now := turn.At(time.Now())
 	record := turn.Record{
-		Schema: turn.Schema, Phase: turn.Generating, Turn: 1, Token: 1, WaitingSince: now, WindowStart: now,
-		Lease: turn.Lease{Holder: lease.Owner, Nonce: lease.Owner, Token: 1},
+		Schema: turn.Schema,
+		Phase:  turn.Generating,
+		Turn:   1,
+		Token:  1,
+		Window: turn.Window{WaitingSince: now, Start: now},
+		Lease:  turn.Lease{Holder: lease.Owner, Nonce: lease.Owner, Token: 1},
 	}
 	if lease.Expires != nil {
 		record.Lease.Expires = now.Add(time.Duration(*lease.Expires) * time.Millisecond)

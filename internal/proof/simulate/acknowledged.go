@@ -156,10 +156,10 @@ func openStates(r turn.Record, before []openState, now turn.Time) []openState {
 		opens(requeue, 0)
 	}
 	switch {
-	case r.Phase == turn.Collecting && r.Due != r.MinuteStart.Add(time.Minute):
+	case r.Phase == turn.Collecting && r.Window.Due != r.Minute.Start.Add(time.Minute):
 		// No flush ends the rest after too many turns in a minute.
-		opens(flush, int64(r.Due))
-	case r.Phase == turn.Generating && !r.Sealed:
+		opens(flush, int64(r.Window.Due))
+	case r.Phase == turn.Generating && !r.Attempt.Sealed:
 		opens(modelSeals, r.Lease.Token)
 	}
 	for _, trouble := range r.Troubles {

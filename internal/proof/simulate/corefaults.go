@@ -35,7 +35,7 @@ func changeDecision(f func(was, is *turn.Record, e turn.Event, effects *turn.Eff
 
 func commitUnchecked(r *turn.Record, e turn.Event, _ turn.Time, p *turn.Policy) turn.Event {
 	if _, ok := e.(turn.Generated); ok {
-		r.Through, r.Newer = r.Version, 0
+		r.Attempt.Through, r.Attempt.Newer = r.Version, 0
 	}
 	return e
 }
@@ -77,7 +77,7 @@ func leaseIgnored(r *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) tur
 
 func earlyWakeActs(r *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
 	if _, ok := e.(turn.Wake); ok && r.Phase == turn.Collecting {
-		r.Due = 1
+		r.Window.Due = 1
 	}
 	return e
 }
@@ -88,8 +88,8 @@ func noHardCap(_ *turn.Record, e turn.Event, _ turn.Time, p *turn.Policy) turn.E
 }
 
 func capRestarted(r *turn.Record, e turn.Event, now turn.Time, _ *turn.Policy) turn.Event {
-	if _, ok := e.(turn.Message); ok && r.Phase == turn.Collecting && r.Discards > 0 {
-		r.WindowStart = now
+	if _, ok := e.(turn.Message); ok && r.Phase == turn.Collecting && r.Tries.Discards > 0 {
+		r.Window.Start = now
 	}
 	return e
 }
@@ -125,7 +125,7 @@ func editDoesNotBump(was, is *turn.Record, e turn.Event, effects *turn.Effects, 
 
 func quietNotRestarted(was, is *turn.Record, e turn.Event, _ *turn.Effects, _ turn.Time) {
 	if _, ok := e.(turn.Message); ok && was.Phase == turn.Collecting && is.Phase == turn.Collecting {
-		is.QuietUntil, is.Due = was.QuietUntil, was.Due
+		is.Window.QuietUntil, is.Window.Due = was.Window.QuietUntil, was.Window.Due
 	}
 }
 
@@ -159,7 +159,7 @@ func messageMarksAsSent(_, is *turn.Record, e turn.Event, effects *turn.Effects,
 
 func sealForgotten(r *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
 	if _, ok := e.(turn.Generated); ok {
-		r.Sealed = false
+		r.Attempt.Sealed = false
 	}
 	return e
 }
@@ -171,8 +171,8 @@ func idleUnseen(was, is *turn.Record, e turn.Event, _ *turn.Effects, _ turn.Time
 }
 
 func deletionsUnchecked(r *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
-	if _, ok := e.(turn.Generated); ok && r.Newer == 0 {
-		r.Through = r.Version
+	if _, ok := e.(turn.Generated); ok && r.Attempt.Newer == 0 {
+		r.Attempt.Through = r.Version
 	}
 	return e
 }
@@ -218,16 +218,16 @@ func endUnmarked(_, _ *turn.Record, e turn.Event, effects *turn.Effects, _ turn.
 }
 
 func discardBacksOff(was, is *turn.Record, _ turn.Event, _ *turn.Effects, now turn.Time) {
-	if is.Discards > was.Discards {
-		is.NotBefore = now.Add(time.Minute)
-		is.Due = max(is.Due, is.NotBefore)
+	if is.Tries.Discards > was.Tries.Discards {
+		is.Window.NotBefore = now.Add(time.Minute)
+		is.Window.Due = max(is.Window.Due, is.Window.NotBefore)
 	}
 }
 
 func discardRestsLonger(was, is *turn.Record, _ turn.Event, _ *turn.Effects, now turn.Time) {
-	if is.Discards > was.Discards {
-		is.NotBefore = now.Add(2 * time.Minute)
-		is.Due = max(is.Due, is.NotBefore)
+	if is.Tries.Discards > was.Tries.Discards {
+		is.Window.NotBefore = now.Add(2 * time.Minute)
+		is.Window.Due = max(is.Window.Due, is.Window.NotBefore)
 	}
 }
 
@@ -240,7 +240,7 @@ func closedInstead(_, _ *turn.Record, e turn.Event, effects *turn.Effects, _ tur
 }
 
 func asideInstead(was, _ *turn.Record, e turn.Event, effects *turn.Effects, _ turn.Time) {
-	if _, ok := e.(turn.Sent); ok && was.Newer > 0 {
+	if _, ok := e.(turn.Sent); ok && was.Attempt.Newer > 0 {
 		for i := range effects.Settles {
 			effects.Settles[i].Status, effects.Settles[i].ReplySeq = turn.InputFailed, 0
 		}
@@ -276,7 +276,7 @@ func unansweredSettles(was, _ *turn.Record, e turn.Event, effects *turn.Effects,
 
 func lostNotCounted(r *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
 	if _, ok := e.(turn.Wake); ok && r.Phase == turn.Generating {
-		r.Attempts, r.Lost = 0, turn.Lost{}
+		r.Tries.Attempts, r.Tries.Lost = 0, turn.Lost{}
 	}
 	return e
 }
@@ -337,7 +337,7 @@ func triedOnce(_ *turn.Record, e turn.Event, _ turn.Time, p *turn.Policy) turn.E
 }
 
 func lateAfterDiscards(was, is *turn.Record, e turn.Event, _ *turn.Effects, _ turn.Time) {
-	if _, ok := e.(turn.Generated); ok && is.Reply != nil && was.Discards > 0 {
+	if _, ok := e.(turn.Generated); ok && is.Reply != nil && was.Tries.Discards > 0 {
 		is.Reply.Late = true
 	}
 }

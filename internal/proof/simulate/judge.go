@@ -42,7 +42,7 @@ func wakeUp(r turn.Record) turn.Time {
 	case r.Reply != nil && (!r.OnHold || r.Reply.Kind == turn.ReplyHuman || r.Reply.Kind == turn.ReplyAgain):
 		return r.Reply.RetryAt
 	case r.Phase == turn.Collecting && !r.OnHold:
-		return r.Due
+		return r.Window.Due
 	}
 	return 0
 }
@@ -77,7 +77,7 @@ func (l *ledger) follow(n *node, t *conversation, write store.Write, before turn
 	}
 	t.wrote[n] = l.now
 	if after.Phase == turn.Collecting && !after.OnHold {
-		l.aim(write.Key, atDue, after.Due)
+		l.aim(write.Key, atDue, after.Window.Due)
 	}
 }
 
@@ -192,19 +192,19 @@ func (l *ledger) judgeLost(t *conversation, number int64) {
 // judgeBegin is P2 for the start of an attempt: not while a human has the
 // conversation, and not before the window has ended.
 func (l *ledger) judgeBegin(t *conversation, write store.Write, before turn.Record) {
-	if write.Record.Runs == 1 {
+	if write.Record.Tries.Runs == 1 {
 		l.sums.Turns++
 	}
-	if write.Record.OnHold && !write.Record.Sealed {
+	if write.Record.OnHold && !write.Record.Attempt.Sealed {
 		l.fail("P2 pause", "an attempt began while a human has the conversation")
 	}
 	due := l.earliest(t, write)
 	flushed := l.askedFor(t.key, t.first.Add(-longestRest), flush, requeue)
-	t.first, t.shown = 0, write.Record.Through
-	if write.Record.Version > write.Record.Through {
+	t.first, t.shown = 0, write.Record.Attempt.Through
+	if write.Record.Version > write.Record.Attempt.Through {
 		t.first = write.At // of what came behind the wake-up, in the same write
 	}
-	if write.Record.Runs != 1 || before.Phase != turn.Collecting || flushed {
+	if write.Record.Tries.Runs != 1 || before.Phase != turn.Collecting || flushed {
 		return
 	}
 	if l.now.Add(2*slack) < due { // its inputs came by other clocks than the wake-up
@@ -219,7 +219,7 @@ func (l *ledger) earliest(t *conversation, write store.Write) turn.Time {
 	first := t.first
 	var last, media turn.Time
 	for _, e := range l.waiting(write.Key) {
-		if e.Version > write.Record.Through {
+		if e.Version > write.Record.Attempt.Through {
 			continue // it came behind the wake-up, in the same write
 		}
 		if first == 0 || e.At < first {
@@ -245,7 +245,7 @@ const longestRest = time.Minute
 // began; a resume begins one too.
 func (l *ledger) judgeWindow(t *conversation, write store.Write, before turn.Record) {
 	after := write.Record
-	if after.NotBefore != before.NotBefore {
+	if after.Window.NotBefore != before.Window.NotBefore {
 		t.rested = write.At // perhaps while a reply is sent, and the window goes on behind it
 	}
 	if after.Phase != turn.Collecting {
@@ -255,17 +255,17 @@ func (l *ledger) judgeWindow(t *conversation, write store.Write, before turn.Rec
 		t.since = write.At
 	}
 	most := l.policy.MaxWait
-	if after.Media > 0 {
+	if after.Window.Media > 0 {
 		most = max(most, l.policy.MediaWait)
 	}
 	latest := t.since.Add(most + slack)
-	if after.NotBefore != 0 {
+	if after.Window.NotBefore != 0 {
 		latest = max(latest, t.rested.Add(longestRest))
 	}
-	if !after.OnHold && after.Due > latest {
-		l.fail("P3 hard cap", "the window that began at %s ends at %s, %v after the latest moment", clock(t.since), clock(after.Due), after.Due.Sub(latest))
+	if !after.OnHold && after.Window.Due > latest {
+		l.fail("P3 hard cap", "the window that began at %s ends at %s, %v after the latest moment", clock(t.since), clock(after.Window.Due), after.Window.Due.Sub(latest))
 	}
-	if before.Sealed && after.Discards > before.Discards {
+	if before.Attempt.Sealed && after.Tries.Discards > before.Tries.Discards {
 		l.fail("P2 seal", "a sealed attempt was discarded")
 	}
 }
@@ -322,9 +322,9 @@ func idsOf(seen []shownMessage) []string {
 func (l *ledger) judgeCurrent(write store.Write, before turn.Record, waiting []store.Entry, e store.Entry, seen []shownMessage) {
 	through := write.Record.Version
 	if e.Late {
-		sealed := before.Sealed || write.Record.Reply != nil && write.Record.Reply.Sealed
-		if l.policy.OnNewInput != turn.Finish && !sealed && before.Discards < l.policy.MaxDiscards {
-			l.fail("P2 late", "a reply was committed although it is late, after %d discards of %d", before.Discards, l.policy.MaxDiscards)
+		sealed := before.Attempt.Sealed || write.Record.Reply != nil && write.Record.Reply.Sealed
+		if l.policy.OnNewInput != turn.Finish && !sealed && before.Tries.Discards < l.policy.MaxDiscards {
+			l.fail("P2 late", "a reply was committed although it is late, after %d discards of %d", before.Tries.Discards, l.policy.MaxDiscards)
 		}
 		if e.Version >= write.Record.Version {
 			l.fail("P2 late", "a reply says that it is late, and nothing newer came")
@@ -384,13 +384,13 @@ func clock(t turn.Time) string {
 func describe(before, after turn.Record) string {
 	text := fmt.Sprintf("%s → %s, version %d → %d, answered %d, pending %d", before.Shown(), after.Shown(), before.Version, after.Version, after.Answered, after.Pending)
 	if after.Phase == turn.Collecting {
-		text += ", due " + clock(after.Due)
+		text += ", due " + clock(after.Window.Due)
 	}
 	if after.Lease.Nonce != "" {
 		text += fmt.Sprintf(", lease %d of %s until %s", after.Lease.Token, after.Lease.Holder, clock(after.Lease.Expires))
 	}
-	if after.Discards > 0 {
-		text += fmt.Sprintf(", discards %d", after.Discards)
+	if after.Tries.Discards > 0 {
+		text += fmt.Sprintf(", discards %d", after.Tries.Discards)
 	}
 	return text
 }

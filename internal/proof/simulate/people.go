@@ -178,6 +178,6 @@ func (w *world) aimAtWrite(write store.Write, at turn.Time) {
 	case before.Phase == turn.Sending && after.Phase != turn.Sending:
 		w.aim(write.Key, atRelease, at)
 	case after.Phase == turn.Collecting:
-		w.aim(write.Key, atDue, after.Due)
+		w.aim(write.Key, atDue, after.Window.Due)
 	}
 }
