@@ -7,8 +7,8 @@ import (
 	"github.com/onereply/onereply/internal/upstream"
 )
 
-// Config says where replies go. The zero value of each optional field means
-// its default.
+// Config is the receiver of replies. The zero value of each optional field means its
+// default.
 type Config struct {
 	URL string // required: where replies are posted to
 

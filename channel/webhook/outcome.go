@@ -9,8 +9,9 @@ import (
 	"github.com/onereply/onereply/internal/upstream"
 )
 
-// outcomeOfLoss tells a request that never left from one of which nobody knows
-// whether it arrived.
+// outcomeOfLoss is the outcome of a request without an answer. If it never had a
+// connection, nothing was delivered. Otherwise it may have arrived, and the bot's
+// unknown_send decides.
 func outcomeOfLoss(err error) error {
 	if lost, ok := errors.AsType[*upstream.Lost](err); ok && lost.Unsent {
 		return onereply.NotDeliveredError(err)
@@ -18,8 +19,9 @@ func outcomeOfLoss(err error) error {
 	return fmt.Errorf("nobody knows whether it arrived: %w", err)
 }
 
-// outcomeOf reads the receiver's answer. A gateway's 5xx may hide a delivery;
-// it is tried again all the same, because the receiver recognises a repeat.
+// outcomeOf is the outcome that an answer stands for. A gateway's 5xx may hide a
+// delivery; the reply is sent again all the same, because the receiver recognises a
+// repeat.
 func outcomeOf(answer *upstream.Answer) error {
 	if answer.OK() {
 		return nil
@@ -34,7 +36,7 @@ func outcomeOf(answer *upstream.Answer) error {
 	return onereply.RefusedError(err)
 }
 
-// refusal shows the status and a little of the body.
+// refusal is the status, and a little of the body, for the operator.
 func refusal(answer *upstream.Answer) error {
 	if text := answer.Excerpt(answer.Text()); text != "" {
 		return fmt.Errorf("the receiver answered %d: %s", answer.Status, text)

@@ -1,14 +1,13 @@
-// Package webhook delivers replies to somebody's own program, as requests
-// that are signed by the Standard Webhooks specification.
+// Package webhook delivers replies to another program, as requests that are signed by
+// the Standard Webhooks specification.
 //
-// Its one job is to post a committed reply once and to say what became of it:
-// delivered, certainly not delivered, refused for good, or unknown. It never
-// retries: whether the reply is still current is checked before each try,
-// which it can't do. It must never import a store, a responder, the engine or
-// another channel.
+// Its one job is to post a committed reply once, and to report the outcome: delivered,
+// certainly not delivered, refused for good, or unknown. It never retries: the engine
+// checks before each try whether the reply is still current, and this package can't. It
+// must never import a store, a responder, the engine or another channel.
 //
-// A receiver tells a repeat by the webhook-id header: it is the same for every
-// try to deliver the same thing. [Verify] checks a request's signature.
+// A receiver recognises a repeat by the webhook-id header: it is the same for every try
+// to deliver the same thing. [Verify] checks a request's signature.
 package webhook
 
 import (
@@ -74,7 +73,8 @@ func (s *Sender) Send(ctx context.Context, d *onereply.Delivery) error {
 	return outcomeOf(answer)
 }
 
-// idOf is the same for each try. What a header can't carry is percent-encoded.
+// idOf is the webhook-id, which is the same for each try. Characters that a header can't
+// carry are percent-encoded.
 func idOf(d *onereply.Delivery) string {
 	id := d.ID
 	if d.Part >= 0 {
@@ -108,7 +108,8 @@ type data struct {
 
 const millisecondsUTC = "2006-01-02T15:04:05.000Z07:00"
 
-// payloadOf is the same for each try, down to the byte.
+// payloadOf is the body. It is the same for each try, to the byte: the time is that of
+// the commit.
 func payloadOf(d *onereply.Delivery) payload {
 	data := data{
 		ID: d.ID, Bot: d.Bot, Conversation: d.Conversation, Turn: d.Turn,
@@ -117,7 +118,7 @@ func payloadOf(d *onereply.Delivery) payload {
 	}
 	if d.Part >= 0 {
 		data.Part, data.Of = d.Part+1, max(len(d.Parts), 1)
-		data.Parts = []string{d.Text} // whoever shows all parts shows this one once
+		data.Parts = []string{d.Text} // a receiver that shows all parts shows each part once
 	}
 	if len(data.Parts) == 0 {
 		data.Parts = []string{d.Text}

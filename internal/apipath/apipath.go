@@ -1,4 +1,6 @@
-// Package apipath writes paths of the HTTP API. It imports the standard library only.
+// Package apipath writes the paths of the HTTP API, for its clients within this module.
+// Its one job is to escape names so that they arrive as they are. It must never import
+// anything but the standard library.
 package apipath
 
 import (
@@ -7,9 +9,10 @@ import (
 	"strings"
 )
 
-// Conversation is the path of what is below a conversation ("/flush"), with its query.
-// Clients and proxies take the names "." and ".." out of a path, however they are
-// escaped: they go into the query.
+// Conversation is the path of a conversation or of something below it, such as "/flush",
+// with its query. Clients and proxies remove the segments "." and ".." from a path,
+// however they are escaped, so a conversation with such a name goes into the query; the
+// server reads it there.
 func Conversation(bot, conversation, below string, query url.Values) string {
 	if isDots(conversation) {
 		query = maps.Clone(query)
@@ -26,7 +29,8 @@ func Conversation(bot, conversation, below string, query url.Values) string {
 	return path
 }
 
-// Conversations is the path of those of a bot.
+// Conversations is the path of a bot's conversations. A bot named "." or ".." has its
+// dots escaped, which is the best that a path can do.
 func Conversations(bot string) string {
 	escaped := url.PathEscape(bot)
 	if isDots(bot) {

@@ -7,19 +7,19 @@ import (
 	"github.com/onereply/onereply/internal/upstream"
 )
 
-// Format is how one API writes its answers. Whole and Event put what they find into the
-// [Reading]; their errors are those of its methods.
+// Format is the way in which one API writes its answers. Whole and Event put their
+// findings into the [Reading]; they return its errors.
 type Format struct {
 	Whole func(r *Reading, body []byte) error // reads an answer that is one document
 	Event func(r *Reading, data []byte) error // reads one event of a stream
 
 	StopField string // the API's name of the reason for the end, for errors
-	LastEvent string // the API's name of what ends a stream, for errors
+	LastEvent string // the API's name of the end of a stream, for errors
 	Withheld  string // the reason for the end that means: the reply was kept back
 	Advice    string // tells a person what to do about a reply that was kept back
 }
 
-// Reading is what is known of an answer so far.
+// Reading is an answer while it is read.
 type Reading struct {
 	Stop  string         // the reason for the end; "": the text may go on
 	Done  bool           // the stream has said that nothing follows

@@ -10,7 +10,7 @@ import (
 	"github.com/onereply/onereply/internal/apipath"
 )
 
-// Message is what somebody wrote.
+// Message is a message to send.
 type Message struct {
 	ID     string           `json:"id,omitempty"` // "": the node makes one
 	Text   string           `json:"text"`
@@ -22,7 +22,7 @@ func (c *Client) Send(ctx context.Context, bot, conversation string, m Message) 
 	return fetch[Document[onereply.Receipt]](ctx, c, http.MethodPost, path(bot, conversation, "/messages"), m)
 }
 
-// Reply delivers a person's reply, and closes what waits up to now.
+// Reply delivers a human's reply, and closes all waiting messages.
 func (c *Client) Reply(ctx context.Context, bot, conversation, text string) (Document[onereply.Receipt], error) {
 	body := struct {
 		Text string `json:"text"`
@@ -40,12 +40,13 @@ func (c *Client) Requeue(ctx context.Context, bot, conversation string) (Documen
 	return fetch[Document[onereply.State]](ctx, c, http.MethodPost, path(bot, conversation, "/requeue"), nil)
 }
 
-// Resend sends the reply of a turn again that ended in trouble.
+// Resend sends the reply of a turn again, whose outcome is unknown or of which only a
+// part was sent.
 func (c *Client) Resend(ctx context.Context, bot, conversation string, turn int64) (Document[onereply.State], error) {
 	return fetch[Document[onereply.State]](ctx, c, http.MethodPost, turnPath(bot, conversation, turn, "/resend"), nil)
 }
 
-// MarkSent marks it as sent.
+// MarkSent marks such a reply as sent.
 func (c *Client) MarkSent(ctx context.Context, bot, conversation string, turn int64) (Document[onereply.State], error) {
 	return fetch[Document[onereply.State]](ctx, c, http.MethodPost, turnPath(bot, conversation, turn, "/mark-sent"), nil)
 }
@@ -55,12 +56,12 @@ func turnPath(bot, conversation string, turn int64, below string) string {
 	return path(bot, conversation, "/turns/"+strconv.FormatInt(turn, 10)+below)
 }
 
-// Timeline is what happened in the last turns, 1 to 100 of them.
+// Timeline is the steps of the last turns, 1 to 100 of them.
 func (c *Client) Timeline(ctx context.Context, bot, conversation string, turns int) (Document[onereply.Timeline], error) {
 	return fetch[Document[onereply.Timeline]](ctx, c, http.MethodGet, apipath.Conversation(bot, conversation, "/timeline", url.Values{"turns": {strconv.Itoa(turns)}}), nil)
 }
 
-// Pause hands the conversation to a person.
+// Pause hands the conversation to a human.
 func (c *Client) Pause(ctx context.Context, bot, conversation, reason string) (Document[onereply.State], error) {
 	body := struct {
 		Reason string `json:"reason"`
@@ -68,7 +69,8 @@ func (c *Client) Pause(ctx context.Context, bot, conversation, reason string) (D
 	return fetch[Document[onereply.State]](ctx, c, http.MethodPost, path(bot, conversation, "/pause"), body)
 }
 
-// Resume gives it back. answer tells whether what waits is still answered.
+// Resume gives the conversation back to the bot. With answer, waiting messages are
+// answered; otherwise they are closed.
 func (c *Client) Resume(ctx context.Context, bot, conversation string, answer bool) (Document[onereply.State], error) {
 	body := struct {
 		Answer bool `json:"answer_pending"`
@@ -76,7 +78,7 @@ func (c *Client) Resume(ctx context.Context, bot, conversation string, answer bo
 	return fetch[Document[onereply.State]](ctx, c, http.MethodPost, path(bot, conversation, "/resume"), body)
 }
 
-// State is what is known of a conversation.
+// State is the state of a conversation.
 func (c *Client) State(ctx context.Context, bot, conversation string) (Document[onereply.State], error) {
 	return fetch[Document[onereply.State]](ctx, c, http.MethodGet, path(bot, conversation, ""), nil)
 }
@@ -96,7 +98,7 @@ func (c *Client) Forget(ctx context.Context, bot, conversation string) error {
 	return c.call(ctx, http.MethodDelete, path(bot, conversation, ""), nil, nil)
 }
 
-// path is where something below a conversation is.
+// path is the path of something below a conversation.
 func path(bot, conversation, below string) string {
 	return apipath.Conversation(bot, conversation, below, nil)
 }

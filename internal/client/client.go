@@ -1,7 +1,7 @@
-// Package client calls the HTTP API of a running node. Its one job is to turn
-// calls into requests, and answers into the types of the root package or an
-// [*Error]; what is printed, and when to give up, is for its caller. It must
-// never import the server, the console, a store, a responder or a channel.
+// Package client calls the HTTP API of a running node. Its one job is to turn calls into
+// requests, and answers into the types of the root package or an [*Error]; its callers
+// print, and decide when to give up. It must never import the server, the console, a
+// store, a responder or a channel.
 package client
 
 import (
@@ -60,8 +60,8 @@ func fetch[T any](ctx context.Context, c *Client, method, path string, in any) (
 	return out, err
 }
 
-// call sends in as JSON, where there is any, and reads the answer into out,
-// where somebody wants it.
+// call sends in as JSON, if it is not nil, and reads the answer into out, if that is not
+// nil.
 func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -115,7 +115,7 @@ func decode(response *http.Response, out any) error {
 	return nil
 }
 
-// unreachable says what to do where nobody answers.
+// unreachable is the error for a node that does not answer, with what to do about it.
 func (c *Client) unreachable(err error) error {
 	if cause := errors.Unwrap(err); cause != nil {
 		err = cause // without the method and the URL, which url.Error adds

@@ -2,8 +2,8 @@ package client
 
 import "encoding/json"
 
-// Document is a value and the JSON that it was read from, so that what is
-// printed as JSON is what the node said, whatever a newer one adds to it.
+// Document is a value, and the JSON that it was read from. Commands print the JSON: so
+// they show fields that a newer node adds and this program does not know.
 type Document[T any] struct {
 	Value T
 	Raw   json.RawMessage

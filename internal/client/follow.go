@@ -23,10 +23,11 @@ const (
 // errSilent ends a stream whose node is gone without a word.
 var errSilent = errors.New("the stream was silent for too long")
 
-// Follow gives each event of a conversation, of a bot (conversation ""), or of
-// all (bot "" too), until ctx ends or each returns an error, which Follow then
-// returns. A stream that breaks is resumed where it ended. A node that can't
-// be reached at first, or that refuses, is an error at once.
+// Follow calls each for every event of a conversation, of a bot (conversation ""), or of
+// all bots (bot "" too). It goes on until ctx ends or each returns an error, which
+// Follow then returns. When a stream breaks, Follow connects again and goes on after the
+// last event. A node that can't be reached at first, or that refuses, is an error at
+// once.
 func (c *Client) Follow(ctx context.Context, bot, conversation string, each func(Document[onereply.Event]) error) error {
 	f := &follower{client: c, path: "/v1/events", each: each}
 	switch {
@@ -38,7 +39,7 @@ func (c *Client) Follow(ctx context.Context, bot, conversation string, each func
 	return f.run(ctx)
 }
 
-// follower is one stream, over as many connections as it takes.
+// follower is one stream of events, over as many connections as it takes.
 type follower struct {
 	client    *Client
 	path      string
@@ -48,7 +49,7 @@ type follower struct {
 	pause     time.Duration
 }
 
-// refused is an error that a new connection would not mend.
+// refused is an error that a new connection would meet again.
 type refused struct{ err error }
 
 func (r refused) Error() string { return r.err.Error() }

@@ -16,8 +16,7 @@ type Page struct {
 	Next          string                     `json:"next_cursor"` // gives the next page; "" at the end
 }
 
-// List gives a page of conversations, newest activity first, of one bot or of
-// all.
+// List is one page of conversations, newest activity first, of one bot or of all.
 func (c *Client) List(ctx context.Context, q onereply.ConversationQuery) (Page, error) {
 	query := url.Values{}
 	set := func(name, value string) {

@@ -8,7 +8,7 @@ import (
 	"net/http"
 )
 
-// Error is a call that the node refused: its problem document (RFC 9457).
+// Error is the problem document (RFC 9457) of a call that the node refused.
 type Error struct {
 	Status int    `json:"status"` // of HTTP
 	Type   string `json:"type"`   // stable, for programs
@@ -16,7 +16,7 @@ type Error struct {
 	Detail string `json:"detail"`
 }
 
-// Error is the title and the detail, and what to do where that is known.
+// Error is the title and the detail, and advice for a missing key.
 func (e *Error) Error() string {
 	text := e.Title
 	if e.Detail != "" && e.Detail != e.Title {
@@ -33,7 +33,7 @@ func problem(response *http.Response) error {
 	e := &Error{}
 	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	if kind == "application/problem+json" {
-		// What can't be read is replaced by the status below.
+		// If the document can't be read, the status below takes its place.
 		_ = json.NewDecoder(io.LimitReader(response.Body, maxProblem)).Decode(e)
 	}
 	e.Status = response.StatusCode

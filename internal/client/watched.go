@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// watched is a stream whose every byte, comments included, puts off the timer
-// that ends it.
+// watched is a stream that ends after a silence. Every byte, comments included, starts
+// the timer anew: a node that is gone without closing the connection sends none.
 type watched struct {
 	source  io.Reader
 	silence *time.Timer

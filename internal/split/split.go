@@ -14,9 +14,9 @@ import (
 //
 // It prefers the end of a paragraph, then of a line, then of a sentence, as
 // long as the part gets at least half full; then the end of any word. Only a
-// word beyond the limit is cut within, and what is one character to its reader
-// (an emoji of several code points, a letter and its accents) only where it
-// alone is beyond the limit.
+// word beyond the limit is cut within. Several code points that are one character to
+// a reader (an emoji, a letter and its accents) stay together, unless they alone
+// are beyond the limit.
 func Text(text string, limit int) []string {
 	var parts []string
 	rest := []rune(text)

@@ -1,6 +1,8 @@
-// Package sse reads streams of server-sent events, as the WHATWG standard
-// defines them, within bounds. Its one job is parsing; it must never import
-// anything of this module.
+// Package sse reads streams of server-sent events, as the WHATWG standard defines them,
+// within bounds. Its one job is parsing; it must never import anything of this module.
+//
+// A stream is lines of text. A line is a field ("data: …"), a comment (": …"), or empty,
+// which ends an event. Lines end with a line feed, a carriage return, or both.
 package sse
 
 import (
@@ -14,11 +16,11 @@ import (
 	"time"
 )
 
-// ErrTooLarge is what [Reader.Next] returns for a line or an event of more
-// bytes than the reader allows.
+// ErrTooLarge is the error of [Reader.Next] for a line or an event of more bytes than
+// the reader allows.
 var ErrTooLarge = errors.New("an event of the stream is too large")
 
-// maxRetryMilliseconds bounds what a stream may ask for: a day.
+// maxRetryMilliseconds bounds the reconnection time that a stream may ask for: a day.
 const maxRetryMilliseconds = 24 * 60 * 60 * 1000
 
 // Event is one event of a stream.
@@ -140,8 +142,8 @@ func (r *Reader) setRetry(value string) {
 	}
 }
 
-// line returns the next line without its end. With io.EOF it returns what
-// came after the last line end.
+// line returns the next line without its end. With io.EOF it returns the rest after the
+// last line end.
 func (r *Reader) line() ([]byte, error) {
 	if err := r.skipMark(); err != nil {
 		return nil, err

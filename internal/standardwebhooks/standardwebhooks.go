@@ -1,6 +1,10 @@
-// Package standardwebhooks signs and verifies requests as the Standard
-// Webhooks specification demands. Its one job is the three headers; it must
-// never import anything else of this module.
+// Package standardwebhooks signs and verifies requests as the Standard Webhooks
+// specification demands. Its one job is the three headers; it must never import anything
+// else of this module.
+//
+// The signature covers the id, the time and the body. So a receiver knows that the body
+// is genuine, that the request is not an old one that somebody recorded, and, by the id,
+// whether it has seen it before.
 package standardwebhooks
 
 import (
@@ -127,9 +131,9 @@ func sum(key []byte, id, timestamp string, body []byte) []byte {
 	return mac.Sum(nil)
 }
 
-// EncodeID percent-encodes what a header can't carry: control characters, all
-// beyond ASCII, spaces at either end; and the percent sign, so that no two ids
-// become one. Other ids stay as they are.
+// EncodeID percent-encodes the characters that a header can't carry: control characters,
+// all beyond ASCII, and spaces at either end. The percent sign is encoded too, so that
+// no two ids become one. Other ids stay as they are.
 func EncodeID(id string) string {
 	const hex = "0123456789ABCDEF"
 	var b strings.Builder

@@ -16,7 +16,8 @@ import (
 // errSilent ends a call whose answer has stalled.
 var errSilent = errors.New("the answer stalled")
 
-// Answer is what came back.
+// Answer is the answer of the other program. Its body is read within bounds, and must be
+// closed.
 type Answer struct {
 	Status int
 	Header http.Header
@@ -43,7 +44,8 @@ func newAnswer(e *Endpoint, response *http.Response, call context.Context, cance
 // connection. It can't where only the connection's end marks it.
 func (a *Answer) EndShows() bool { return a.endShows }
 
-// Ended is the cause of the end of the caller's context, nil while it lasts.
+// Ended is the cause of the end of the caller's context, nil while it lasts. The end of
+// the call by our own idle time-out is none.
 func (a *Answer) Ended() error {
 	if cause := context.Cause(a.call); !errors.Is(cause, errSilent) {
 		return cause
@@ -87,8 +89,9 @@ func (a *Answer) All() ([]byte, error) {
 	return body, err
 }
 
-// WholeOrStream calls whole where the model's answer is one document, and stream
-// where it is a stream of events.
+// WholeOrStream calls whole where the answer is one document, and stream where it is a
+// stream of events. It looks at the first byte and not at the content type: many
+// endpoints that imitate a model's API send the wrong one.
 func (a *Answer) WholeOrStream(whole, stream func() error) error {
 	if a.MediaType() == "text/html" {
 		return a.Broken("it is a web page; check the base URL")
@@ -120,7 +123,7 @@ func (a *Answer) StartsLikeJSON() (bool, error) {
 	return first[0] == '{' || first[0] == '[', nil
 }
 
-// unread gives back what was read before.
+// unread gives back a byte that was read to look at it.
 type unread struct {
 	first []byte
 	io.ReadCloser

@@ -8,8 +8,9 @@ import (
 	"github.com/onereply/onereply"
 )
 
-// Words that providers use in the type or code of an error, and the fault each
-// means. What a provider says in words goes before its status.
+// Words in the type or the code of an error, and phrases in its message, by the kind of
+// error that they stand for. Providers use them, and so do the many programs that imitate
+// their APIs.
 var (
 	quotaWords = []string{
 		"insufficient_quota", "billing_error", "billing_hard_limit_reached", "billing_not_active",
@@ -27,8 +28,9 @@ var (
 	}
 )
 
-// Classify tells faults apart. A status of 0 stands for an error that came
-// without one, within a stream or an answer of success.
+// Classify finds the kind of a refusal. Words in the body go before the status: a status
+// of 429 may stand for a moment of load, or for a quota that is spent. A status of 0
+// stands for an error that came without one, within a stream or an answer of success.
 func Classify(status int, detail Detail) onereply.ResponderErrorKind {
 	says := func(words []string) bool {
 		return slices.Contains(words, detail.Code) || slices.Contains(words, detail.Type)
@@ -53,8 +55,9 @@ func Classify(status int, detail Detail) onereply.ResponderErrorKind {
 
 func isServerFault(status int) bool { return status >= 500 }
 
-// kindOf reads a status alone. Gateways answer for a model that is out of
-// reach; a 500 may come from the request itself, so it uses up an attempt.
+// kindOf is the kind that a status alone stands for. Gateways answer 502 to 504 for a
+// model that is out of reach, which is waited out. A 500 may be caused by the request
+// itself, so it uses up an attempt.
 func kindOf(status int) onereply.ResponderErrorKind {
 	switch status {
 	case http.StatusPaymentRequired:

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Detail is what the body of a refusal says, in the forms that model APIs and
-// their many imitators use. All of it may be empty.
+// Detail is the content of a refusal's body, in the forms that model APIs and their many
+// imitators use. All fields may be empty.
 type Detail struct {
 	Message string
 	Type    string
@@ -16,8 +16,8 @@ type Detail struct {
 	Status  int // an HTTP status where the body names one
 }
 
-// ParseError reads an answer, or an event of a stream. It reports false where
-// that is no error.
+// ParseError reads an answer, or an event of a stream, and reports whether it is an
+// error. Some endpoints answer 200 and put the error into the body.
 func ParseError(data []byte) (Detail, bool) {
 	var outer struct {
 		errorFields
@@ -36,11 +36,12 @@ func ParseError(data []byte) (Detail, bool) {
 	return Detail{}, false
 }
 
-// parseRefusal reads the body of an answer whose status is an error already.
+// parseRefusal reads the body of an answer whose status says that it is an error. A body
+// without a known form is the message itself.
 func parseRefusal(body []byte) Detail {
 	detail, _ := ParseError(body)
 	var other struct {
-		Detail json.RawMessage `json:"detail"` // what many Python servers say
+		Detail json.RawMessage `json:"detail"` // the form of many Python servers
 	}
 	if detail.Message == "" && json.Unmarshal(body, &other) == nil && isSet(other.Detail) {
 		detail.Message = parseInner(other.Detail).Message

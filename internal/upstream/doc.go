@@ -1,10 +1,14 @@
-// Package upstream posts JSON to one other program, a model or a webhook, and
-// tells what became of it.
+// Package upstream posts JSON to one other program, a model or a webhook, and reports
+// the outcome.
 //
-// Its one job is what all of these calls share: a transport with bounds, no
-// redirects, no repeats, an end to silence, bounded reads, and faults told
-// apart. What a request or an answer means belongs to its callers. It must
-// never import a responder, a channel, a store or the engine.
+// Its one job is the part that all of these calls share: a transport with bounds, no
+// redirects, no repeats, an end to silence, bounded reads, and errors told apart. The
+// meaning of a request or an answer belongs to the callers. It must never import a
+// responder, a channel, a store or the engine.
+//
+// The files: endpoint.go the address and the request, answer.go the answer, fault.go and
+// classify.go the errors of responders, detail.go and retryafter.go how an answer words
+// a refusal, text.go the reply that grows, problems.go mistakes of a configuration.
 package upstream
 
 import "time"

@@ -62,8 +62,8 @@ func New(o Options) (*Endpoint, error) {
 	return e, nil
 }
 
-// ParseURL reads an absolute http or https URL. Its errors do not show what
-// may be a password in it.
+// ParseURL reads an absolute http or https URL. Its errors do not show the text, which
+// may hold a password.
 func ParseURL(text string) (*url.URL, error) {
 	address, err := url.Parse(text)
 	if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
@@ -92,8 +92,8 @@ func notToken(r rune) bool {
 	return r <= ' ' || r >= 0x7F || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
 }
 
-// newClient makes the client of one endpoint. A redirect would carry the
-// request, and its key, to somebody else, so none is followed.
+// newClient makes the client of one endpoint. It follows no redirect: that would carry
+// the request, and its key, to another address than the configured one.
 func newClient(given *http.Client) *http.Client {
 	client := &http.Client{Transport: newTransport()}
 	if given != nil {
@@ -131,9 +131,9 @@ type Lost struct {
 func (l *Lost) Error() string { return l.Err.Error() }
 func (l *Lost) Unwrap() error { return l.Err }
 
-// Post sends the body and returns the answer, whatever its status, once its
-// headers are there. Where there is none the error is a [*Lost]. The caller
-// must close the answer.
+// Post sends the body, and returns the answer once its headers are there, with any
+// status. If there is no answer the error is a [*Lost]. The caller must close the
+// answer.
 func (e *Endpoint) Post(ctx context.Context, header http.Header, body []byte) (*Answer, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, &Lost{Unsent: true, Err: context.Cause(ctx)}
@@ -170,7 +170,7 @@ func (e *Endpoint) setHeaders(to, header http.Header) {
 	}
 }
 
-// lost explains why no answer came.
+// lost explains why there is no answer.
 func (e *Endpoint) lost(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return e.wrap("did not answer", context.Cause(ctx))
@@ -195,8 +195,8 @@ type clean struct {
 func (c *clean) Error() string { return c.text }
 func (c *clean) Unwrap() error { return c.err }
 
-// progress knows whether a request can have been sent. It is sure of that only
-// where the transport reports what it does.
+// progress knows whether a request can have been sent. A retry after "certainly not
+// sent" can't cause a duplicate, so only reports of the transport count.
 type progress struct{ asked, connected atomic.Bool }
 
 // watch makes a context that reports when the transport looks for a connection, and when

@@ -24,19 +24,19 @@ func (e *Endpoint) Ask(ctx context.Context, header http.Header, body []byte) (*A
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	kind := onereply.ResponderFailed // the request may be what breaks the other side
+	kind := onereply.ResponderFailed // the request itself may break the other program
 	if lost, ok := errors.AsType[*Lost](err); ok && lost.Unsent {
 		kind = onereply.ResponderUnavailable
 	}
 	return nil, &onereply.ResponderError{Kind: kind, Err: err}
 }
 
-// Broken says what is wrong with the answer, as a failed attempt.
+// Broken is the error for an answer that can't be used. It counts as a failed attempt.
 func (a *Answer) Broken(format string, args ...any) error {
 	return a.Fault(onereply.ResponderFailed, format, args...)
 }
 
-// Fault says what is wrong with the answer.
+// Fault is the error for an answer that can't be used, of a certain kind.
 func (a *Answer) Fault(kind onereply.ResponderErrorKind, format string, args ...any) error {
 	return &onereply.ResponderError{Kind: kind, RetryAfter: a.RetryAfter(), Err: a.endpoint.wrap("gave a bad answer", fmt.Errorf(format, args...))}
 }
@@ -54,8 +54,8 @@ func (a *Answer) ReadFault(err error) error {
 	return a.Broken("%w", err)
 }
 
-// Refusal is a status that is none of success, with what the body says. It
-// reads the body.
+// Refusal is the error for a status that is none of success, worded from the body, which
+// it reads.
 func (a *Answer) Refusal() error {
 	detail, err := a.Detail()
 	if err != nil {
@@ -74,8 +74,8 @@ func (a *Answer) Detail() (Detail, error) {
 	return parseRefusal([]byte(text)), nil
 }
 
-// Text is the beginning of the body, as far as it comes within a moment: what
-// a refusal says. The status is known, so the rest is not worth a wait.
+// Text is the beginning of the body, as far as it comes within a moment. It words a
+// refusal whose status is known, so the rest is not worth a wait.
 func (a *Answer) Text() string {
 	timer := time.AfterFunc(errorTime, func() { a.cancel(errSilent) })
 	defer timer.Stop()
@@ -93,7 +93,7 @@ func (a *Answer) RefusedFor(detail Detail) error {
 	return &onereply.ResponderError{Kind: kind, RetryAfter: a.RetryAfter(), Err: a.endpoint.refused(status, kind, detail)}
 }
 
-// refused words a refusal for the operator: who answered, what, and what to do about it.
+// refused words a refusal for the operator: the host, its answer, and advice.
 func (e *Endpoint) refused(status int, kind onereply.ResponderErrorKind, detail Detail) error {
 	what := "answered with an error"
 	if status != 0 {
@@ -115,7 +115,7 @@ func firstOf(texts ...string) string {
 	return ""
 }
 
-// advice tells people what to do about a refusal.
+// advice tells the operator what to do about a refusal.
 func advice(status int, kind onereply.ResponderErrorKind) string {
 	switch {
 	case kind == onereply.ResponderQuotaSpent:

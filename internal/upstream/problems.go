@@ -12,7 +12,7 @@ import (
 // Problems collects the mistakes of a configuration, so that a person learns of all of
 // them at once.
 type Problems struct {
-	Of string // what is configured; begins each error
+	Of string // the configured thing; begins each error
 
 	errs []error
 }

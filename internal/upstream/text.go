@@ -55,9 +55,9 @@ func (t *Text) Reply() (onereply.Reply, error) {
 	return onereply.Reply{Text: t.String()}, nil
 }
 
-// AttemptID names one attempt: bot, conversation, turn and attempt, with a
-// slash between them. What a header can't carry is percent-encoded, and so is
-// a slash within a name, so that no two attempts share an id.
+// AttemptID names one attempt: bot, conversation, turn and attempt, with a slash between
+// them. Characters that a header can't carry are percent-encoded. So is a slash within a
+// name: no two attempts share an id.
 func AttemptID(t *onereply.Turn) string {
 	name := func(text string) string {
 		return strings.ReplaceAll(standardwebhooks.EncodeID(text), "/", "%2F")

@@ -1,9 +1,9 @@
 // Package anthropic answers with a model behind Anthropic's Messages API.
 //
-// Its one job is to turn a [onereply.Turn] into one streamed request, and what
-// comes back into a reply or a [onereply.ResponderError]. It never retries: whether the
-// turn is still current is checked between attempts, which it can't do. It
-// must never import a store, a channel, the engine or another responder.
+// Its one job is to turn a [onereply.Turn] into one streamed request, and the answer
+// into a reply or a [onereply.ResponderError]. It never retries: the engine checks
+// between attempts whether the turn is still current, and this package can't. It must
+// never import a store, a channel, the engine or another responder.
 package anthropic
 
 import (
@@ -86,8 +86,8 @@ func (r *Responder) body(t *onereply.Turn) ([]byte, error) {
 	})
 }
 
-// messages are what came before, and one message of the user with all that
-// waits. The API refuses blank ones, and any that begin with the assistant's.
+// messages are the history, and one message of the user with all waiting messages. The
+// API refuses blank messages, and a list that begins with one of the assistant.
 func messages(t *onereply.Turn) []chatmodel.Message {
 	messages := make([]chatmodel.Message, 0, len(t.History)+1)
 	for _, line := range t.History {

@@ -12,7 +12,7 @@ import (
 const (
 	DefaultBaseURL     = "https://api.anthropic.com"
 	DefaultIdleTimeout = upstream.DefaultIdleTimeout
-	DefaultMaxTokens   = 4096 // a long chat message, and what every model allows
+	DefaultMaxTokens   = 4096 // a long chat message; every model allows it
 )
 
 // Config says which model answers. The zero value of each optional field means
@@ -25,7 +25,7 @@ type Config struct {
 
 	// IdleTimeout ends a call that was silent for so long after the first byte of
 	// its answer, as a failed attempt. Default [DefaultIdleTimeout];
-	// [onereply.Zero] for never. What bounds the whole call is [onereply.Bot].
+	// [onereply.Zero] for never. [onereply.Bot] bounds the whole call.
 	IdleTimeout time.Duration
 
 	// MaxTokens of the reply, which the API demands. Default [DefaultMaxTokens].

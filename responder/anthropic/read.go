@@ -69,7 +69,8 @@ func readWhole(r *chatmodel.Reading, body []byte) error {
 	return addAll(r, w.Content)
 }
 
-// addAll adds the text of blocks. Others hold what the model thinks, or calls of tools.
+// addAll adds the text of blocks. Other blocks hold the model's thinking, or calls of
+// tools.
 func addAll(r *chatmodel.Reading, blocks []block) error {
 	for _, b := range blocks {
 		if b.Type != "text" {
@@ -112,7 +113,7 @@ func readEvent(r *chatmodel.Reading, data []byte) error {
 	case "message_stop":
 		r.Done = true
 	}
-	return nil // pings, thinking, and whatever the API adds later
+	return nil // pings, thinking, and types that the API adds later
 }
 
 // count takes over the tokens that an event names, and keeps those that it does not.

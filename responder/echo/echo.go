@@ -1,7 +1,7 @@
-// Package echo answers by naming what it saw. It exists for demos and tests:
-// it understands nothing. Its one job is to take its time as a model does, and
-// to show in its reply what the prompt held. It must never import a store, a
-// channel, the engine or another responder.
+// Package echo answers by naming the messages of its prompt. It exists for demos and
+// tests: it understands nothing. Its one job is to take its time as a model does, and to
+// show in its reply the content of the prompt. It must never import a store, a channel,
+// the engine or another responder.
 package echo
 
 import (
@@ -17,7 +17,7 @@ const (
 	defaultDelay = 2 * time.Second
 	pieces       = 8 // of the answer, shown while it is waited for
 
-	// What is named of many or long messages: far less than a reply may hold.
+	// The quoted part of many or long messages: far less than a reply may hold.
 	maxQuotedBytes = onereply.MaxReplyBytes / 4
 )
 

@@ -24,7 +24,7 @@ type Config struct {
 
 	// IdleTimeout ends a call that was silent for so long after the first byte of
 	// its answer, as a failed attempt. Default [DefaultIdleTimeout];
-	// [onereply.Zero] for never. What bounds the whole call is [onereply.Bot].
+	// [onereply.Zero] for never. [onereply.Bot] bounds the whole call.
 	IdleTimeout time.Duration
 
 	MaxTokens   int      // of the reply; 0: the endpoint's default

@@ -1,15 +1,14 @@
-// Package openai answers with a model behind an OpenAI-compatible chat
-// completions endpoint.
+// Package openai answers with a model behind an OpenAI-compatible chat completions
+// endpoint.
 //
-// Its one job is to turn a [onereply.Turn] into one request, and what comes
-// back into a reply or a [onereply.ResponderError]. It never retries: whether the turn
-// is still current is checked between attempts, which it can't do. It must
-// never import a store, a channel, the engine or another responder.
+// Its one job is to turn a [onereply.Turn] into one request, and the answer into a reply
+// or a [onereply.ResponderError]. It never retries: the engine checks between attempts
+// whether the turn is still current, and this package can't. It must never import a
+// store, a channel, the engine or another responder.
 //
-// Answers are streamed where the endpoint allows. Where it refuses that with a
-// status of 400 or 422 that names the parameter, the same attempt asks again
-// without, and the endpoint is not asked for it any more: see
-// [Responder.Protocol].
+// Answers are streamed where the endpoint allows. If it refuses that with a status of
+// 400 or 422 that names the parameter, the same attempt asks again without it, and later
+// attempts do not ask for it any more: see [Responder.Protocol].
 package openai
 
 import (
@@ -114,8 +113,8 @@ func (r *Responder) body(messages []chatmodel.Message, l level) ([]byte, error) 
 	return chatmodel.Marshal(fields)
 }
 
-// messages are the system message, what came before, and one message of the
-// user with all that waits.
+// messages are the system message, the history, and one message of the user with all
+// waiting messages.
 func (r *Responder) messages(t *onereply.Turn) []chatmodel.Message {
 	messages := make([]chatmodel.Message, 0, len(t.History)+2)
 	if r.config.System != "" {

@@ -32,8 +32,7 @@ var (
 	namesStream  = regexp.MustCompile(`(?i)\bstream(ed|ing)?\b`)
 )
 
-// without is what to ask for instead, where a refusal names what was asked
-// for.
+// without is the level to try next, if a refusal names a parameter of this level.
 func (l level) without(status int, detail upstream.Detail) (level, bool) {
 	if status != http.StatusBadRequest && status != http.StatusUnprocessableEntity {
 		return l, false
@@ -48,9 +47,9 @@ func (l level) without(status int, detail upstream.Detail) (level, bool) {
 	return l, false
 }
 
-// protocol remembers what the endpoint refused. It only ever goes down, and
-// only after a request on the lower level was accepted: text that happens to
-// name a parameter must not cost all later replies their stream.
+// protocol remembers the level that the endpoint takes. It only ever goes down, and only
+// after a request on the lower level was accepted: a text that happens to name a
+// parameter must not cost all later replies their stream.
 type protocol struct {
 	mutex  sync.Mutex
 	level  level

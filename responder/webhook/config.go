@@ -14,7 +14,7 @@ import (
 // DefaultIdleTimeout is the default of [Config].IdleTimeout.
 const DefaultIdleTimeout = upstream.DefaultIdleTimeout
 
-// Config says who answers. The zero value of each optional field means its
+// Config is the webhook that answers. The zero value of each optional field means its
 // default.
 type Config struct {
 	URL string // required: where each turn is posted to
@@ -29,7 +29,7 @@ type Config struct {
 
 	// IdleTimeout ends a call that was silent for so long after the first byte of
 	// its answer, as a failed attempt. Default [DefaultIdleTimeout];
-	// [onereply.Zero] for never. What bounds the whole call is [onereply.Bot].
+	// [onereply.Zero] for never. [onereply.Bot] bounds the whole call.
 	IdleTimeout time.Duration
 
 	Headers    map[string]string // more headers of each request

@@ -58,7 +58,7 @@ func parse(answer *upstream.Answer, data []byte) (document, error) {
 	return d, nil
 }
 
-// reply checks what was answered; blank parts are no parts.
+// reply makes a reply of a document, or says why it is none. Blank parts are dropped.
 func (d document) reply(answer *upstream.Answer) (onereply.Reply, error) {
 	reply := onereply.Reply{Text: d.Text}
 	size := len(d.Text)

@@ -1,11 +1,11 @@
-// Package webhook answers with somebody's own program, which gets each turn by
-// HTTP and answers with a document or a stream of events.
+// Package webhook answers with another program, which gets each turn by HTTP and answers
+// with a document or a stream of events.
 //
-// Its one job is to turn a [onereply.Turn] into one signed request, and what
-// comes back into a reply or a [onereply.ResponderError]. It never retries: whether the
-// turn is still current is checked between attempts, which it can't do. The
-// request is closed as soon as the attempt is superseded. It must never import
-// a store, a channel, the engine or another responder.
+// Its one job is to turn a [onereply.Turn] into one signed request, and the answer into
+// a reply or a [onereply.ResponderError]. It never retries: the engine checks between
+// attempts whether the turn is still current, and this package can't. The request is
+// closed as soon as the attempt is superseded. It must never import a store, a channel,
+// the engine or another responder.
 package webhook
 
 import (
