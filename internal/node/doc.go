@@ -9,7 +9,7 @@
 // result as a task:
 //
 //	commits, deletions, claims   one goroutine each, or the store's own (perform.go)
-//	reads of conversations       at most maxReads, first come first served (reads.go)
+//	reads of conversations       at most maxLoads, first come first served (loads.go)
 //	responders and senders       one each, with a context that a Stop ends (work.go)
 //	maintenance, the clock       one each, for the life of the node (expire.go, clock.go)
 //

@@ -8,50 +8,54 @@ import (
 	"github.com/onereply/onereply/internal/loglimit"
 )
 
-// health is what a node knows of its store from the writes and the claims that it
-// made.
+// health is what a node knows of its store from its own writes and claims. It makes
+// [Node.Ready] fail while the store answers but does not work: a full disk takes no
+// writes, a missing right lets no timer be claimed.
+//
+// A failure counts for a limited time only. A node that is not ready gets no traffic,
+// and without traffic it would never learn that the store works again.
 type health struct {
-	mu       sync.Mutex
-	err      error     // of the last write, nil where it succeeded
-	failedAt time.Time // when it failed
+	mu sync.Mutex
 
-	claimErr     error     // of the last claim, nil where it succeeded
-	claimFailed  time.Time // when it failed
-	claimsFailed time.Time // since when all do
+	writeErr  error     // of the last write; nil: it succeeded
+	writeTime time.Time // of the last write that failed
 
-	lines loglimit.Limit // of the log, about failures: one a second
+	claimErr    error     // of the last claim; nil: it succeeded
+	claimTime   time.Time // of the last claim
+	claimsSince time.Time // of the first failure, where all claims have failed since
+
+	lines loglimit.Limit // of the log, about failures of the store: one a second
 }
 
 const (
-	// unreadyFor is how long a failed write makes a node unready. After that it is
-	// tried again: only traffic shows whether the store takes writes.
+	// unreadyFor is how long a failed write counts.
 	unreadyFor = 10 * time.Second
-	// claimsMayFail is how long claims may fail before that makes a node unready: they
-	// come again several times a second, and what is due waits that long anyway.
+	// claimsMayFail is how long claims may fail without making the node unready. They
+	// come several times a second, so a single failure delays little.
 	claimsMayFail = 2 * time.Second
-	// blindFor is how long a failed claim counts: the next one may hang until its
-	// time-out before it fails too.
-	blindFor = unreadyFor + storeTimeout
+	// claimCounts is how long a failed claim counts. The claim after it may hang for
+	// storeTimeout before it fails too.
+	claimCounts = unreadyFor + storeTimeout
 )
 
 // wrote notes the outcome of a write.
 func (h *health) wrote(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.err = err
+	h.writeErr = err
 	if err != nil {
-		h.failedAt = time.Now()
+		h.writeTime = time.Now()
 	}
 }
 
-// writesFail is why writes fail, or nil.
+// writesFail is why writes fail, nil where they do not.
 func (h *health) writesFail() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.err == nil || time.Since(h.failedAt) > unreadyFor {
+	if h.writeErr == nil || time.Since(h.writeTime) > unreadyFor {
 		return nil
 	}
-	return h.err
+	return h.writeErr
 }
 
 // claimed notes the outcome of a claim.
@@ -59,25 +63,26 @@ func (h *health) claimed(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := time.Now()
-	if err != nil && (h.claimErr == nil || now.Sub(h.claimFailed) > blindFor) {
-		h.claimsFailed = now
+	if err != nil && (h.claimErr == nil || now.Sub(h.claimTime) > claimCounts) {
+		h.claimsSince = now
 	}
-	h.claimErr, h.claimFailed = err, now
+	h.claimErr, h.claimTime = err, now
 }
 
-// claimsFail is why claims have failed for a while, or nil: without them this node takes
-// over nothing that others leave.
+// claimsFail is why claims have failed for a while, nil where they have not. Without
+// claims this node takes over nothing that other nodes leave.
 func (h *health) claimsFail() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.claimErr == nil || h.claimFailed.Sub(h.claimsFailed) < claimsMayFail || time.Since(h.claimFailed) > blindFor {
+	if h.claimErr == nil || h.claimTime.Sub(h.claimsSince) < claimsMayFail || time.Since(h.claimTime) > claimCounts {
 		return nil
 	}
 	return h.claimErr
 }
 
-// log tells of a failure of the store, but not of each: while it is out of
-// reach every conversation tries again and again.
+// log writes a line about a failure of the store, at most one a second: while the
+// store is out of reach every conversation tries again and again. The line says how
+// many failures had none.
 func (h *health) log(log *slog.Logger, text string, args ...any) {
 	if total := h.lines.Add(time.Now(), 1); total > 0 {
 		log.Error(text, append(args, "others_since_the_last_line", total-1)...)

@@ -58,7 +58,7 @@ type Node struct {
 	engine  *engine.Node // of the loop only, until it has ended
 
 	tasks  tasks
-	reads  reads
+	loads  loads
 	work   running
 	health health
 

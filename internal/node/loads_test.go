@@ -13,15 +13,15 @@ func readOf(i int) engine.Load {
 }
 
 func TestReadsAreBoundedAndInOrder(t *testing.T) {
-	var r reads
+	var r loads
 	started := 0
 	for i := range 1000 {
 		if r.add(readOf(i)) {
 			started++
 		}
 	}
-	if started != maxReads {
-		t.Errorf("%d goroutines were started, want %d", started, maxReads)
+	if started != maxLoads {
+		t.Errorf("%d goroutines were started, want %d", started, maxLoads)
 	}
 	for i := range 1000 {
 		if got, ok := r.next(); !ok || got.Key != readOf(i).Key {
