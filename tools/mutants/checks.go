@@ -27,6 +27,10 @@ var quickChecks = map[string][]check{
 		{pkg: "./internal/proof/simulate", args: []string{"-test.run=^(TestPromise|TestOneSeedOneTranscript)$"}, env: []string{"ONEREPLY_RUNS=300"}},
 		{pkg: "./internal/engine", args: []string{"-test.run=^TestIdleConversationsTakeBoundedMemory$"}},
 	},
+	"store/sqlite": {
+		{pkg: "./store/sqlite", args: []string{"-test.failfast", "-test.skip=Crash|FaultAtEachStep|SurvivesAKill"}},
+		{pkg: "./store/sqlite", args: []string{"-test.failfast", "-test.run=Crash|FaultAtEachStep"}},
+	},
 	"internal/node": {
 		{pkg: "./internal/node"},
 		{pkg: "."},
