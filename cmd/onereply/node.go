@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/onereply/onereply"
-	"github.com/onereply/onereply/internal/processors"
+	"github.com/onereply/onereply/internal/gomaxprocs"
 	"github.com/onereply/onereply/server"
 	"github.com/onereply/onereply/server/config"
 	"github.com/onereply/onereply/store"
@@ -45,7 +45,7 @@ func runNode(ctx context.Context, c config.Config, front frontend, log *slog.Log
 	}
 	defer closing(log, "store", kept.Close)
 	if kept.Guarantees().Exclusive { // it is on a disk of this machine
-		defer processors.OneMore()()
+		defer gomaxprocs.OneMore()()
 	}
 	url := reachable(listener.Addr())
 	app, err := openApp(ctx, kept, c, front, url, log)

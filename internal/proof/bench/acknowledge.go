@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/onereply/onereply"
-	"github.com/onereply/onereply/internal/processors"
+	"github.com/onereply/onereply/internal/gomaxprocs"
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
 )
@@ -49,7 +49,7 @@ func (b *bench) limitOf(writers int) (pace, error) {
 	if err != nil {
 		return pace{}, err
 	}
-	defer processors.OneMore()() // it waits for the disk too
+	defer gomaxprocs.OneMore()() // it waits for the disk too
 	record := arrivalBytes()
 	found, err := b.pace(writers, func(int, int) error { return log.append(record) })
 	return found, errors.Join(err, log.close())

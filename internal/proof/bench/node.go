@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/onereply/onereply"
-	"github.com/onereply/onereply/internal/processors"
+	"github.com/onereply/onereply/internal/gomaxprocs"
 	"github.com/onereply/onereply/store"
 )
 
@@ -46,7 +46,7 @@ func (b *bench) openNode(ctx context.Context, folder string, bot onereply.Bot, w
 	}
 	n := &node{App: app, store: kept, folder: folder, leave: func() {}}
 	if kept.Guarantees().Exclusive {
-		n.leave = processors.OneMore() // as the command does
+		n.leave = gomaxprocs.OneMore() // as the command does
 	}
 	return n, nil
 }
