@@ -12,9 +12,9 @@ import (
 	"github.com/onereply/onereply/store"
 )
 
-// A broadcast is cut into parts that each fit a NOTIFY, and put together again by
-// whoever hears it. Parts go out with the hints, so they take that lock no more
-// often.
+// A broadcast is cut into parts that each fit a NOTIFY, and its receivers put them
+// together again. Parts are sent together with the hints, so they take the lock of
+// NOTIFY no more often.
 const (
 	broadcastChannel = "onereply_broadcasts"
 	partBytes        = 5_800 // of a payload; in base64, with what tells the parts, less than maxPayload
@@ -75,7 +75,7 @@ func (h *hints) broadcast(payload []byte) error {
 	if !h.outbox.add(h.from, payload) {
 		return store.ErrCrowded
 	}
-	h.stir()
+	h.wakeSender()
 	return nil
 }
 

@@ -21,7 +21,7 @@ func TestExpireDoesNotWaitForACommit(t *testing.T) {
 	mustCommit(t, s, write)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	err := s.call(ctx, func(db *pgx.Conn) error {
+	err := s.withConnection(ctx, func(db *pgx.Conn) error {
 		return pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
 			for _, table := range []string{"conversations", "entries", "message_ids"} {
 				if _, err := tx.Exec(ctx, "SELECT FROM onereply."+table+" FOR UPDATE"); err != nil {

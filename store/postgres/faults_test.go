@@ -85,7 +85,7 @@ func TestACommitThatTheServerRefusesIsNotApplied(t *testing.T) {
 	s := openAt(t, url)
 	mustCommit(t, s, message(key("c"), store.Op{}, opOf(1), 1))
 	impatient := openAt(t, url+"&lock_timeout=50")
-	err := s.call(t.Context(), func(db *pgx.Conn) error {
+	err := s.withConnection(t.Context(), func(db *pgx.Conn) error {
 		return pgx.BeginFunc(t.Context(), db, func(tx pgx.Tx) error {
 			if _, err := tx.Exec(t.Context(), `SELECT FROM onereply.conversations FOR UPDATE`); err != nil {
 				return err
@@ -108,7 +108,7 @@ func TestACommitWhoseSessionIsEndedIsUnknown(t *testing.T) {
 	url := testservers.Postgres(t)
 	s, other := openAt(t, url), openAt(t, url+"&application_name=other")
 	mustCommit(t, s, message(key("c"), store.Op{}, opOf(1), 1))
-	err := s.call(t.Context(), func(db *pgx.Conn) error {
+	err := s.withConnection(t.Context(), func(db *pgx.Conn) error {
 		return pgx.BeginFunc(t.Context(), db, func(tx pgx.Tx) error {
 			if _, err := tx.Exec(t.Context(), `SELECT FROM onereply.conversations FOR UPDATE`); err != nil {
 				return err

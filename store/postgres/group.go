@@ -188,7 +188,7 @@ func (g *groups) close() {
 // answer or the error of each. An answer counts only once the transaction's end was
 // confirmed, which is after all answers.
 func (s *Store) commitGroup(ctx context.Context, group []*pending, mayWait bool) {
-	err := outcome(s.call(ctx, func(db *pgx.Conn) error {
+	err := outcome(s.withConnection(ctx, func(db *pgx.Conn) error {
 		batch := &pgx.Batch{}
 		for _, p := range group {
 			batch.Queue(commitWrite, append(p.arguments, mayWait)...)

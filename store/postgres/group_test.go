@@ -94,7 +94,7 @@ func TestALockedConversationDelaysNoOther(t *testing.T) {
 		mustCommit(t, s, message(name(i), store.Op{}, locked[i], 1))
 	}
 	var waiting sync.WaitGroup
-	err := s.call(t.Context(), func(db *pgx.Conn) error {
+	err := s.withConnection(t.Context(), func(db *pgx.Conn) error {
 		return pgx.BeginFunc(t.Context(), db, func(tx pgx.Tx) error {
 			if _, err := tx.Exec(t.Context(), `SELECT FROM onereply.conversations FOR UPDATE`); err != nil {
 				return err

@@ -50,7 +50,7 @@ func mustClose(t testing.TB, s *Store) {
 // sql runs a statement beside the store.
 func sql(t testing.TB, s *Store, statement string, arguments ...any) {
 	t.Helper()
-	if err := s.each(t.Context(), statement, arguments, nil); err != nil {
+	if err := s.queryEach(t.Context(), statement, arguments, nil); err != nil {
 		t.Fatalf("%s: %v", statement, err)
 	}
 }
@@ -59,7 +59,7 @@ func sql(t testing.TB, s *Store, statement string, arguments ...any) {
 func read[T any](t testing.TB, s *Store, query string, arguments ...any) T {
 	t.Helper()
 	var value T
-	if err := s.one(t.Context(), query, arguments, &value); err != nil {
+	if err := s.queryOne(t.Context(), query, arguments, &value); err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}
 	return value

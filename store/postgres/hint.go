@@ -29,8 +29,8 @@ const (
 const notify = `SELECT set_config('synchronous_commit', 'off', true), pg_notify(n.channel, n.payload)
 	FROM unnest($1::text[], $2::text[]) AS n (channel, payload)`
 
-// hints gathers hints and broadcasts and sends them from one goroutine, and hears
-// those of other nodes with another. close waits for both.
+// hints gathers hints and broadcasts and sends them from one goroutine, and receives
+// those of other nodes in another. close waits for both.
 type hints struct {
 	store *Store
 	from  string // tells a node its own hints and broadcasts
@@ -39,10 +39,10 @@ type hints struct {
 
 	echoed atomic.Pointer[time.Time] // when a broadcast of this node's own came back
 
-	mu      sync.Mutex
-	waiting map[store.Key]struct{}
-	outbox  outbox
-	ears    ears
+	mu        sync.Mutex
+	waiting   map[store.Key]struct{}
+	outbox    outbox
+	listeners listeners
 
 	ctx    context.Context // of the goroutines, and of all who listen
 	cancel context.CancelFunc
@@ -87,11 +87,11 @@ func (h *hints) add(keys []store.Key) {
 			h.waiting[key] = struct{}{}
 		}
 	}
-	h.stir()
+	h.wakeSender()
 }
 
-// stir wakes the goroutine that sends.
-func (h *hints) stir() {
+// wakeSender wakes the goroutine that sends.
+func (h *hints) wakeSender() {
 	select {
 	case h.wake <- struct{}{}:
 	default: // it is awake
@@ -128,7 +128,7 @@ func (h *hints) send(notices []notice) {
 	for _, n := range notices {
 		channels, payloads = append(channels, n.channel), append(payloads, n.payload)
 	}
-	_ = h.store.each(ctx, notify, []any{channels, payloads}, nil)
+	_ = h.store.queryEach(ctx, notify, []any{channels, payloads}, nil)
 }
 
 // payload is what a NOTIFY carries.

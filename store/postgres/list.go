@@ -65,7 +65,7 @@ func (r row) snapshot() (store.Snapshot, error) {
 // Load implements [store.Store].
 func (s *Store) Load(ctx context.Context, key store.Key) (store.Snapshot, error) {
 	r := row{key: key}
-	err := s.one(ctx, loadRecord, []any{key.Bot, key.Conversation}, &r.schema, &r.op, &r.record)
+	err := s.queryOne(ctx, loadRecord, []any{key.Bot, key.Conversation}, &r.schema, &r.op, &r.record)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return store.Snapshot{}, nil
 	}
@@ -95,7 +95,7 @@ func (s *Store) List(ctx context.Context, query store.ListQuery) (store.Page, er
 		statement = listAttention
 	}
 	var items []store.Item
-	err = s.each(ctx, statement, arguments, func(rows pgx.Rows) error {
+	err = s.queryEach(ctx, statement, arguments, func(rows pgx.Rows) error {
 		var item store.Item
 		r, err := scanConversation(rows, (*int64)(&item.Active))
 		item.Key = r.key
@@ -119,7 +119,7 @@ func (s *Store) Sweep(ctx context.Context, cursor string, limit int) ([]store.Fo
 	limit = paging.Limit(limit)
 	var found []store.Found
 	var numbers []int64
-	err = s.each(ctx, sweepConversations, []any{after, limit + 1}, func(rows pgx.Rows) error {
+	err = s.queryEach(ctx, sweepConversations, []any{after, limit + 1}, func(rows pgx.Rows) error {
 		var f store.Found
 		var number int64
 		r, err := scanConversation(rows, (*int64)(&f.Timer), &number)

@@ -10,9 +10,9 @@ import (
 	"github.com/onereply/onereply/store"
 )
 
-// A connection that hears nothing for a while is tried, since nobody tells of
-// one that a network has forgotten. One that is lost is made again, with a pause
-// that doubles.
+// A connection that was silent for a while is tested, since a connection that a
+// network has dropped looks like a silent one. A lost connection is made again, after
+// a pause that doubles.
 const (
 	listenCheck   = 30 * time.Second
 	listenTimeout = 5 * time.Second // to connect, and for the answer to a try
@@ -37,12 +37,11 @@ func (s *Store) Hints(ctx context.Context, f func(store.Key)) error {
 	})
 }
 
-// listen calls f for everything that is heard, until ctx ends or the store is
-// closed.
+// listen calls f for each notification, until ctx ends or the store is closed.
 func (s *Store) listen(ctx context.Context, what string, f func(notice)) error {
 	h := s.hints
 	if h.on && h.ctx.Err() == nil {
-		defer h.lend(f)()
+		defer h.listeners.add(h, f)()
 	}
 	select {
 	case <-ctx.Done():
@@ -54,51 +53,51 @@ func (s *Store) listen(ctx context.Context, what string, f func(notice)) error {
 	return nil
 }
 
-// ears are all who listen, and the goroutine that hears for them while there are
-// any.
-type ears struct {
+// listeners are the functions that get each notification. While there are any, one
+// goroutine receives for all of them.
+type listeners struct {
 	mu   sync.Mutex
 	last int
 	all  map[int]func(notice)
-	stop context.CancelFunc
+	stop context.CancelFunc // ends that goroutine
 }
 
-// lend adds one who listens; the returned function takes it away, and returns when
-// it is not called any more.
-func (h *hints) lend(f func(notice)) (end func()) {
-	e := &h.ears
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.last++
-	number := e.last
-	if len(e.all) == 0 {
+// add adds a function. The returned one removes it, and returns once it is not called
+// any more.
+func (l *listeners) add(h *hints, f func(notice)) (remove func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.last++
+	number := l.last
+	if len(l.all) == 0 {
 		ctx, stop := context.WithCancel(h.ctx)
-		e.all, e.stop = map[int]func(notice){}, stop
-		h.done.Go(func() { h.store.hearOn(ctx, h.tell) })
+		l.all, l.stop = map[int]func(notice){}, stop
+		h.done.Go(func() { h.store.receive(ctx, l.tell) })
 	}
-	e.all[number] = f
+	l.all[number] = f
 	return func() {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		if delete(e.all, number); len(e.all) == 0 {
-			e.stop()
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if delete(l.all, number); len(l.all) == 0 {
+			l.stop()
 		}
 	}
 }
 
-func (h *hints) tell(n notice) {
-	h.ears.mu.Lock()
-	defer h.ears.mu.Unlock()
-	for _, f := range h.ears.all {
+func (l *listeners) tell(n notice) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, f := range l.all {
 		f(n)
 	}
 }
 
-// hearOn hears until ctx ends, and connects again where that is needed.
-func (s *Store) hearOn(ctx context.Context, f func(notice)) {
+// receive calls f for each notification until ctx ends, and connects again whenever the
+// connection is lost. What is sent in between is lost.
+func (s *Store) receive(ctx context.Context, f func(notice)) {
 	pause := firstPause
 	for ctx.Err() == nil {
-		if s.hear(ctx, f) {
+		if s.receiveOnce(ctx, f) {
 			pause = firstPause
 		}
 		wait(ctx, pause)
@@ -106,9 +105,9 @@ func (s *Store) hearOn(ctx context.Context, f func(notice)) {
 	}
 }
 
-// hear listens on one connection until that fails or ctx ends, and reports
-// whether it came to listen at all.
-func (s *Store) hear(ctx context.Context, f func(notice)) bool {
+// receiveOnce listens on one connection until it fails or ctx ends, and reports whether
+// it could listen at all.
+func (s *Store) receiveOnce(ctx context.Context, f func(notice)) bool {
 	db, err := s.listener(ctx)
 	if err != nil {
 		return false
@@ -143,7 +142,8 @@ func (s *Store) listener(ctx context.Context) (*pgx.Conn, error) {
 	return db, nil
 }
 
-// next returns what is said next, or nothing if the connection was only tried.
+// next returns the next notification, or an empty one if the connection was silent and
+// its test went well.
 func next(ctx context.Context, db *pgx.Conn) (notice, error) {
 	waiting, cancel := context.WithTimeout(ctx, listenCheck)
 	defer cancel()

@@ -24,7 +24,7 @@ const expireStep = 100
 // Delete implements [store.Store].
 func (s *Store) Delete(ctx context.Context, key store.Key) error {
 	var existed bool
-	if err := outcome(s.one(ctx, deleteConversation, []any{key.Bot, key.Conversation}, &existed)); err != nil {
+	if err := outcome(s.queryOne(ctx, deleteConversation, []any{key.Bot, key.Conversation}, &existed)); err != nil {
 		return s.failed(err, "delete %v", key)
 	}
 	return nil
@@ -51,7 +51,7 @@ func (s *Store) Expire(ctx context.Context, entriesBefore, idsBefore turn.Time, 
 			count := min(limit-total, expireStep)
 			removed := 0
 			arguments := append([]any{int64(step.until), count}, step.more...)
-			if err := s.one(ctx, step.query, arguments, &removed); err != nil {
+			if err := s.queryOne(ctx, step.query, arguments, &removed); err != nil {
 				return total, s.failed(err, "expire")
 			}
 			total += removed

@@ -78,7 +78,7 @@ func open(ctx context.Context, url string, o Options, schema string) (*Store, er
 
 // prepare checks the server and the user's rights, and creates the schema where it may.
 func (s *Store) prepare(ctx context.Context, schema string, readOnly bool) error {
-	return s.call(ctx, func(db *pgx.Conn) error {
+	return s.withConnection(ctx, func(db *pgx.Conn) error {
 		found, err := inspect(ctx, db)
 		if err != nil {
 			return err

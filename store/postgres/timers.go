@@ -57,7 +57,7 @@ func (s *Store) Due(ctx context.Context, until turn.Time, limit int, bots ...str
 
 func (s *Store) timers(ctx context.Context, query string, arguments ...any) ([]store.Timer, error) {
 	var timers []store.Timer
-	err := s.each(ctx, query, arguments, func(row pgx.Rows) error {
+	err := s.queryEach(ctx, query, arguments, func(row pgx.Rows) error {
 		var timer store.Timer
 		err := row.Scan((*int64)(&timer.At), &timer.Key.Bot, &timer.Key.Conversation)
 		timers = append(timers, timer)
@@ -69,7 +69,7 @@ func (s *Store) timers(ctx context.Context, query string, arguments ...any) ([]s
 // Now implements [store.Store]. It is the clock of the server.
 func (s *Store) Now(ctx context.Context) (turn.Time, error) {
 	var now int64
-	if err := s.one(ctx, readClock, nil, &now); err != nil {
+	if err := s.queryOne(ctx, readClock, nil, &now); err != nil {
 		return 0, s.failed(err, "read the clock")
 	}
 	return turn.Time(now), nil

@@ -65,7 +65,7 @@ func TestAClaimDoesNotWaitForAnother(t *testing.T) {
 	plantDue(t, s, 20)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	err := s.call(ctx, func(db *pgx.Conn) error {
+	err := s.withConnection(ctx, func(db *pgx.Conn) error {
 		return pgx.BeginFunc(t.Context(), db, func(tx pgx.Tx) error {
 			if _, err := tx.Exec(t.Context(), claimTimers, int64(start+100), 10, int64(start+1000), nil, turn.Schema); err != nil {
 				return err

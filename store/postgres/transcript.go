@@ -36,7 +36,7 @@ const entryByID = selectEntries + ` AND e.kind = 'message' AND e.id = $7::text
 func (s *Store) Entries(ctx context.Context, key store.Key, query store.EntryQuery) ([]store.Entry, error) {
 	text, arguments := entriesQuery(key, query)
 	var found []store.Entry
-	err := s.each(ctx, text, arguments, func(row pgx.Rows) error {
+	err := s.queryEach(ctx, text, arguments, func(row pgx.Rows) error {
 		e, err := scanEntry(row)
 		found = append(found, e)
 		return err

@@ -35,7 +35,7 @@ func (s *Store) tryCommit(ctx context.Context, write store.Write) (store.Result,
 	if err != nil {
 		return store.Result{}, err
 	}
-	if err := s.agree(ctx, true); err != nil {
+	if err := s.checkShardCount(ctx, true); err != nil {
 		return store.Result{}, fmt.Errorf("%w: %w", store.ErrUnknown, err)
 	}
 	return parseResult(write.Key, answer)

@@ -9,13 +9,14 @@
 //
 // Read the files in this order:
 //
-//	names.go         how a conversation becomes a key, and which shard has it
+//	keys.go          how a conversation becomes a key, and which shard has it
 //	scripts/*.lua    what the server does; each says what race it closes
 //	scripts.go       scripts by digest, loaded again after a restart
 //	options.go       settings and the URL
 //	store.go         opening and closing
 //	settings.go      what the server's own settings mean for messages
 //	schema.go        schema version and shard count, fixed at creation
+//	shard_count.go   all nodes use the same number of shards, even after data was lost
 //	commit.go        Commit, the compare-and-swap
 //	entries.go       the transcript
 //	timers.go        Claim and Due

@@ -31,7 +31,7 @@ type Store struct {
 	broadcasts string                    // their channel
 	echoed     atomic.Pointer[time.Time] // when one of this node's own came back
 
-	spread spread
+	shardCount shardCount
 
 	calls  sync.RWMutex // held for reading during each call; Close waits for them
 	closed bool
@@ -64,8 +64,8 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 		return nil, fmt.Errorf("redis: %w", err)
 	}
 	s := &Store{timeout: o.Timeout, looks: o.ReadOnly, scripts: loadScripts()}
-	s.spread.asking = make(chan struct{}, 1)
-	config.DialCtxFn = countedBy(config.DialCtxFn, &s.spread.dials)
+	s.shardCount.asking = make(chan struct{}, 1)
+	config.DialCtxFn = countedBy(config.DialCtxFn, &s.shardCount.dials)
 	if err := s.open(ctx, config, o); err != nil {
 		return nil, s.failed(err, "open")
 	}
@@ -82,13 +82,13 @@ func (s *Store) open(ctx context.Context, config rueidis.ClientOption, o Options
 	if err != nil {
 		return err
 	}
-	dials := s.spread.dials.Load()
+	dials := s.shardCount.dials.Load()
 	if err := s.prepare(ctx, client, o); err != nil {
 		client.Close()
 		return err
 	}
 	s.client = client
-	s.spread.seen.Store(dials)
+	s.shardCount.seen.Store(dials)
 	s.hints = newHinter(client, o.Prefix+":hints", o.Timeout)
 	s.broadcasts = o.Prefix + ":broadcasts"
 	return nil
@@ -119,7 +119,7 @@ func (s *Store) begin(ctx context.Context) (context.Context, context.CancelFunc,
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := s.agree(ctx, false); err != nil {
+	if err := s.checkShardCount(ctx, false); err != nil {
 		end()
 		return nil, nil, err
 	}
@@ -196,7 +196,7 @@ func (s *Store) Close() error {
 		return nil
 	}
 	s.closed = true
-	s.spread.questions.Wait()
+	s.shardCount.questions.Wait()
 	s.hints.close()
 	s.client.Close()
 	return nil

@@ -19,12 +19,12 @@ func TestTheNumberOfShardsIsLostWithTheData(t *testing.T) {
 	t.Run("a running node is first", func(t *testing.T) {
 		server := testservers.NewRedis(t)
 		running := openNew(t, server)
-		dials := running.spread.dials.Load()
+		dials := running.shardCount.dials.Load()
 		losesAll(t, server)
 		// A read may go out over the new connection without having asked.
 		eventually(t, "the running node asked again", func() bool {
 			_, err := running.Now(t.Context())
-			return err == nil && running.spread.dials.Load() != dials && !running.spread.open()
+			return err == nil && running.shardCount.dials.Load() != dials && !running.shardCount.open()
 		})
 		_, err := Open(t.Context(), server.URL(), Options{Prefix: running.shards.prefix, Shards: 4})
 		if err == nil || !strings.Contains(err.Error(), "set shards to 16") {
@@ -80,19 +80,19 @@ func TestTheNumberOfShardsIsLostWithAServerOfACluster(t *testing.T) {
 	}
 	var ops ops
 	servers[home].Kill(t)
-	running.spread.dials.Add(1) // so that it is asked
+	running.shardCount.dials.Add(1) // so that it is asked
 	eventually(t, "the others go on", func() bool {
 		result, err := running.Commit(t.Context(), message(key(elsewhere[0]), store.Op{}, ops.next(), 1))
 		return err == nil && result.Status != store.Duplicate
 	})
-	held(t, running, func(spread *spread) {
-		if spread.next.IsZero() {
+	held(t, running, func(count *shardCount) {
+		if count.next.IsZero() {
 			t.Error("nobody asked")
 		}
-		spread.next = time.Now().Add(time.Hour) // however slow this machine is
+		count.next = time.Now().Add(time.Hour) // however slow this machine is
 	})
 
-	dials := running.spread.dials.Load()
+	dials := running.shardCount.dials.Load()
 	servers[home].Start(t)
 	eventually(t, "a new node starts", func() bool {
 		fresh, err := Open(t.Context(), servers[(home+1)%3].URL(), Options{Prefix: running.shards.prefix, Shards: 4})
@@ -103,14 +103,14 @@ func TestTheNumberOfShardsIsLostWithAServerOfACluster(t *testing.T) {
 	})
 	eventually(t, "the running one is connected to that server again", func() bool {
 		_, _ = running.Due(t.Context(), forever, 1)
-		return running.spread.dials.Load() != dials
+		return running.shardCount.dials.Load() != dials
 	})
 	eventually(t, "its answer is known", func() bool {
 		var due bool
 		var before, after time.Time
-		held(t, running, func(spread *spread) { due, before = spread.due(), spread.next })
+		held(t, running, func(count *shardCount) { due, before = count.due(), count.next })
 		_, err := running.Commit(t.Context(), message(key(elsewhere[1]), store.Op{}, ops.next(), 1))
-		held(t, running, func(spread *spread) { after = spread.next })
+		held(t, running, func(count *shardCount) { after = count.next })
 		if err == nil && (!due || !after.Equal(before)) {
 			return false // it was not asked, or on this machine did not answer in time
 		}
@@ -122,13 +122,13 @@ func TestTheNumberOfShardsIsLostWithAServerOfACluster(t *testing.T) {
 }
 
 // held looks at what whoever asks has for itself.
-func held(t *testing.T, s *Store, look func(*spread)) {
+func held(t *testing.T, s *Store, look func(*shardCount)) {
 	t.Helper()
-	if err := s.spread.lock(t.Context()); err != nil {
+	if err := s.shardCount.lock(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	defer s.spread.unlock()
-	look(&s.spread)
+	defer s.shardCount.unlock()
+	look(&s.shardCount)
 }
 
 // The answer is for all calls: whoever asked may be gone by then.
@@ -137,14 +137,14 @@ func TestTheNumberOfShardsIsAskedForByAllCalls(t *testing.T) {
 	s := openNew(t, server)
 	eventually(t, "the answer is known", func() bool {
 		command(t, server, "CLIENT PAUSE 200")
-		s.spread.dials.Add(1)
+		s.shardCount.dials.Add(1)
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
 		if _, err := s.Load(ctx, key("c")); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Load: got %v, want the caller's own deadline", err)
 		}
-		held(t, s, func(*spread) {})
-		return !s.spread.open()
+		held(t, s, func(*shardCount) {})
+		return !s.shardCount.open()
 	})
 }
 
@@ -163,9 +163,9 @@ func TestNewConnectionsAreNoReasonToAskAllTheTime(t *testing.T) {
 	var op store.Op
 	var last, before time.Time
 	for begin, seq := time.Now(), int64(1); time.Since(begin) < 5*clusterAnswers; seq++ {
-		s.spread.dials.Add(1)
+		s.shardCount.dials.Add(1)
 		op = mustCommit(t, s, message(key(fmt.Sprint(elsewhere)), op, ops.next(), seq))
-		held(t, s, func(spread *spread) { before, last = last, spread.soon })
+		held(t, s, func(count *shardCount) { before, last = last, count.soon })
 		if gap := last.Sub(before); gap > 0 && !before.IsZero() && gap < clusterAnswers*3/2 {
 			t.Errorf("asked again %v after it did not answer", gap-clusterAnswers)
 		}
@@ -180,10 +180,10 @@ func TestNewConnectionsAreNoReasonToAskAllTheTime(t *testing.T) {
 func TestAWriteWaitsForTheNumberOfShards(t *testing.T) {
 	s := openNew(t, testservers.NewRedisCluster(t, 1)[0])
 	var ops ops
-	if err := s.spread.lock(t.Context()); err != nil { // another call asks
+	if err := s.shardCount.lock(t.Context()); err != nil { // another call asks
 		t.Fatal(err)
 	}
-	s.spread.dials.Add(1)
+	s.shardCount.dials.Add(1)
 	op, answer := ops.next(), make(chan error, 1)
 	go func() {
 		_, err := s.Commit(t.Context(), message(key("c"), store.Op{}, op, 1))
@@ -195,7 +195,7 @@ func TestAWriteWaitsForTheNumberOfShards(t *testing.T) {
 	}
 	select {
 	case err := <-answer:
-		s.spread.unlock()
+		s.shardCount.unlock()
 		t.Fatalf("it is answered: %v", err)
 	default:
 	}
@@ -206,8 +206,8 @@ func TestAWriteWaitsForTheNumberOfShards(t *testing.T) {
 		t.Errorf("Commit that waits in vain: got %v, want ErrUnknown", err)
 	}
 	other := errors.New("another number")
-	s.spread.wrong.Store(&other)
-	s.spread.unlock()
+	s.shardCount.wrong.Store(&other)
+	s.shardCount.unlock()
 	if err := <-answer; !errors.Is(err, store.ErrUnknown) {
 		t.Errorf("Commit: got %v, want ErrUnknown", err)
 	}

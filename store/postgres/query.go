@@ -13,16 +13,16 @@ import (
 // errNotSent: the call failed before anything was sent to the server.
 var errNotSent = errors.New("no connection")
 
-// one runs a statement that gives one row, and scans it.
-func (s *Store) one(ctx context.Context, query string, arguments []any, into ...any) error {
-	return s.call(ctx, func(db *pgx.Conn) error {
+// queryOne runs a statement that gives one row, and scans it.
+func (s *Store) queryOne(ctx context.Context, query string, arguments []any, into ...any) error {
+	return s.withConnection(ctx, func(db *pgx.Conn) error {
 		return db.QueryRow(ctx, query, arguments...).Scan(into...)
 	})
 }
 
-// each runs a statement and scans each of its rows; a nil scan skips them.
-func (s *Store) each(ctx context.Context, query string, arguments []any, scan func(pgx.Rows) error) error {
-	return s.call(ctx, func(db *pgx.Conn) error {
+// queryEach runs a statement and scans each of its rows; a nil scan skips them.
+func (s *Store) queryEach(ctx context.Context, query string, arguments []any, scan func(pgx.Rows) error) error {
+	return s.withConnection(ctx, func(db *pgx.Conn) error {
 		rows, err := db.Query(ctx, query, arguments...)
 		if err != nil {
 			return err
@@ -40,9 +40,9 @@ func (s *Store) each(ctx context.Context, query string, arguments []any, scan fu
 	})
 }
 
-// call lends a connection to use. An error wraps errNotSent where that is
+// withConnection lends a connection of the pool to use. An error wraps errNotSent where that is
 // certain.
-func (s *Store) call(ctx context.Context, use func(*pgx.Conn) error) error {
+func (s *Store) withConnection(ctx context.Context, use func(*pgx.Conn) error) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%w: %w", errNotSent, err)
 	}
