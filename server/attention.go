@@ -6,7 +6,8 @@ import (
 	"github.com/onereply/onereply"
 )
 
-// attention is a page of what needs somebody. NextCursor is null at the end.
+// attention is a page of conversations that need a person. NextCursor is null on the
+// last page.
 type attention struct {
 	Items      []onereply.AttentionItem `json:"items"`
 	NextCursor *string                  `json:"next_cursor"`

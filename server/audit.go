@@ -6,7 +6,7 @@ import (
 	"github.com/onereply/onereply"
 )
 
-// audit is who did what, newest first.
+// audit is a list of the operators' calls, newest first: which call, when, and by whom.
 type audit struct {
 	Entries []onereply.AuditEntry `json:"entries"`
 }

@@ -22,8 +22,8 @@ func (s *Server) deleteConversation(w http.ResponseWriter, r *http.Request) erro
 	return respondEmpty(w)
 }
 
-// transcript is a page of one. Next is what to give as after, or as before, to go
-// on; null at the end.
+// transcript is one page of a transcript. Next is the after, or the before, of the next
+// page; null on the last one.
 type transcript struct {
 	Entries []onereply.Entry `json:"entries"`
 	Next    *int64           `json:"next"`
@@ -68,7 +68,7 @@ func (s *Server) getTimeline(w http.ResponseWriter, r *http.Request) error {
 	return respond(w, http.StatusOK, got)
 }
 
-// conversations is a page of a list. NextCursor is null at the end.
+// conversations is one page of a list. NextCursor is null on the last page.
 type conversations struct {
 	Conversations []onereply.State `json:"conversations"`
 	NextCursor    *string          `json:"next_cursor"`

@@ -188,6 +188,6 @@ func (p *problem) setHeader(h http.Header) {
 	case kindUnavailable, kindTooMany, kindNewerVersion:
 		h.Set("Retry-After", strconv.Itoa(max(retryAfter, p.retryAfter)))
 	case kindBodyTimeout, kindBodyTooLarge:
-		h.Set("Connection", "close") // what is left of the body is of no use
+		h.Set("Connection", "close") // nobody will read the rest of the body
 	}
 }

@@ -21,9 +21,9 @@ import (
 	"github.com/onereply/onereply/internal/loglimit"
 )
 
-// App is what the API calls: the methods of [onereply.App] that it needs. All
-// of them may be called from many goroutines at once; errors that are not an
-// [*onereply.Error] are answered with status 500.
+// App is the part of [onereply.App] that the API calls. Its methods may be called from
+// many goroutines at once; errors that are not an [*onereply.Error] are answered with
+// status 500.
 type App interface {
 	Receive(ctx context.Context, bot, conversation string, m onereply.Message) (onereply.Receipt, error)
 	Edit(ctx context.Context, bot, conversation, id string, c onereply.Edit) (onereply.Receipt, error)
@@ -60,7 +60,7 @@ type Options struct {
 	Logger       *slog.Logger // default: nothing is logged
 	Version      string       // of the program, for metrics
 	Page         http.Handler // gets GET and HEAD of every path outside the API; nil: none
-	Demo         Demo         // what can be tried out while it runs; nil: nothing
+	Demo         Demo         // the settings of a demo that can be changed while it runs; nil: none
 
 	BodyTimeout  time.Duration // a request's body must have arrived by then; default 15s
 	CallTimeout  time.Duration // one call of the App; default 30s
@@ -136,8 +136,9 @@ func New(app App, options Options) *Server {
 // may be called more than once.
 func (s *Server) EndStreams() { s.streams.end() }
 
-// ServeHTTP answers one request. A handler that panics is answered with status
-// 500, and the server goes on.
+// ServeHTTP answers one request, in this order: deadlines, route, caller, handler; then
+// the problem document if there was an error, and the metrics. A handler that panics is
+// answered with status 500, and the server goes on.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	out := &recorder{ResponseWriter: w}

@@ -22,7 +22,8 @@ bots:
       kind: echo
 `
 
-// demoCommand shows what onereply does, with nothing else installed.
+// demoCommand runs a node that needs nothing else, with a page on which anybody can try
+// it.
 type demoCommand struct {
 	Listen string `default:"127.0.0.1:0" placeholder:"ADDRESS" help:"host:port on this machine; port 0 takes a free one (default: ${default})."`
 	Store  string `placeholder:"URL" help:"Keep the conversations there, such as sqlite:./demo.db (default: a temporary file)."`

@@ -70,7 +70,7 @@ func openSupported(ctx context.Context, url string, readOnly bool) (store.Store,
 	return memory.New(), nil
 }
 
-// frontend is what a node serves beside its API: pages, and the demo's settings.
+// frontend is served by a node besides its API: pages, and the demo's settings.
 type frontend struct {
 	pages http.Handler
 	demo  *demo // nil: it is none
@@ -148,7 +148,7 @@ func buildBots(bots []config.Bot, url string) ([]onereply.Bot, error) {
 	return built, nil
 }
 
-// newResponder builds what answers. url is where a responder reaches this node.
+// newResponder builds the bot's responder. url is where a responder reaches this node.
 func newResponder(c config.Responder, url string) (onereply.Responder, error) {
 	switch c.Kind {
 	case config.OpenAI:
@@ -190,8 +190,8 @@ func webhookConfig(c config.Responder, url string) webhook.Config {
 	return webhook.Config{URL: c.URL, Secret: c.Secret, SealBase: url, IdleTimeout: c.IdleTimeout, Headers: c.Headers}
 }
 
-// newSender builds what brings replies to people. Kind none has no sender: replies go to
-// the transcript and the event stream only.
+// newSender builds the program that brings replies to people. Kind none has no sender:
+// replies go to the transcript and the event stream only.
 func newSender(c config.Delivery) (onereply.Sender, error) {
 	switch c.Kind {
 	case config.None:

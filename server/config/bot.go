@@ -9,7 +9,7 @@ import (
 	"github.com/onereply/onereply"
 )
 
-// bots reads all bots.
+// bots reads the section of the bots: one key for each bot, its name.
 func (r *reader) bots(root *section, c *Config) {
 	const hint = "at least one bot is needed"
 	v, ok := root.take("bots")
@@ -54,7 +54,8 @@ func (r *reader) bot(bots *section, name string, c *Config) {
 	c.Bots = append(c.Bots, b)
 }
 
-// defaults are what a bot has where the file does not say otherwise.
+// defaults are the settings of a bot that sets none. They are those of the library; they
+// stand here because some keys are checked against each other.
 func defaults(name string) onereply.Bot {
 	return onereply.Bot{
 		Name:        name,
@@ -74,7 +75,8 @@ func defaults(name string) onereply.Bot {
 	}
 }
 
-// timing reads how long a bot waits.
+// timing reads the keys for how long a bot waits. The hard cap must not be less than the
+// quiet time: it would always come first.
 func (r *reader) timing(s *section, b *onereply.Bot) {
 	s.duration("debounce", &b.Debounce, 0)
 	s.duration("max_wait", &b.MaxWait, 0)
@@ -92,7 +94,8 @@ func (r *reader) timing(s *section, b *onereply.Bot) {
 	}
 }
 
-// behaviour reads what a bot does.
+// behaviour reads the keys for what a bot does with newer input, with unknown outcomes,
+// and with certain words.
 func (r *reader) behaviour(s *section, b *onereply.Bot) {
 	mode, unknown := string(b.OnNewInput), string(b.UnknownSend)
 	s.oneOf("on_new_input", &mode, string(onereply.ModeInterrupt), string(onereply.ModeDiscard), string(onereply.ModeFinish))
@@ -120,7 +123,8 @@ func fallbackText(text string) error {
 	return nil
 }
 
-// zeros marks zeros that mean zero, and not the default.
+// zeros replaces each 0 that the file may set by [onereply.Zero]: in a [onereply.Bot]
+// the zero value of these fields stands for the default.
 func zeros(b *onereply.Bot) {
 	for _, d := range []*time.Duration{&b.Debounce, &b.MaxWait, &b.MediaWait, &b.RetryFor, &b.GroupWait, &b.SplitWait} {
 		if *d == 0 {

@@ -1,14 +1,16 @@
-// Package config reads the YAML configuration of a node and says every mistake
-// in it at once, each with its line.
+// Package config reads the YAML configuration of a node, and reports every mistake in it
+// at once, each with its line.
 //
-// It reads no file, no environment and no clock: the bytes and a lookup
-// function come from the caller. It must never import a store, a responder, a
-// channel, the server or the command; they are wired from its [Config].
+// It reads no file, no environment and no clock: the bytes and a lookup function come
+// from the caller. It must never import a store, a responder, a channel, the server or
+// the command; they are built from its [Config].
 //
-// The files: config.go what comes out, parse.go the whole file, bot.go one
-// bot, responder.go and delivery.go its two ends; section.go and scalar.go how
-// YAML is read, expand.go the environment, rules.go what several of these
-// share, problem.go how mistakes are told.
+// The way of a key: [Parse] in parse.go turns the file into a tree of YAML nodes. A
+// section (section.go) is one mapping of it. bot.go, responder.go and delivery.go ask a
+// section for each key that they know, by the kind of value: a text, a list, a duration,
+// a number, one of some words (scalar.go). rules.go has the checks of single values,
+// expand.go puts in the environment. A key that nobody asked for is a mistake, and
+// nearest.go finds the one that was meant. problem.go is the mistakes.
 package config
 
 import (
@@ -36,7 +38,7 @@ type Config struct {
 	Bots           []Bot         // at least one, in the order of the file
 }
 
-// Bot is one bot, and what to build its responder and sender from.
+// Bot is one bot, and the settings from which its responder and its sender are built.
 type Bot struct {
 	// Settings has all but Responder and Sender. Explicit zeros are
 	// [onereply.Zero].
@@ -54,7 +56,7 @@ const (
 	None      = "none"
 )
 
-// Responder is who answers. Which fields are set depends on Kind.
+// Responder is the settings of the bot's responder. Kind decides which fields are set.
 type Responder struct {
 	Kind        string            // OpenAI, Anthropic, Webhook or Echo
 	BaseURL     string            // OpenAI, Anthropic: where the API starts, without a slash at the end
@@ -69,8 +71,8 @@ type Responder struct {
 	IdleTimeout time.Duration     // OpenAI, Anthropic, Webhook: longest silence after the first byte; default 20s
 }
 
-// Delivery is who brings replies to people. Which fields are set depends on
-// Kind.
+// Delivery is the settings of the program that brings replies to people. Kind decides
+// which fields are set.
 type Delivery struct {
 	Kind     string            // Webhook or None
 	URL      string            // Webhook

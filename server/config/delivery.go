@@ -6,7 +6,7 @@ import (
 	"github.com/onereply/onereply"
 )
 
-// delivery reads who brings replies to people. Without it, replies go to the
+// delivery reads the settings of the delivery. Without that section, replies go to the
 // transcript and the event stream only.
 func (r *reader) delivery(bot *section, b *Bot) {
 	b.Delivery.Kind = None

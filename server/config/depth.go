@@ -2,8 +2,9 @@ package config
 
 import "github.com/goccy/go-yaml/token"
 
-// maxDepth bounds the nesting of [ and { before the YAML is parsed. The parser
-// recurses, and a configuration is never deep.
+// maxDepth bounds the nesting of [ and {, before the YAML is parsed: the parser
+// recurses, and a deeply nested file would exhaust the stack. A configuration is never
+// deep.
 const maxDepth = 1000
 
 // tooDeep finds the bracket that goes beyond maxDepth. It counts brackets in

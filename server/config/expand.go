@@ -8,9 +8,9 @@ import (
 // Lookup finds a variable of the environment, as os.LookupEnv does.
 type Lookup func(name string) (value string, found bool)
 
-// expand replaces ${NAME} and ${NAME:-default} in a text. The default is taken
-// where the variable is unset or empty. $${ stands for ${. What it puts in is
-// never looked at again, so a variable's value is always just a value.
+// expand replaces ${NAME} and ${NAME:-default} in a text. The default counts where the
+// variable is unset or empty. $${ stands for ${. A value that was put in is not expanded
+// again, so a variable's value is always taken as it is.
 func expand(text string, lookup Lookup) (string, error) {
 	var out strings.Builder
 	for {
@@ -37,7 +37,7 @@ func expand(text string, lookup Lookup) (string, error) {
 	}
 }
 
-// resolve gives the value of what stands between ${ and }.
+// resolve is the value of a reference, which is the text between ${ and }.
 func resolve(reference string, lookup Lookup) (string, error) {
 	name, fallback, hasFallback := strings.Cut(reference, ":-")
 	if !isVariable(name) {

@@ -12,9 +12,9 @@ func nearest(word string, candidates []string) (string, bool) {
 	return best, best != ""
 }
 
-// distance is the number of bytes to insert, remove or replace to get from a
-// to b. It gives more than most, no matter what, where the lengths alone say
-// so: words of any length are cheap to refuse.
+// distance is the number of bytes to insert, remove or replace to get from a to b. If
+// the lengths alone differ by more than most, it returns some greater number at once:
+// words of any length are cheap to refuse.
 func distance(a, b string, most int) int {
 	if max(len(a)-len(b), len(b)-len(a)) > most {
 		return most + 1

@@ -14,16 +14,17 @@ import (
 	"github.com/onereply/onereply"
 )
 
-// Overrides take the place of what the file says. "" leaves it.
+// Overrides are flags of the command line. They take the place of the file's keys; ""
+// leaves the key.
 type Overrides struct {
 	Listen string
 	Node   string
 	Store  string
 }
 
-// Parse reads a configuration. file is what to call it in problems, lookup
-// finds variables of the environment. Its error is of type [Problems] and has
-// every mistake; the [Config] is meaningless then.
+// Parse reads a configuration. file names it in problems, and lookup finds variables of
+// the environment. The error is of type [Problems] and has every mistake; the [Config]
+// is meaningless then.
 func Parse(file string, data []byte, lookup Lookup, overrides Overrides) (Config, error) {
 	r := &reader{file: file, lookup: lookup}
 	c := Config{
@@ -86,7 +87,7 @@ func (r *reader) document(tree *ast.File, start place) (value, bool) {
 	return value{}, false
 }
 
-// syntax is where the YAML itself is broken.
+// syntax is the place of a mistake in the YAML itself.
 func syntax(err error, otherwise place) place {
 	var broken yaml.Error
 	if errors.As(err, &broken) && broken.GetToken() != nil {
@@ -105,7 +106,8 @@ func message(err error) string {
 	return "this is not YAML: " + err.Error()
 }
 
-// config reads the keys of the file.
+// config reads the keys of the file itself. It goes on after each mistake, to find the
+// others.
 func (r *reader) config(root value, c *Config, overrides Overrides) {
 	s, ok := r.section(root)
 	if !ok {
@@ -129,7 +131,7 @@ func (r *reader) config(root value, c *Config, overrides Overrides) {
 	r.guard(s, c, overrides)
 }
 
-// override puts in what the command line says.
+// override puts in the flags of the command line.
 func (r *reader) override(c *Config, overrides Overrides) {
 	put := func(flag, text string, into *string, check func(string) error) {
 		if text == "" {
@@ -146,7 +148,7 @@ func (r *reader) override(c *Config, overrides Overrides) {
 	put("--node", overrides.Node, &c.Node, nodeName)
 }
 
-// guard refuses an API that others can reach and anybody may use.
+// guard refuses an API that other machines can reach and anybody may use.
 func (r *reader) guard(s *section, c *Config, overrides Overrides) {
 	if len(c.APIKeys) > 0 || Loopback(c.Listen) {
 		return

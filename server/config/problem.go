@@ -13,10 +13,10 @@ type Problem struct {
 	Line    int    // from 1; 0 where the mistake is not in the file
 	Column  int    // from 1
 	Path    string // the keys that lead there, such as bots.support.lease; "" is the whole file
-	Message string // what is wrong and what to do
+	Message string // the mistake, and its remedy
 }
 
-// String is "file:line:column: path: message", without what is not known.
+// String is "file:line:column: path: message", without the parts that are not known.
 func (p Problem) String() string {
 	var where strings.Builder
 	if p.Line > 0 {

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// responder reads who answers.
+// responder reads the settings of the responder. Without a known kind, the other keys
+// can't be judged, so that mistake is the only one reported of this section.
 func (r *reader) responder(bot *section, b *Bot) {
 	v, ok := bot.take("responder")
 	if !ok {
@@ -32,8 +33,8 @@ func (r *reader) responder(bot *section, b *Bot) {
 	s.close()
 }
 
-// responderKeys reads the keys of the responder's kind, and refuses those of
-// the others.
+// responderKeys reads the keys of the responder's kind. A key of another kind is a
+// mistake of its own: it names the kind that has the key.
 func (r *reader) responderKeys(s *section, answer *Responder) {
 	models, calls := []string{OpenAI, Anthropic}, []string{OpenAI, Anthropic, Webhook}
 	if slices.Contains(models, answer.Kind) {
@@ -83,7 +84,7 @@ func modelName(text string) error {
 	return nil
 }
 
-// target reads where a webhook is, and what signs the calls to it.
+// target reads the address of a webhook, and the secret that signs the requests to it.
 func (s *section) target(url, secret *string) {
 	s.checked("url", url, webURL)
 	s.missing("url", "say where to post to, such as https://example.com/hook")

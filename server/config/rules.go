@@ -15,7 +15,7 @@ import (
 	"github.com/onereply/onereply"
 )
 
-// address refuses what is no host:port.
+// address refuses texts that are no host:port.
 func address(text string) error {
 	_, port, err := net.SplitHostPort(text)
 	if err != nil {
@@ -41,7 +41,7 @@ func Loopback(address string) bool {
 	return err == nil && ip.IsLoopback()
 }
 
-// webURL refuses what is no http or https URL. Its errors never show the URL,
+// webURL refuses texts that are no http or https URL. Its errors never show the text,
 // which may hold a password.
 func webURL(text string) error {
 	if text == "" {
@@ -67,7 +67,8 @@ func baseURL(text string) error {
 	return webURL(text)
 }
 
-// storeURL refuses what names no store.
+// storeURL refuses texts that name no store, and those that would not keep messages
+// where the operator thinks. Whether the store is there shows when it is opened.
 func storeURL(text string) error {
 	scheme, rest, found := strings.Cut(text, ":")
 	known := []string{"sqlite", "memory", "postgres", "postgresql", "redis", "rediss", "valkey", "valkeys"}
@@ -90,9 +91,9 @@ const (
 	maxSecretBytes = 64
 )
 
-// signingSecrets refuses what is no Standard Webhooks secret, or several with a
-// space between, all of which sign while one replaces another. Its errors never
-// show them.
+// signingSecrets refuses texts that are no Standard Webhooks secrets. Several may stand
+// there with a space between: all of them sign, while one replaces another. Its errors
+// never show them.
 func signingSecrets(text string) error {
 	secrets := strings.Fields(text)
 	if len(secrets) == 0 {
@@ -147,7 +148,7 @@ func botName(text string) error {
 	return nil
 }
 
-// header refuses what can't be sent as an HTTP header.
+// header refuses names and values that HTTP can't carry.
 func header(name, text string) error {
 	const symbols = "!#$%&'*+-.^_`|~"
 	letter := func(c rune) bool {

@@ -8,15 +8,17 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// scalar is a value's text with the environment put in.
+// scalar is a single value: a text, a number or a boolean, with variables of the
+// environment replaced.
 type scalar struct {
 	text    string
-	source  string // as it is in the file: what problems show, since a variable may hold a secret
+	source  string // the text in the file. Problems show this one: a variable may hold a secret
 	written bool   // as a text, not as a number or a boolean
 }
 
-// scalar reads v; it reports false, and the problem, where v is none or names
-// a variable that is not set.
+// scalar reads v as a single value. wanted names the kind of value for a problem. It
+// reports false, and the problem, if v is a mapping or a list, or names a variable that
+// is not set.
 func (r *reader) scalar(v value, wanted string) (scalar, bool) {
 	var text string
 	switch node := v.node.(type) {
@@ -40,7 +42,8 @@ func (r *reader) scalar(v value, wanted string) (scalar, bool) {
 	return scalar{text: text, source: source, written: true}, true
 }
 
-// plainText reads v as a text.
+// plainText reads v as a text. A number without quotes is refused: YAML would turn 007
+// into 7 and 1e3 into 1000.
 func (r *reader) plainText(v value) (string, bool) {
 	found, ok := r.scalar(v, "a text")
 	if ok && !found.written {
@@ -50,8 +53,8 @@ func (r *reader) plainText(v value) (string, bool) {
 	return found.text, ok
 }
 
-// text reads a key as a text; where it is not there, into stays as it was. It
-// reports whether there was one.
+// text reads a key as a text. If the key is absent, into keeps its value. It reports
+// whether there was a text.
 func (s *section) text(key string, into *string) bool {
 	v, ok := s.take(key)
 	if !ok {
@@ -64,7 +67,7 @@ func (s *section) text(key string, into *string) bool {
 	return ok
 }
 
-// texts reads a key as a list of texts, each of which check may refuse.
+// texts reads a key as a list of texts, and calls check for each.
 func (s *section) texts(key string, into *[]string, check func(at place, text string)) {
 	v, ok := s.take(key)
 	if !ok {
@@ -84,7 +87,8 @@ func (s *section) texts(key string, into *[]string, check func(at place, text st
 	}
 }
 
-// oneOf reads a key as one of some words.
+// oneOf reads a key as one of some words. It suggests the nearest word for a misspelt
+// one.
 func (s *section) oneOf(key string, into *string, words ...string) bool {
 	v, ok := s.take(key)
 	if !ok {
@@ -133,7 +137,8 @@ func (s *section) count(key string, into *int, least, most int) bool {
 	return false
 }
 
-// duration reads a key as a time span of at least least.
+// duration reads a key as a time span of at least least. The unit is demanded: 5 alone
+// could be seconds or milliseconds.
 func (s *section) duration(key string, into *time.Duration, least time.Duration) bool {
 	v, ok := s.take(key)
 	if !ok {

@@ -38,8 +38,8 @@ type value struct {
 	node ast.Node
 }
 
-// section is a mapping whose keys are read one by one. Keys that nobody asked
-// for are reported by close.
+// section is a mapping whose keys are read one by one. Each reading marks its key as
+// known, and close reports the keys that are not.
 type section struct {
 	*reader
 	place
@@ -49,8 +49,7 @@ type section struct {
 	known  []string
 }
 
-// section reads v as a mapping; it reports false, and the problem, where it is
-// none.
+// section reads v as a mapping. It reports false, and the problem, if v is none.
 func (r *reader) section(v value) (*section, bool) {
 	var pairs []*ast.MappingValueNode
 	switch node := v.node.(type) {
@@ -87,8 +86,8 @@ func (s *section) add(pair *ast.MappingValueNode) {
 	s.values[name] = value{place: place{at.path, tokenOf(pair.Value, at.token)}, node: pair.Value}
 }
 
-// take gives the value of a key. It reports false where there is none, and
-// also the problem where the key stands without a value.
+// take is the value of a key. It reports false if there is none; a key without a value
+// is a problem too, since nobody can tell whether it was meant to be empty.
 func (s *section) take(key string) (value, bool) {
 	s.known = append(s.known, key)
 	v, ok := s.values[key]
@@ -105,7 +104,7 @@ func (s *section) has(key string) bool {
 	return ok
 }
 
-// at is where the key's value stands, or the section where it is not there.
+// at is the place of a key's value, or that of the section if the key is absent.
 func (s *section) at(key string) place {
 	if v, ok := s.values[key]; ok {
 		return v.place
@@ -113,14 +112,15 @@ func (s *section) at(key string) place {
 	return place{join(s.path, key), s.token}
 }
 
-// missing reports a key that must be there and is not.
+// missing reports a key that must be there and is absent.
 func (s *section) missing(key, format string, args ...any) {
 	if !s.has(key) {
 		s.report(s.at(key), "is missing; "+format, args...)
 	}
 }
 
-// foreign reports keys of this section that belong to other kinds.
+// foreign reports keys that belong to other kinds, the owners, than the kind of this
+// section.
 func (s *section) foreign(kind string, owners []string, keys ...string) {
 	for _, key := range keys {
 		if at, ok := s.keys[key]; ok {
@@ -130,7 +130,7 @@ func (s *section) foreign(kind string, owners []string, keys ...string) {
 	}
 }
 
-// close reports the keys that nobody asked for.
+// close reports the keys that nobody has read. It must come after all readings.
 func (s *section) close() {
 	for _, key := range s.order {
 		if slices.Contains(s.known, key) {
@@ -144,8 +144,8 @@ func (s *section) close() {
 	}
 }
 
-// keyOf is the text of a key; it reports false for keys that are more than
-// that (merges, anchors, nested values).
+// keyOf is the text of a key. It reports false for keys that are no text (merges,
+// anchors, nested values).
 func keyOf(key ast.MapKeyNode) (string, bool) {
 	switch node := key.(type) {
 	case *ast.StringNode:
@@ -156,7 +156,7 @@ func keyOf(key ast.MapKeyNode) (string, bool) {
 	return "", false
 }
 
-// join is the path of a key, quoted where it would be misread.
+// join is the path of a key below a path. Keys that would be misread are quoted.
 func join(path, key string) string {
 	plain := key != "" && !strings.ContainsFunc(key, func(c rune) bool {
 		return c == '.' || c == '[' || c == '"' || c <= ' ' || !strconv.IsPrint(c)
@@ -190,7 +190,7 @@ func isNull(node ast.Node) bool {
 	return null
 }
 
-// describe says what a node is, for people.
+// describe names the kind of a value, for people.
 func describe(node ast.Node) string {
 	switch node.(type) {
 	case nil, *ast.NullNode:
