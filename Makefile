@@ -1,3 +1,4 @@
+# make quick   the inner loop: format, vet, lint and unit tests, in under 90 s
 # make test    all checks and tests; installs what they need where it may
 # make build   the binary, in bin/
 # make prove   the proof: both explored scopes, and 100,000 simulated runs
@@ -18,7 +19,10 @@ SEED ?= 1
 SAMPLE ?= 200
 BUDGET ?= 15m
 
-.PHONY: test build setup check unit quickproof browser prove fuzz bench kills faults screenshots mutants size
+.PHONY: quick test build setup check unit quickproof browser prove fuzz bench kills faults screenshots mutants size
+
+quick:
+	@scripts/quick
 
 test: setup
 	@scripts/check
