@@ -1,0 +1,232 @@
+package engine_test
+
+import (
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/onereply/onereply/internal/engine"
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+// counted is what a node counted since it was made.
+type counted struct {
+	tally      engine.Tally
+	turns      map[string]uint64
+	deliveries map[string]uint64
+}
+
+// What a node did is counted once, and in the right place.
+func TestWhatIsCounted(t *testing.T) {
+	retract := func(h *hand, id string) { h.submit("retract", engine.Request{Op: engine.Retract, ID: id}) }
+	sendFails := func(h *hand, r engine.SendResult) {
+		h.respond(h.started("m"), engine.Response{Text: "hello"})
+		h.sent(asked[engine.Send](h), r)
+	}
+	stopped := engine.Response{Fault: turn.Mistake, Reason: "canceled", Tokens: 7}
+	tests := map[string]struct {
+		events func(h *hand)
+		want   counted
+	}{
+		"a reply": {
+			func(h *hand) { h.answered("hello", "m", "n") },
+			counted{
+				engine.Tally{Inputs: 2, ModelCalls: 1, Replies: 1, MessagesAnswered: 2},
+				map[string]uint64{"sent": 1}, map[string]uint64{"sent": 1},
+			},
+		},
+		"a repeat, and a message of our own": {
+			func(h *hand) { h.answered("hello", "m"); h.say("m", "c/1"); h.settle() },
+			counted{
+				engine.Tally{Inputs: 1, Duplicates: 1, Ignored: 1, ModelCalls: 1, Replies: 1, MessagesAnswered: 1},
+				map[string]uint64{"sent": 1}, map[string]uint64{"sent": 1},
+			},
+		},
+		"an edit, a deletion, and one that comes too late": {
+			func(h *hand) {
+				h.say("m", "n")
+				h.settle()
+				h.submit("edit", engine.Request{Op: engine.Edit, ID: "m", Text: new("new")})
+				retract(h, "n")
+				h.settle()
+				retract(h, "n")
+				retract(h, "nobody")
+				h.settle()
+			},
+			counted{engine.Tally{Inputs: 4, Ignored: 1}, nil, nil},
+		},
+		"an attempt that newer input overtook": {
+			func(h *hand) { s := h.started("m"); h.say("n"); h.settle(); h.respond(s, stopped) },
+			counted{engine.Tally{Inputs: 2, ModelCalls: 1, Discards: 1, TokensDiscarded: 7}, nil, nil},
+		},
+		"an attempt that a pause ended": {
+			func(h *hand) {
+				s := h.started("m")
+				h.submit("pause", engine.Request{Op: engine.Pause})
+				h.settle()
+				h.respond(s, stopped)
+			},
+			counted{engine.Tally{Inputs: 1, ModelCalls: 1, Discards: 1, TokensDiscarded: 7}, nil, nil},
+		},
+		"an attempt that failed": {
+			func(h *hand) {
+				h.respond(h.started("m"), engine.Response{Fault: turn.Rejected, Reason: "no", Tokens: 3})
+			},
+			counted{engine.Tally{Inputs: 1, ModelCalls: 1, Failed: 1, TokensDiscarded: 3}, map[string]uint64{"failed": 1}, nil},
+		},
+		"no reply": {
+			func(h *hand) { h.respond(h.started("m"), engine.Response{None: true, Tokens: 3}) },
+			counted{engine.Tally{Inputs: 1, ModelCalls: 1}, map[string]uint64{"no_reply": 1}, nil},
+		},
+		"a person's reply": {
+			func(h *hand) {
+				h.human("hello")
+				h.pass(time.Second)
+				h.sent(asked[engine.Send](h), engine.SendResult{})
+			},
+			counted{engine.Tally{}, nil, map[string]uint64{"sent": 1}},
+		},
+		"a send that is tried again": {
+			func(h *hand) { sendFails(h, engine.SendResult{Err: "busy", Certain: true}) },
+			counted{engine.Tally{Inputs: 1, ModelCalls: 1}, nil, map[string]uint64{"retried": 1}},
+		},
+		"a send that is refused": {
+			func(h *hand) { sendFails(h, engine.SendResult{Err: "no", Certain: true, ForGood: true}) },
+			counted{engine.Tally{Inputs: 1, ModelCalls: 1, Failed: 1}, map[string]uint64{"failed": 1}, map[string]uint64{"failed": 1}},
+		},
+		"a send of unknown outcome": {
+			func(h *hand) { sendFails(h, engine.SendResult{Err: "cut off"}) },
+			counted{engine.Tally{Inputs: 1, ModelCalls: 1}, map[string]uint64{"unknown": 1}, map[string]uint64{"unknown": 1}},
+		},
+		"a reply that is withdrawn": {
+			func(h *hand) {
+				sendFails(h, engine.SendResult{Err: "busy", Certain: true})
+				h.say("newer")
+				h.pass(2 * time.Second)
+			},
+			counted{engine.Tally{Inputs: 2, ModelCalls: 2}, nil, map[string]uint64{"retried": 1, "withdrawn": 1}},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			h := newHand(t)
+			test.events(h)
+			c := h.node.Counters
+			got := counted{c.Total, c.Turns, c.Deliveries}
+			if got.tally != test.want.tally || !maps.Equal(got.turns, test.want.turns) || !maps.Equal(got.deliveries, test.want.deliveries) {
+				t.Errorf("counted %+v, want %+v", got, test.want)
+			}
+			sum := engine.Tally{}
+			for _, minute := range c.Minutes(h.now) {
+				sum.Add(minute.Tally)
+			}
+			if sum != c.Total {
+				t.Errorf("the minutes add up to %+v, the total is %+v", sum, c.Total)
+			}
+			if c.Accepted != c.Total.Inputs || c.Duplicates != c.Total.Duplicates || c.Ignored != c.Total.Ignored ||
+				c.Discards != c.Total.Discards || c.DiscardedTokens != c.Total.TokensDiscarded || c.LeasesLost != c.Total.LeasesLost {
+				t.Errorf("the counters %+v differ from their total", c)
+			}
+		})
+	}
+}
+
+// A worker that was lost is counted by the node that takes over.
+func TestALostWorkerIsCounted(t *testing.T) {
+	h := newHand(t)
+	h.started("m")
+	other := newHandOn(t, h.store, h.now)
+	other.pass(lease + 10*time.Second)
+	if c := other.node.Counters; c.LeasesLost != 1 || c.Total.LeasesLost != 1 || c.Discards != 0 {
+		t.Errorf("counted %+v, want one lost lease and no discard", c.Total)
+	}
+}
+
+// The distributions: a value counts in every bucket that holds it, and the buckets
+// are in order.
+func TestDistributions(t *testing.T) {
+	h := newHand(t)
+	h.say("m", "n", "o")
+	h.settle()
+	h.now = h.now.Add(time.Second + 30*time.Millisecond) // 30 ms late
+	h.tick(h.now)
+	h.respond(asked[engine.Start](h), engine.Response{Text: "hello"})
+	h.now = h.now.Add(2970 * time.Millisecond)
+	h.sent(asked[engine.Send](h), engine.SendResult{})
+	c := h.node.Counters.Clone()
+	for name, test := range map[string]struct {
+		h   engine.Histogram
+		sum float64
+	}{
+		"burst": {c.BurstSize, 3}, "due to start": {c.DueToStart, 0.03}, "time to reply": {c.TimeToReply, 4},
+	} {
+		if !slices.IsSorted(test.h.Bounds) || len(test.h.Bounds) != len(test.h.Counts) {
+			t.Errorf("%s: the bounds %v are not in order", name, test.h.Bounds)
+		}
+		if test.h.Count != 1 || test.h.Sum != test.sum {
+			t.Errorf("%s: %d values, sum %v; want one of %v", name, test.h.Count, test.h.Sum, test.sum)
+		}
+		for i, bound := range test.h.Bounds {
+			if want := bound >= test.sum; (test.h.Counts[i] == 1) != want {
+				t.Errorf("%s: %v counts %d at or below %v", name, test.sum, test.h.Counts[i], bound)
+			}
+		}
+	}
+	h.node.Counters.Turns["sent"]++
+	h.node.Counters.BurstSize.Counts[len(c.BurstSize.Counts)-1]++
+	if c.Turns["sent"] != 1 || c.BurstSize.Counts[len(c.BurstSize.Counts)-1] != 1 {
+		t.Error("a clone shares what it copied")
+	}
+}
+
+// The tallies of the last hour, and no others.
+func TestMinutes(t *testing.T) {
+	c := engine.New(engine.Options{}).Counters
+	minute := turn.Time(time.Minute.Milliseconds())
+	for _, at := range []turn.Time{100 * minute, 100*minute + 59_999, 101 * minute, 159 * minute} {
+		c.Ignore(at)
+	}
+	numbers := func(now turn.Time) (got []int64) {
+		for _, m := range c.Minutes(now) {
+			got = append(got, m.Number)
+			if want := map[int64]uint64{100: 2, 101: 1, 159: 1}[m.Number]; m.Ignored != want {
+				t.Errorf("minute %d has %d, want %d", m.Number, m.Ignored, want)
+			}
+		}
+		slices.Sort(got)
+		return got
+	}
+	for now, want := range map[turn.Time][]int64{159 * minute: {100, 101, 159}, 160 * minute: {101, 159}, 161 * minute: {159}, 219 * minute: nil} {
+		if got := numbers(now); !slices.Equal(got, want) {
+			t.Errorf("at minute %d: %v, want %v", now/minute, got, want)
+		}
+	}
+	c.Ignore(160 * minute) // in the place of minute 100
+	if got := c.Minutes(160 * minute); len(got) != 3 {
+		t.Errorf("%d minutes after one was replaced, want 3", len(got))
+	}
+}
+
+// A responder that has nothing to say ends the turn that it was asked in, also where
+// newer input has begun the next one.
+func TestNoReplyBelongsToItsTurn(t *testing.T) {
+	h := newHand(t, func(o *engine.Options) {
+		bot := o.Bots["bot"]
+		bot.Policy.OnNewInput = turn.Finish
+		o.Bots["bot"] = bot
+	})
+	s := h.started("m")
+	h.say("newer")
+	h.settle()
+	h.respond(s, engine.Response{None: true})
+	for _, e := range h.entries(keyOf("c"), store.EntryQuery{}) {
+		if e.Kind == store.Reply && (e.Turn != s.Turn || e.ID != engine.ReplyID(s.Key, s.Turn)) {
+			t.Errorf("the empty reply is %s of turn %d, want turn %d", e.ID, e.Turn, s.Turn)
+		}
+	}
+	if r := h.record(); r.Pending != 1 || r.Phase != turn.Collecting {
+		t.Errorf("%d wait, %s", r.Pending, r.Phase)
+	}
+}
