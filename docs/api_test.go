@@ -99,7 +99,7 @@ func schemaOf(t *testing.T, document *openapi3.T, b block) *openapi3.Schema {
 	return nil
 }
 
-var kind = regexp.MustCompile(`(?m)^\tkind\w+ +kind = "([a-z-]+)"`)
+var kind = regexp.MustCompile(`(?m)^\tkind\w+ += kind\{"([a-z-]+)"`)
 
 func TestEveryErrorIsDescribed(t *testing.T) {
 	documented := rows(section(t, read(t, "api.md"), "Errors"))
