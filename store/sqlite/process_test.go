@@ -21,6 +21,9 @@ import (
 // that file until it is killed.
 const childPath = "ONEREPLY_TEST_SQLITE_CHILD"
 
+// childShort in the environment makes its lives short, see writeForever.
+const childShort = "ONEREPLY_TEST_SQLITE_SHORT"
+
 func TestMain(m *testing.M) {
 	if path := os.Getenv(childPath); path != "" {
 		if err := writeForever(path); err != nil {
@@ -48,25 +51,44 @@ const childWriters = 32
 
 // writeForever goes on where the last process was killed, and prints
 // "conversation sequence" for each message after it was acknowledged.
+//
+// With childShort in the environment it closes and opens the file after each few
+// messages, so that a kill meets the making and the deletion of files.
 func writeForever(path string) error {
-	s, err := Open(path, Options{})
-	if err != nil {
-		return err
+	messages := 1 << 30
+	if os.Getenv(childShort) != "" {
+		messages = 3
 	}
-	fmt.Println("open")
-	failed := make(chan error)
-	for i := range childWriters {
-		go func() { failed <- writeConversation(s, fmt.Sprint(i)) }()
+	for first := true; ; first = false {
+		s, err := Open(path, Options{})
+		if err != nil {
+			return err
+		}
+		if first {
+			fmt.Println("open")
+		}
+		failed := make(chan error)
+		for i := range childWriters {
+			go func() { failed <- writeConversation(s, fmt.Sprint(i), messages) }()
+		}
+		for range childWriters {
+			if err := <-failed; err != nil {
+				return err
+			}
+		}
+		if err := s.Close(); err != nil {
+			return err
+		}
 	}
-	return <-failed
 }
 
-func writeConversation(s *Store, name string) error {
+func writeConversation(s *Store, name string, messages int) error {
 	there, err := s.Load(context.Background(), key(name))
 	if err != nil {
 		return err
 	}
-	for seq, before := there.Record.Seq+1, there.Op; ; seq++ {
+	for seq, before := there.Record.Seq+1, there.Op; messages > 0; seq++ {
+		messages--
 		op := opOf(uint64(seq))
 		result, err := s.Commit(context.Background(), message(key(name), before, op, seq))
 		if err != nil || result.Status != store.OK {
@@ -75,6 +97,7 @@ func writeConversation(s *Store, name string) error {
 		fmt.Println(name, seq) // one write to the pipe, so it is whole or not there
 		before = op
 	}
+	return nil
 }
 
 // child is another process that has the file open.
@@ -83,10 +106,10 @@ type child struct {
 	output  *bufio.Reader
 }
 
-func startChild(t *testing.T, path string) *child {
+func startChild(t *testing.T, path string, more ...string) *child {
 	t.Helper()
 	command := exec.Command(os.Args[0])
-	command.Env = append(os.Environ(), childPath+"="+path)
+	command.Env = append(append(os.Environ(), childPath+"="+path), more...)
 	command.Stderr = os.Stderr
 	pipe, err := command.StdoutPipe()
 	if err != nil {
@@ -142,17 +165,22 @@ func TestASecondProcessIsRefusedUntilTheFirstIsKilled(t *testing.T) {
 	openAt(t, path)
 }
 
-// A process is killed again and again, at random moments, while it writes.
+// A process is killed again and again, at random moments, while it writes, and while it
+// makes the database.
 func TestWhatWasAcknowledgedSurvivesAKill(t *testing.T) {
 	const kills = 24
 	path := newPath(t)
 	acknowledged := make(map[string]int64)
 	for life := range kills {
 		lines := rand.N(8 * childWriters)
+		var more []string
+		if life%3 == 0 { // new files all the time
+			more = []string{childShort + "=1"}
+		}
 		if life%2 == 1 { // some time later
 			lines = rand.N(4000)
 		}
-		other := startChild(t, path)
+		other := startChild(t, path, more...)
 		for _, line := range other.kill(t, lines, rand.N(5*time.Millisecond)) {
 			var name string
 			var seq int64
@@ -197,5 +225,35 @@ func checkAfterKill(t *testing.T, path string, acknowledged map[string]int64) {
 		if len(got) > 0 && got[0] != want {
 			t.Fatalf("conversation %s is not whole: entries, ids and timer are %s, want %s", name, got[0], want)
 		}
+	}
+}
+
+// A process is killed while it makes a database: whatever is there, the next one goes
+// on with it.
+func TestAKillWhileTheDatabaseIsMade(t *testing.T) {
+	for range 8 {
+		path := newPath(t)
+		command := exec.Command(os.Args[0])
+		command.Env = append(os.Environ(), childPath+"="+path, childShort+"=1")
+		if err := command.Start(); err != nil {
+			t.Fatal(err)
+		}
+		// It is killed between the first file and the first messages.
+		await(t, 1, "files are there", func() int {
+			if _, err := os.Stat(path + lockSuffix); err != nil {
+				return 0
+			}
+			return 1
+		})
+		timer := time.NewTimer(rand.N(12 * time.Millisecond))
+		<-timer.C
+		_ = command.Process.Kill()
+		_ = command.Wait() // it was killed, which counts as an error
+		s := openAt(t, path)
+		mustCommit(t, s, message(key("after"), store.Op{}, opOf(1), 1))
+		if got := rows(t, s, "PRAGMA integrity_check"); got[0] != "ok" {
+			t.Errorf("integrity_check: %q", got)
+		}
+		mustClose(t, s)
 	}
 }
