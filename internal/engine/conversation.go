@@ -141,7 +141,7 @@ func (n *Node) pump(c *conversation) {
 // waits for the disk there: the read is cheaper. Where the store has just failed, or
 // an earlier write may still arrive, the record is read to know where things stand.
 func (n *Node) mayGuess(c *conversation) bool {
-	if c.knows != nothing || n.options.Alone || c.recovers || c.fails > 0 || c.conflicts > 0 {
+	if c.knows != nothing || n.options.Alone || c.fails > 0 || c.conflicts > 0 {
 		return false
 	}
 	for _, t := range c.next() {
