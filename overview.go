@@ -78,7 +78,8 @@ type Tally struct {
 
 // Overview tells what goes on, on all nodes that share the store and can hear each
 // other through it (PostgreSQL with hints, Redis); on other stores there is this one.
-// It is the same from any node, but for the last few seconds. It reads nothing from
+// It is the same from any node, but for the last few seconds, and for what nodes that
+// ended had counted before the node that is asked was opened. It reads nothing from
 // the store.
 func (a *App) Overview(ctx context.Context) (Overview, error) {
 	own, ok := a.report(ctx)

@@ -31,8 +31,9 @@ func (n *Node) maintain() {
 	}
 }
 
-// Expire removes transcripts older than the retention, and ids of messages that
-// are older than both it and minIDs, in small batches until nothing is left.
+// Expire removes transcripts older than the retention, and ids of messages older than
+// both the retention and minIDs, in small batches until nothing is left. A batch holds
+// up other writes of the store for a moment only.
 func Expire(ctx context.Context, s store.Store, now func() turn.Time, retention time.Duration) error {
 	for ctx.Err() == nil {
 		at := now()
@@ -47,6 +48,7 @@ func Expire(ctx context.Context, s store.Store, now func() turn.Time, retention 
 	return nil
 }
 
+// expireOnce is one call of the store.
 func expireOnce(ctx context.Context, s store.Store, entriesBefore, idsBefore turn.Time) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()

@@ -1,6 +1,9 @@
 package node
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -87,4 +90,23 @@ func (h *health) log(log *slog.Logger, text string, args ...any) {
 	if total := h.lines.Add(time.Now(), 1); total > 0 {
 		log.Error(text, append(args, "others_since_the_last_line", total-1)...)
 	}
+}
+
+// Ready reports why the node can't do its work, or nil.
+func (n *Node) Ready(ctx context.Context) error {
+	select {
+	case <-n.drain:
+		return errors.New("the node is draining")
+	default:
+	}
+	if _, err := n.store.Now(ctx); err != nil {
+		return fmt.Errorf("the store is out of reach: %w", err)
+	}
+	if err := n.health.writesFail(); err != nil {
+		return fmt.Errorf("the store does not take writes: %w", err)
+	}
+	if err := n.health.claimsFail(); err != nil {
+		return fmt.Errorf("due timers can't be claimed from the store: %w", err)
+	}
+	return nil
 }

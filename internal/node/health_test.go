@@ -25,7 +25,11 @@ func TestHealth(t *testing.T) {
 			t.Error("a failed write shows although one has succeeded since")
 		}
 		h.wrote(full)
-		time.Sleep(unreadyFor + time.Second)
+		time.Sleep(10 * time.Second)
+		if h.writesFail() != full {
+			t.Error("it shows for less than ten seconds")
+		}
+		time.Sleep(time.Nanosecond)
 		if h.writesFail() != nil {
 			t.Error("without traffic it must be tried again")
 		}

@@ -10,8 +10,10 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// tasks is what waits for the loop, in order of arrival. Each task is a call of the
-// engine.
+// tasks is what waits for the loop, in order of arrival. A task is a call or two of the
+// engine, and never blocks. The queue has no bound of its own: each task belongs to a
+// caller that waits, or to a call of the store, a responder or a sender that ended, and
+// the engine bounds how many of those there are.
 type tasks struct {
 	mu      sync.Mutex
 	waiting []func(now turn.Time)
@@ -21,7 +23,7 @@ type tasks struct {
 
 func newTasks() tasks { return tasks{arrived: make(chan struct{}, 1)} }
 
-// add reports whether the task was taken: none is, once takeAll closed the queue.
+// add queues a task. It reports false, and drops the task, once the queue is closed.
 func (t *tasks) add(task func(now turn.Time)) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -36,6 +38,7 @@ func (t *tasks) add(task func(now turn.Time)) bool {
 	return true
 }
 
+// takeAll removes all that waits, and may close the queue for good.
 func (t *tasks) takeAll(closes bool) []func(now turn.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -48,15 +51,16 @@ func (t *tasks) takeAll(closes bool) []func(now turn.Time) {
 // reports false where the loop has ended; then the task never runs.
 func (n *Node) post(task func(now turn.Time)) bool { return n.tasks.add(task) }
 
-// loop owns the engine until the node stops. Tasks that arrive while it is busy are
-// run together, so that inputs of one conversation share a write.
+// loop owns the engine until the node stops. It sleeps until tasks arrive or the
+// engine's next timer fires, runs all tasks that wait, lets the engine act on timers
+// that are due, and performs what the engine asks for. Tasks that arrive while it is
+// busy are run together, so that inputs of one conversation share a write.
 func (n *Node) loop() {
 	defer close(n.ended)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	armed := turn.Time(0) // when the timer fires, 0: it does not
 	for {
-		fired := false
 		select {
 		case <-n.ctx.Done():
 			n.refuse()
@@ -66,24 +70,17 @@ func (n *Node) loop() {
 			// run first saves a switch for each of them.
 			runtime.Gosched()
 		case <-timer.C:
-			armed, fired = 0, true
+			armed = 0
 		}
 		for _, task := range n.tasks.takeAll(false) {
 			task(n.clock.Now())
 		}
-		now := n.clock.Now()
-		// A timer that fired always ticks: the store's clock may have been set back
-		// since it was armed.
-		if next := n.engine.NextTick(); fired || next != 0 && next <= now {
-			n.engine.Tick(now)
-		}
+		n.engine.Tick(n.clock.Now())
 		for _, output := range n.engine.Take() {
 			n.perform(output)
 		}
-		if next := n.engine.NextTick(); next == 0 {
-			timer.Stop()
-			armed = 0
-		} else if next != armed {
+		// A timer that fires although nothing is due any more does no harm.
+		if next := n.engine.NextTick(); next != 0 && next != armed {
 			timer.Reset(max(0, next.Sub(n.clock.Now())))
 			armed = next
 		}
@@ -103,7 +100,9 @@ func (n *Node) refuse() {
 	}
 }
 
-// perform carries out an output of the engine without blocking the loop.
+// perform carries out an output of the engine. It must not block: Answer, Tell, Hint
+// and Stop are done at once, everything else goes to another goroutine, which posts the
+// result as a task.
 func (n *Node) perform(output engine.Output) {
 	switch o := output.(type) {
 	case engine.Answer:

@@ -5,17 +5,15 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/onereply/onereply/internal/engine"
 	"github.com/onereply/onereply/store"
-	"github.com/onereply/onereply/turn"
 )
 
-// ErrClosed is the end of everything that a node was asked after it ended.
+// ErrClosed is the answer to everything that a node is asked after it stopped.
 var ErrClosed = errors.New("this node is closing; send it to another, or again later")
 
 // Options are the settings of a node. All are required but Step and Retention.
@@ -50,25 +48,33 @@ type Bot struct {
 }
 
 // Node runs an engine on a store. Its methods may be called from many goroutines.
+//
+// A Node goes through four states. It is made by [New], runs from [Node.Start] on,
+// takes no more turns from [Node.Drain] on, and takes no more tasks once [Node.Stop]
+// has returned.
 type Node struct {
 	options Options
 	store   store.Store
 	clock   *Clock
 	log     *slog.Logger
-	engine  *engine.Node // of the loop only, until it has ended
 
-	tasks  tasks
-	loads  loads
-	work   running
-	health health
+	// engine belongs to the loop: only a task may use it. Once the loop has ended
+	// anybody may read it.
+	engine *engine.Node
 
-	ctx        context.Context // ends when the loop must
-	stop       context.CancelCauseFunc
-	goroutines sync.WaitGroup // all that this node started
+	tasks  tasks   // what the loop has to do
+	loads  loads   // conversations that wait to be read
+	work   running // attempts and sends under way
+	health health  // what the store's answers say of it
+
+	ctx  context.Context // ends the loop, and with it all that runs here
+	stop context.CancelCauseFunc
+
+	goroutines sync.WaitGroup // every goroutine that this node started
 	drain      chan struct{}  // closed when draining begins
 	ended      chan struct{}  // closed when the loop has ended
-	draining   sync.Once
-	stopping   sync.Once
+	draining   sync.Once      // closes drain
+	stopping   sync.Once      // stops
 }
 
 // New returns a node that does nothing until it is started. The clock is that of
@@ -91,7 +97,8 @@ func New(s store.Store, clock *Clock, o Options) *Node {
 	return n
 }
 
-// Start begins to act on timers and to remove what is too old.
+// Start begins to act on timers and to remove what is too old. On a store that other
+// processes use too the node follows its clock; one on this machine needs no other.
 func (n *Node) Start() {
 	n.engine.Start(n.clock.Now())
 	n.goroutines.Go(n.loop)
@@ -101,8 +108,8 @@ func (n *Node) Start() {
 	}
 }
 
-// newOps makes ids of writes: a random prefix for this node, then a counter.
-// The loop calls it only.
+// newOps makes ids of writes, which must differ from those of every other node: a
+// random prefix for this start of the node, then a counter. Only the loop calls it.
 func newOps() func() store.Op {
 	var prefix [8]byte
 	rand.Read(prefix[:])
@@ -115,90 +122,11 @@ func newOps() func() store.Op {
 	}
 }
 
+// random is for the jitter of waits.
 func random() uint64 {
 	var b [8]byte
 	rand.Read(b[:])
 	return binary.BigEndian.Uint64(b[:])
-}
-
-// Drain stops taking turns, lets what runs end until ctx does, and then hands its
-// leases back so that another node goes on at once. Inputs are accepted until
-// [Node.Stop]. It returns ctx's cause where something had to be cut off.
-func (n *Node) Drain(ctx context.Context) error {
-	n.draining.Do(func() { close(n.drain) })
-	n.post(n.engine.Drain)
-	if n.settle(ctx) {
-		return nil
-	}
-	n.post(n.engine.HandBack)
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), handBackGrace)
-	defer cancel()
-	if !n.settle(grace) {
-		n.log.Warn("leases could not be given back; they end by themselves")
-	}
-	return context.Cause(ctx)
-}
-
-const (
-	// handBackGrace is how long responders may take to return when a drain cuts them
-	// off, and the store to take their leases back.
-	handBackGrace = 3 * time.Second
-	settleEvery   = 10 * time.Millisecond // between two looks whether all is quiet
-)
-
-// settle waits until nothing is under way here, and reports whether that came
-// before ctx ended. A node that has ended is quiet.
-func (n *Node) settle(ctx context.Context) bool {
-	for {
-		quiet, err := ask(context.Background(), n, func(turn.Time) bool { return n.engine.Quiet() })
-		if err != nil || quiet {
-			return true
-		}
-		select {
-		case <-ctx.Done():
-			return false
-		case <-n.ctx.Done():
-			return true
-		case <-time.After(settleEvery):
-		}
-	}
-}
-
-// Stop ends the node. What runs is cut off and its leases are handed back; call
-// [Node.Drain] first to let it end. When Stop returns, the loop has ended and the
-// status changes no more; responders that do not return may still run. It may be
-// called more than once.
-func (n *Node) Stop() {
-	n.stopping.Do(func() {
-		now, cancel := context.WithCancelCause(context.Background())
-		cancel(ErrClosed)
-		_ = n.Drain(now)
-		n.stop(ErrClosed)
-	})
-	<-n.ended
-}
-
-// Wait waits for every goroutine of a node that was stopped: those of responders
-// and senders too.
-func (n *Node) Wait() { n.goroutines.Wait() }
-
-// Ready reports why the node can't do its work, or nil.
-func (n *Node) Ready(ctx context.Context) error {
-	select {
-	case <-n.drain:
-		return errors.New("the node is draining")
-	default:
-	}
-	if _, err := n.store.Now(ctx); err != nil {
-		return fmt.Errorf("the store is out of reach: %w", err)
-	}
-	if err := n.health.writesFail(); err != nil {
-		return fmt.Errorf("the store does not take writes: %w", err)
-	}
-	if err := n.health.claimsFail(); err != nil {
-		return fmt.Errorf("due timers can't be claimed from the store: %w", err)
-	}
-	return nil
 }
 
 // logOf is a logger whose lines name the conversation.

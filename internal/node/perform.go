@@ -14,6 +14,7 @@ import (
 // storeTimeout bounds one output that the store carries out.
 const storeTimeout = 10 * time.Second
 
+// storeContext bounds a call of the store. It ends early with the node.
 func (n *Node) storeContext() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(n.ctx, storeTimeout)
 }
@@ -26,6 +27,8 @@ type laterCommitter interface {
 	CommitLater(write *store.Write, done func(store.Result, error))
 }
 
+// commit writes what the engine decided. The engine keeps the write, and waits for its
+// outcome before it writes to the same conversation again.
 func (n *Node) commit(write *store.Write) {
 	if s, ok := n.store.(laterCommitter); ok {
 		n.goroutines.Add(1)
@@ -43,6 +46,7 @@ func (n *Node) commit(write *store.Write) {
 	})
 }
 
+// committed takes the outcome of a commit, on any goroutine.
 func (n *Node) committed(write *store.Write, result store.Result, err error) {
 	if !store.IsUnreadable(err) { // one record that can't be read says nothing of the store
 		n.health.wrote(err)
@@ -52,6 +56,7 @@ func (n *Node) committed(write *store.Write, result store.Result, err error) {
 	n.post(func(now turn.Time) { n.engine.Committed(now, write.Key, result, err) })
 }
 
+// load reads a conversation; see [Load].
 func (n *Node) load(o engine.Load) {
 	ctx, cancel := n.storeContext()
 	defer cancel()
@@ -74,6 +79,7 @@ func (n *Node) logFailure(key store.Key, text string, err error, args ...any) {
 	n.health.log(n.logOf(key), text, append(args, "err", err)...)
 }
 
+// readPrompt reads what an attempt answers; see [ReadPrompt].
 func (n *Node) readPrompt(o engine.ReadPrompt) {
 	ctx, cancel := n.storeContext()
 	defer cancel()
@@ -82,6 +88,7 @@ func (n *Node) readPrompt(o engine.ReadPrompt) {
 	n.post(func(now turn.Time) { n.engine.PromptRead(now, o.Key, o.Nonce, waiting, tail, err) })
 }
 
+// remove deletes a conversation.
 func (n *Node) remove(o engine.Delete) {
 	ctx, cancel := n.storeContext()
 	defer cancel()
@@ -92,6 +99,8 @@ func (n *Node) remove(o engine.Delete) {
 	n.post(func(now turn.Time) { n.engine.Deleted(now, o.Key, err) })
 }
 
+// claim takes over timers that are due and that no other node acts on. Its outcome
+// tells whether the store works, unless the node ended meanwhile.
 func (n *Node) claim(o engine.Claim) {
 	ctx, cancel := n.storeContext()
 	defer cancel()
@@ -105,6 +114,8 @@ func (n *Node) claim(o engine.Claim) {
 	n.post(func(now turn.Time) { n.engine.Claimed(now, claimed, err) })
 }
 
+// recover reads what a process before this one had under way, on a store that only one
+// process has open. Where that fails, leases that end by themselves bring it back.
 func (n *Node) recover(o engine.Recover) {
 	ctx, cancel := n.storeContext()
 	defer cancel()

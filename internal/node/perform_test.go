@@ -64,6 +64,10 @@ func (s *laterStore) CommitLater(w *store.Write, done func(store.Result, error))
 func TestCommitLater(t *testing.T) {
 	inLab(t, nil, func(l *lab) {
 		s := &laterStore{faultStore: l.store}
+		l.store.commit = func(context.Context, store.Write) (store.Result, error) {
+			l.t.Error("it was written twice")
+			return store.Result{}, store.ErrNotApplied
+		}
 		clock, _ := NewClock(l.t.Context(), s)
 		o := l.node.options
 		o.Name, o.Instance = "later", "later"
@@ -104,7 +108,7 @@ func TestAReadThatFails(t *testing.T) {
 			if !errors.Is(err, fault) {
 				l.t.Errorf("%v", err)
 			}
-			l.wantLogged(1, "level=ERROR", want, "bot=bot", "conversation=c", fault.Error())
+			l.wantLogged(1, "level=ERROR msg=\""+want, "bot=bot", "conversation=c", fault.Error())
 		})
 	}
 }
@@ -126,7 +130,7 @@ func TestAWriteThatMeetsAnUnreadableRecord(t *testing.T) {
 			if err := l.node.Ready(l.t.Context()); err != nil {
 				l.t.Errorf("Ready: %v", err)
 			}
-			l.wantLogged(1, "level=ERROR", want, "bot=bot", "conversation=c", fault.Error())
+			l.wantLogged(1, "level=ERROR msg=\""+want, "bot=bot", "conversation=c", fault.Error())
 		})
 	}
 }

@@ -86,7 +86,7 @@ func TestRetryFor(t *testing.T) {
 			}
 		}), func(l *lab) {
 			l.say("m")
-			l.after(time.Hour)
+			l.after(20 * time.Minute)
 			const committed = time.Second
 			last := sends.all[len(sends.all)-1] - committed
 			if last < retryFor || len(sends.all) > 1 && sends.all[len(sends.all)-2]-committed >= retryFor {
@@ -310,7 +310,7 @@ func TestSettingsThatChangeBetweenCommitAndSend(t *testing.T) {
 			if err != nil {
 				l.t.Error(err)
 			}
-			l.after(time.Hour)
+			l.after(5 * time.Minute)
 			want := map[bool]string{true: "reply: m (sent)", false: "reply: m (unknown)"}[resends]
 			l.wantReplies(want)
 			if sends := map[bool]int{true: 2, false: 1}[resends]; len(l.sends) != sends {

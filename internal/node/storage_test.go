@@ -272,11 +272,15 @@ func (s *endless) Entries(_ context.Context, _ store.Key, q store.EntryQuery) (p
 func TestReadingAHistoryIsBounded(t *testing.T) {
 	s := &endless{}
 	tail, err := readTail(t.Context(), s, key, 40, 0)
-	if err != nil || s.given < maxTail || s.given >= maxTail+store.MaxEntries {
+	if err != nil || s.given != 20_080 {
 		t.Errorf("%d entries were read, %v", s.given, err)
 	}
 	if got := engine.History(tail, 40); len(got) != 1 || len(tail) != s.given {
 		t.Errorf("the history has %d entries of %d, want what there is", len(got), len(tail))
+	}
+	s = &endless{}
+	if _, err := readTail(t.Context(), s, key, 500, 0); err != nil || s.given != 20_000 {
+		t.Errorf("with whole pages only, %d entries were read, %v", s.given, err)
 	}
 }
 

@@ -56,6 +56,7 @@ func (n *Node) startWork(nonce string, f func(ctx context.Context) func(now turn
 	})
 }
 
+// startAttempt runs a responder and posts what it returned.
 func (n *Node) startAttempt(o engine.Start) {
 	n.startWork(o.Lease.Nonce, func(ctx context.Context) func(turn.Time) {
 		response := n.respond(ctx, o)
@@ -63,6 +64,7 @@ func (n *Node) startAttempt(o engine.Start) {
 	})
 }
 
+// startSend delivers one part of a reply and posts the outcome.
 func (n *Node) startSend(o engine.Send) {
 	n.startWork(o.Lease.Nonce, func(ctx context.Context) func(turn.Time) {
 		result := n.send(ctx, o)
@@ -70,7 +72,8 @@ func (n *Node) startSend(o engine.Send) {
 	})
 }
 
-// respond runs a bot's responder for one attempt.
+// respond runs a bot's responder for one attempt. An attempt that was told to end is
+// no failure, so it is not logged as one.
 func (n *Node) respond(ctx context.Context, o engine.Start) engine.Response {
 	bot := n.options.Bots[o.Key.Bot]
 	ctx, cancel := context.WithTimeoutCause(ctx, bot.Timeout, fmt.Errorf("%w within %v", errNoAnswer, bot.Timeout))
@@ -99,6 +102,7 @@ func (n *Node) send(ctx context.Context, o engine.Send) engine.SendResult {
 	return result
 }
 
+// deliver is send without its log; see [Deliver].
 func (n *Node) deliver(ctx context.Context, o engine.Send, log *slog.Logger) engine.SendResult {
 	bot := n.options.Bots[o.Key.Bot]
 	var send func(engine.Send, time.Duration) (engine.SendResult, error)
@@ -116,7 +120,10 @@ func (n *Node) deliver(ctx context.Context, o engine.Send, log *slog.Logger) eng
 // context ended. After that the turn goes on without it.
 const returnGrace = 10 * time.Second
 
-// call calls code that the program brought. It survives a panic, and leaves the
+// errNoAnswer is why the context of an attempt ends that takes too long.
+var errNoAnswer = errors.New("no answer")
+
+// call runs code of the program in a goroutine of its own. It survives a panic, and leaves the
 // call behind where it does not return in time after ctx ended.
 func call[T any](ctx context.Context, n *Node, log *slog.Logger, name string, f func() T) (T, error) {
 	type answer struct {
@@ -148,5 +155,3 @@ func call[T any](ctx context.Context, n *Node, log *slog.Logger, name string, f 
 		return *new(T), context.Cause(ctx)
 	}
 }
-
-var errNoAnswer = errors.New("no answer")
