@@ -299,7 +299,7 @@ func TestAttentionToWhatTheProgramBeforeSetAside(t *testing.T) {
 		Seq:      1,
 		AfterSeq: 1,
 		Tries:    turn.Tries{LastError: "lost"},
-		Aside:    &turn.Aside{Through: 1, Pending: 1},
+		SetAside: &turn.SetAside{Through: 1, Pending: 1},
 	}
 	write := store.Write{Key: store.Key{Bot: "bot", Conversation: "c"}, Op: store.Op{15: 1}, Record: record, At: 1}
 	if result, err := kept.Commit(t.Context(), write); err != nil || result.Status != store.OK {

@@ -84,7 +84,7 @@ func (a *App) act(ctx context.Context, action string, r *engine.Request) (engine
 	}
 	a.log.LogAttrs(ctx, slog.LevelInfo, "action", slog.String("bot", r.Key.Bot), slog.String("conversation", r.Key.Conversation), slog.String("action", action),
 		slog.String("by", actor.By), slog.String("from", actor.From), slog.String("reason", entry.Reason), slog.Any("err", err))
-	if err == nil && result.Reason != turn.NoTrouble && result.Reason != turn.UnderWay {
+	if err == nil && result.Reason != turn.NotUnconfirmed && result.Reason != turn.UnderWay {
 		a.actions.Note(r.Key, done)
 	}
 	return result, err

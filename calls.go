@@ -185,7 +185,7 @@ func (a *App) control(ctx context.Context, op, bot, conversation string, r engin
 		return State{}, c.of(err)
 	}
 	switch result.Reason {
-	case turn.NoTrouble:
+	case turn.NotUnconfirmed:
 		return State{}, c.fail(CodeConflict, "turn", errors.New("this turn has no unconfirmed reply, or somebody has seen to it"))
 	case turn.UnderWay:
 		return State{}, c.fail(CodeConflict, "", errors.New("a turn or a reply is under way; ask again when it is over"))

@@ -133,8 +133,8 @@ func stateOf(key store.Key, r turn.Record) State {
 	if r.Pending > 0 {
 		s.FirstPendingAt = timeOf(inspect.FirstPending(r))
 	}
-	if r.Aside != nil {
-		s.SetAside = r.Aside.Pending
+	if r.SetAside != nil {
+		s.SetAside = r.SetAside.Pending
 	}
 	if r.Lease.Nonce != "" {
 		s.Lease = &Lease{Holder: r.Lease.Holder, Token: r.Lease.Token, ExpiresAt: timeOf(r.Lease.Expires)}

@@ -190,5 +190,5 @@ func (f *ResponderError) class() turn.Fault {
 	case ResponderBadRequest:
 		return turn.Rejected
 	}
-	return turn.Mistake
+	return turn.Failure
 }

@@ -5,12 +5,13 @@ import (
 	"time"
 )
 
-// wake is somebody looking at the conversation. One of those who look wins the
-// compare-and-swap; the others find the lease held.
+// wake is a worker that looks at the conversation because its timer fired. Many
+// may look at once; one of them wins the compare-and-swap, and the others find the
+// lease held.
 func (s *step) wake(e Wake) {
 	switch {
 	case e.Nonce != "" && s.Lease.Nonce == e.Nonce:
-		s.proceed() // this very wake-up was applied before
+		s.startWork() // this very wake-up was applied before
 	case s.Leased(s.now) && !e.Alone:
 		s.ignore(Held) // its holder has set the timer after any claim
 	case s.Phase == Generating:
@@ -20,57 +21,57 @@ func (s *step) wake(e Wake) {
 	case s.Phase == Collecting && !s.OnHold:
 		s.wakeCollecting(e)
 	default:
-		s.nothing(e, NothingWaits)
+		s.ignoreWake(e, NothingWaits)
 	}
 }
 
-// nothing ends a wake-up that came for nothing.
-func (s *step) nothing(e Wake, reason string) {
+// ignoreWake ends a wake-up that finds nothing to do. Where a claim moved the
+// timer, the record is written all the same, so that the timer is right again.
+func (s *step) ignoreWake(e Wake, reason string) {
 	s.ignore(reason)
 	s.Changed = e.Moved
 }
 
-// takeOver follows a holder that let its lease run out. Its attempt was
-// counted when it began, so inputs that bring down each worker are set aside
-// in the end.
+// takeOver follows a worker whose lease ran out while it generated. The attempt
+// was counted when it began, so messages that bring down every worker are set
+// aside in the end.
 func (s *step) takeOver(e Wake) {
 	s.Changed = true
 	holder := s.Lease.Holder
-	s.do(Cancel{Nonce: s.Lease.Nonce, Reason: Crashed})
-	s.tell(ReplyDiscardedKind, Crashed)
+	s.act(Cancel{Nonce: s.Lease.Nonce, Reason: Crashed})
+	s.notify(ReplyDiscardedKind, Crashed)
 	if s.Pending == 0 {
-		s.rest()
+		s.startNext()
 		return
 	}
 	s.Tries.Lost = s.Tries.Lost.more(holder, s.now)
-	if s.usedUp() {
+	if s.endIfUsedUp() {
 		return
 	}
 	start := s.Window.Start
-	s.window(start)
+	s.openWindow(start)
 	if !s.OnHold {
 		s.wakeCollecting(e)
 	}
 }
 
-// usedUp ends a turn whose attempts are used up by the loss of a worker, and
-// reports whether it did. Inputs that cost as many workers their lives are set
-// aside; where the model's failures had a part in it, the turn fails as it does
-// for those.
-func (s *step) usedUp() bool {
+// endIfUsedUp ends a turn whose attempts are used up, and reports whether it did.
+// If lost workers alone used them up, the messages are set aside. If failures of
+// the model had a part in it, the turn fails.
+func (s *step) endIfUsedUp() bool {
 	lost := fmt.Sprintf("the workers of %d of %d attempts were lost", s.Tries.Lost.Count, max(s.Tries.Attempts, s.Tries.Lost.Count))
 	switch {
-	case s.Tries.Lost.Count >= s.p.MaxAttempts:
+	case s.Tries.Lost.Count >= s.policy.MaxAttempts:
 		s.Tries.LastError = lost
-		s.setAside()
-	case s.Tries.Attempts < s.p.MaxAttempts:
+		s.setAsideInputs()
+	case s.Tries.Attempts < s.policy.MaxAttempts:
 		return false
-	case s.stale():
+	case s.hasNewerInput():
 		s.Tries.Attempts = 0 // what waits now was never tried as it is
 		return false
 	default:
 		s.Tries.LastError = lost
-		s.fail()
+		s.failTurn()
 	}
 	return true
 }
@@ -81,79 +82,80 @@ func (s *step) wakeCollecting(e Wake) {
 	case s.now < s.Window.Due:
 		s.Reason = NotDue
 		if !s.Changed {
-			s.nothing(e, NotDue)
+			s.ignoreWake(e, NotDue)
 		}
 	case s.throttled():
 		s.Changed = true
-		s.Window.NotBefore = s.restStart().Add(time.Minute)
+		s.Window.NotBefore = s.ceilingReached().Add(time.Minute)
 		s.schedule()
 		s.Notices[len(s.Notices)-1].Reason = Throttled
 	default:
 		s.acquire(e)
-		s.begin()
+		s.beginAttempt()
 	}
 }
 
-// first is where tokens begin. A conversation that was deleted and written to
-// again must not give out those of its former life: who still works for that
-// one would be taken for the new holder.
-func (e Wake) first(last int64) int64 {
+// firstToken is the least token to give out where none was given out before. A
+// conversation that was deleted and written to again must not give out the tokens
+// of its former life: a worker of that life would be taken for the new holder.
+func (e Wake) firstToken(last int64) int64 {
 	if last > 0 {
 		return 0
 	}
 	return e.First
 }
 
-// acquire takes the lease.
+// acquire takes the lease. Its token is greater than all before.
 func (s *step) acquire(e Wake) {
 	s.Changed = true
-	s.Token = max(s.Token+1, e.first(s.Token))
-	s.Lease = Lease{Holder: e.Holder, Nonce: e.Nonce, Token: s.Token, Expires: s.now.Add(s.p.Lease)}
+	s.Token = max(s.Token+1, e.firstToken(s.Token))
+	s.Lease = Lease{Holder: e.Holder, Nonce: e.Nonce, Token: s.Token, Expires: s.now.Add(s.policy.Lease)}
 }
 
-// proceed asks for the work that the lease was taken for.
-func (s *step) proceed() {
+// startWork asks for the work that the lease was taken for.
+func (s *step) startWork() {
 	if s.Phase == Sending {
-		s.do(Send{Lease: s.Lease, Reply: *s.Reply})
+		s.act(Send{Lease: s.Lease, Reply: *s.Reply})
 		return
 	}
-	s.do(Run{Lease: s.Lease, Turn: s.Turn, Attempt: s.Tries.Runs, Through: s.Attempt.Through, AfterSeq: s.AfterSeq})
+	s.act(Run{Lease: s.Lease, Turn: s.Turn, Attempt: s.Tries.Runs, Through: s.Attempt.Through, AfterSeq: s.AfterSeq})
 }
 
-// begin starts an attempt over all that waits. It is counted before the work
-// starts.
-func (s *step) begin() {
+// beginAttempt starts an attempt over all that waits. It is counted in the write
+// that takes the lease, before the work starts: a worker that dies in it has used
+// it up.
+func (s *step) beginAttempt() {
 	s.Phase = Generating
 	s.Attempt.Through, s.Attempt.ThroughSeq = s.Version, s.Seq
 	s.Window.Media, s.Window.NotBefore = 0, 0
 	s.Tries.Attempts++
 	s.Tries.Runs++
 	s.countMinute()
-	s.proceed()
-	s.tell(TurnStarted, "")
+	s.startWork()
+	s.notify(TurnStarted, "")
 	n := &s.Notices[len(s.Notices)-1]
 	n.Due, n.Holder = s.Window.Due, s.Lease.Holder
 }
 
-// throttled reports whether the ceiling on attempts per minute is reached. It
-// counts in fixed minutes, the first of which starts with an attempt. Who
-// reaches the ceiling rests for a minute: it is there to end loops.
+// throttled reports whether the ceiling on attempts per minute is reached. The
+// ceiling is there to end loops, so a conversation that reaches it rests for a whole
+// minute. It counts in fixed minutes, the first of which starts with an attempt.
 func (s *step) throttled() bool {
-	return s.p.TurnsPerMinute > 0 && s.now < s.Minute.Start.Add(time.Minute) && s.Minute.Runs >= s.p.TurnsPerMinute
+	return s.policy.TurnsPerMinute > 0 && s.now < s.Minute.Start.Add(time.Minute) && s.Minute.Runs >= s.policy.TurnsPerMinute
 }
 
-// restStart is when the ceiling was met. Who looks again before the rest is over,
-// such as after a flush, must not make it longer, so it is the start of a minute
-// in which one more was asked for than there may be.
-func (s *step) restStart() Time {
-	if s.Minute.Runs <= s.p.TurnsPerMinute {
-		s.Minute.Start, s.Minute.Runs = s.now, s.p.TurnsPerMinute+1
+// ceilingReached is when the rest began. A flush may ask again before the rest is
+// over, and must not make it longer. So the first time that one attempt more than
+// allowed is asked for starts a new minute, and later ones keep it.
+func (s *step) ceilingReached() Time {
+	if s.Minute.Runs <= s.policy.TurnsPerMinute {
+		s.Minute.Start, s.Minute.Runs = s.now, s.policy.TurnsPerMinute+1
 	}
 	return s.Minute.Start
 }
 
 func (s *step) countMinute() {
-	if s.p.TurnsPerMinute == 0 {
+	if s.policy.TurnsPerMinute == 0 {
 		return
 	}
 	if s.now >= s.Minute.Start.Add(time.Minute) {
@@ -162,58 +164,59 @@ func (s *step) countMinute() {
 	s.Minute.Runs++
 }
 
-// renew extends the lease. The holder learns of newer input with it, should
-// nothing faster have told it.
-func (s *step) renew() {
-	s.Lease.Expires = s.now.Add(s.p.Lease)
+// renewLease extends the lease. The answer also tells the holder about newer input,
+// if no hint was faster.
+func (s *step) renewLease() {
+	s.Lease.Expires = s.now.Add(s.policy.Lease)
 	if s.Phase == Generating {
 		s.cancelIfSuperseded()
 	}
 }
 
-// handBack ends the attempt, or the pause between two sends, so that another
-// node goes on at once.
+// handBack ends an attempt, or the pause between two sends, without a result, so
+// that another node goes on at once. It costs no attempt.
 func (s *step) handBack() {
 	s.Lease = Lease{}
 	switch {
-	case s.Phase == Sending && !s.maySend() && !s.keeps():
-		s.stop(WasPaused)
+	case s.Phase == Sending && !s.mayBeSent() && !s.survivesPause():
+		s.stopReply(WasPaused)
 		return
 	case s.Phase == Sending:
 		s.Reply.RetryAt = s.now
 		return
 	}
 	s.Tries.Attempts--
-	s.tell(ReplyDiscardedKind, HandedBack)
-	s.again()
+	s.notify(ReplyDiscardedKind, HandedBack)
+	s.openRetry()
 }
 
-// again opens a window for the next attempt of the same turn: with newer input
-// a fresh one, otherwise one that is over at once.
-func (s *step) again() {
+// openRetry opens a window for the next attempt of the same turn. With newer
+// input it is a full one; otherwise it is over at once, or after the back-off.
+func (s *step) openRetry() {
 	switch {
 	case s.Pending == 0:
-		s.rest()
-	case s.stale():
-		s.window(s.now)
+		s.startNext()
+	case s.hasNewerInput():
+		s.openWindow(s.now)
 	default:
 		s.Window.QuietUntil = min(s.Window.QuietUntil, s.now)
-		s.window(s.now)
+		s.openWindow(s.now)
 	}
 }
 
-// drop ends the attempt under way at once, and its holder finds itself fenced.
-func (s *step) drop(reason string) {
+// cancelAttempt ends the attempt under way. Its holder finds itself fenced.
+func (s *step) cancelAttempt(reason string) {
 	if s.Phase != Generating {
 		return
 	}
-	s.do(Cancel{Nonce: s.Lease.Nonce, Reason: reason})
-	s.tell(ReplyDiscardedKind, reason)
+	s.act(Cancel{Nonce: s.Lease.Nonce, Reason: reason})
+	s.notify(ReplyDiscardedKind, reason)
 	s.Tries.Attempts--
 	s.Lease = Lease{}
 }
 
-// seal makes the attempt undiscardable, unless it is lost already.
+// seal makes the attempt undiscardable, unless it is lost already. An agent calls
+// it before it does something irreversible.
 func (s *step) seal(e Seal) {
 	if s.Phase != Generating || e.Token != s.Lease.Token || s.superseded() {
 		s.Outcome, s.Reason = Fenced, Superseded
@@ -223,12 +226,12 @@ func (s *step) seal(e Seal) {
 	s.Attempt.Sealed = true
 }
 
-// generateFailed handles an attempt without a result: it is tried again after
-// a back-off, or the turn fails.
-func (s *step) generateFailed(e GenerateFailed) {
+// attemptFailed handles an attempt without a result: it is tried again after a
+// back-off, or the turn fails. An outage is waited out and uses up no attempt.
+func (s *step) attemptFailed(e GenerateFailed) {
 	s.Tries.LastError = e.Text
-	s.tell(ReplyDiscardedKind, string(e.Fault))
-	s.tell(AttemptFailed, string(e.Fault))
+	s.notify(ReplyDiscardedKind, string(e.Fault))
+	s.notify(AttemptFailed, string(e.Fault))
 	failed := len(s.Notices) - 1
 	failures := s.Tries.Attempts
 	switch {
@@ -236,10 +239,10 @@ func (s *step) generateFailed(e GenerateFailed) {
 		s.Tries.Attempts--
 		s.Tries.Outages++
 		failures = s.Tries.Outages
-	case e.Fault == Rejected || s.Tries.Attempts >= s.p.MaxAttempts:
+	case e.Fault == Rejected || s.Tries.Attempts >= s.policy.MaxAttempts:
 		s.Tries.Outages = 0
-		if !s.stale() {
-			s.fail()
+		if !s.hasNewerInput() {
+			s.failTurn()
 			return
 		}
 		s.Tries.Attempts = 0 // what waits now was never tried as it is
@@ -247,26 +250,26 @@ func (s *step) generateFailed(e GenerateFailed) {
 		s.Tries.Outages = 0
 	}
 	s.Window.NotBefore = s.now.Add(backoff(failures, e.After, e.Jitter))
-	s.again()
+	s.openRetry()
 	if s.Phase == Collecting {
 		s.Notices[failed].Due = s.Window.Due
 	}
 }
 
-// fail gives the turn up. What waits stays pending: the next input, or a
-// requeue, starts again with all of it.
-func (s *step) fail() {
+// failTurn gives the turn up. Its messages stay pending: the next input, or a
+// requeue, starts again with all of them.
+func (s *step) failTurn() {
 	s.Lease = Lease{}
 	s.Attempt.Through, s.Attempt.Newer, s.Attempt.NewerSince, s.Attempt.Edited = s.Version, 0, 0, false
-	s.tell(TurnFailed, s.Tries.LastError)
+	s.notify(TurnFailed, s.Tries.LastError)
 	s.Phase = Failed
 	s.Window.Start, s.Window.QuietUntil, s.Window.NotBefore, s.Window.Due = 0, 0, 0, 0
-	s.fallback()
+	s.sendFallback()
 }
 
-// fallback sends the text that stands in for the failed turn's reply.
-func (s *step) fallback() {
-	if !s.p.Fallback || s.OnHold {
+// sendFallback sends the text that stands in for the failed turn's reply.
+func (s *step) sendFallback() {
+	if !s.policy.Fallback || s.OnHold {
 		return
 	}
 	s.Seq++
@@ -276,12 +279,12 @@ func (s *step) fallback() {
 		Parts: 1, Kind: ReplyFallback, Since: s.now, RetryAt: s.now,
 	}
 	s.Phase = Sending
-	s.tellReply(ReplyCommittedKind, s.Reply, ReplyFallback)
+	s.notifyReply(ReplyCommittedKind, s.Reply, ReplyFallback)
 }
 
-// advance moves the mark that all pending inputs lie behind, unless one before
-// it was edited meanwhile.
-func (s *step) advance(seq int64) {
+// advanceAfterSeq moves the sequence that all pending messages lie behind. A
+// message of the prompt that was edited since keeps it where it is.
+func (s *step) advanceAfterSeq(seq int64) {
 	if !s.Attempt.Edited {
 		s.AfterSeq = max(s.AfterSeq, seq)
 	}

@@ -3,8 +3,8 @@ package turn
 // maxQueue bounds the replies of people that wait to be sent.
 const maxQueue = 100
 
-// flush ends the quiet time now.
-func (s *step) flush() {
+// endQuietTime carries out a flush: the quiet time, and any back-off, ends now.
+func (s *step) endQuietTime() {
 	switch {
 	case s.Phase == Collecting:
 		s.Window.QuietUntil, s.Window.NotBefore = min(s.Window.QuietUntil, s.now), 0
@@ -19,10 +19,9 @@ func (s *step) flush() {
 	s.Changed = true
 }
 
-// pause hands the conversation to a human. An attempt under way is discarded,
-// a reply that nobody can have seen is withdrawn; a part that is being sent
-// right now is the last one. A sealed attempt goes on, and its reply is kept
-// until the conversation is resumed.
+// pause hands the conversation to a human. A running attempt is discarded, and a
+// reply that nobody can have seen is withdrawn. A part that is being sent right now
+// is the last one. A sealed attempt goes on, and its reply is kept until the resume.
 func (s *step) pause(e Pause) {
 	if s.OnHold {
 		s.Changed = s.PauseReason != e.Reason
@@ -31,13 +30,13 @@ func (s *step) pause(e Pause) {
 	}
 	s.Changed = true
 	s.OnHold, s.PauseReason = true, e.Reason
-	s.tell(ConversationPaused, e.Reason)
+	s.notify(ConversationPaused, e.Reason)
 	switch {
 	case s.Phase == Generating && !s.Attempt.Sealed:
-		s.drop(WasPaused)
-		s.window(s.now)
-	case s.Phase == Sending && s.Lease.Nonce == "" && !s.maySend() && !s.keeps():
-		s.stop(WasPaused)
+		s.cancelAttempt(WasPaused)
+		s.openWindow(s.now)
+	case s.Phase == Sending && s.Lease.Nonce == "" && !s.mayBeSent() && !s.survivesPause():
+		s.stopReply(WasPaused)
 	}
 }
 
@@ -48,7 +47,7 @@ func (s *step) resume(e Resume) {
 	}
 	s.Changed = true
 	s.OnHold, s.PauseReason = false, ""
-	s.tell(ConversationResumed, "")
+	s.notify(ConversationResumed, "")
 	if !e.Answer {
 		s.settleAll(InputClosed, 0)
 	}
@@ -56,57 +55,57 @@ func (s *step) resume(e Resume) {
 	case s.Phase == Sending && s.Lease.Nonce == "":
 		s.Reply.Since, s.Reply.RetryAt = s.now, s.now
 	case s.Phase == Collecting:
-		s.window(s.now)
+		s.openWindow(s.now)
 	case s.Phase == Failed && s.Pending > 0:
 		s.Window.QuietUntil = s.now
-		s.open(s.now)
+		s.openTurn(s.now)
 	}
 }
 
-// closeWaiting settles all that waits without a reply.
+// closeWaiting settles all that waits, and all that was set aside, without a reply.
 func (s *step) closeWaiting() {
-	if s.Pending == 0 && s.Aside == nil {
+	if s.Pending == 0 && s.SetAside == nil {
 		s.ignore(NothingWaits)
 		return
 	}
 	s.Changed = true
-	s.recall()
-	if s.Pending > 0 || s.Aside != nil {
+	s.recallReply()
+	if s.Pending > 0 || s.SetAside != nil {
 		s.settleAll(InputClosed, 0)
 	}
 }
 
-// recall takes back a reply of the responder that waits for its next try and
-// can have reached nobody, or that a pause holds: a human steps in.
-func (s *step) recall() {
-	if s.Phase != Sending || s.Lease.Nonce != "" || s.Reply.Kind == ReplyHuman || s.Reply.Kind == ReplyAgain {
+// recallReply takes back a reply of the responder because a human steps in: one
+// that waits for its next try and can have reached nobody, or that a pause keeps.
+func (s *step) recallReply() {
+	if s.Phase != Sending || s.Lease.Nonce != "" || s.Reply.Kind == ReplyHuman || s.Reply.Kind == ReplyResend {
 		return
 	}
-	if !s.maySend() || s.Reply.untouched() && !s.Reply.Sealed {
-		s.stop(ByHuman)
+	if !s.mayBeSent() || s.Reply.unseen() && !s.Reply.Sealed {
+		s.stopReply(ByHuman)
 	}
 }
 
-// unsettled is the version after which inputs are neither settled nor part of
-// the reply that is being sent.
-func (s *step) unsettled() int64 {
-	if s.Phase == Sending && s.Reply.Kind != ReplyAgain {
+// settledThrough is the version up to which inputs are settled or part of the
+// reply that is being sent.
+func (s *step) settledThrough() int64 {
+	if s.Phase == Sending && s.Reply.Kind != ReplyResend {
 		return max(s.Answered, s.Reply.Through)
 	}
 	return s.Answered
 }
 
-// settleAll ends the attempt under way and settles every pending input. A
-// reply that is being sent goes on, and settles what it answers.
+// settleAll ends the attempt under way and settles every pending input. A reply
+// that is being sent goes on, and settles what it answers.
 func (s *step) settleAll(status Status, by int64) {
-	s.Settles = append(s.Settles, Settle{AfterSeq: s.AfterSeq, From: s.unsettled(), Through: s.Version, Status: status, ReplySeq: by})
-	s.drop(ByHuman)
+	s.Settles = append(s.Settles, Settle{AfterSeq: s.AfterSeq, From: s.settledThrough(), Through: s.Version, Status: status, ReplySeq: by})
+	s.cancelAttempt(ByHuman)
 	s.Answered, s.AfterSeq = s.Version, s.Seq
 	s.Pending, s.Window.Media, s.Attempt.Newer, s.Attempt.NewerSince, s.Attempt.Edited = 0, 0, 0, 0, false
-	s.closeAside()
+	s.closeSetAside()
 	s.Tries.LastError = ""
 	if s.Phase != Sending {
-		s.rest()
+		s.startNext()
 	}
 }
 
@@ -117,33 +116,33 @@ func (s *step) humanReply(e HumanReply) {
 		return
 	}
 	s.Changed = true
-	s.recall()
+	s.recallReply()
 	s.Turn++
 	s.Seq++
 	s.AppendReply = s.Seq
 	reply := Reply{
-		Turn: s.Turn, Seq: s.Seq, Through: s.Version, From: s.unsettled(), AfterSeq: s.AfterSeq, ThroughSeq: s.Seq,
+		Turn: s.Turn, Seq: s.Seq, Through: s.Version, From: s.settledThrough(), AfterSeq: s.AfterSeq, ThroughSeq: s.Seq,
 		Parts: e.Parts, Kind: ReplyHuman, Since: s.now, RetryAt: s.now,
 	}
 	s.Queue = append(s.Queue, reply)
-	s.tellReply(ReplyCommittedKind, &reply, ReplyHuman)
+	s.notifyReply(ReplyCommittedKind, &reply, ReplyHuman)
 	s.settleAll(InputAnswered, s.Seq)
 }
 
-// requeue starts a failed turn again, with all that waits, now. What was set aside
-// by earlier turns comes back too, and joins a window that is open.
+// requeue starts a failed turn again, now. Messages that earlier turns set aside
+// come back too, and join a window that is open.
 func (s *step) requeue() {
 	switch {
-	case s.Phase != Failed && s.Aside == nil:
+	case s.Phase != Failed && s.SetAside == nil:
 		s.ignore(NotFailed)
 		return
-	case s.busy():
+	case s.working():
 		s.ignore(UnderWay)
 		return
 	}
 	s.Changed = true
-	s.bringBack()
-	s.tell(TurnRequeued, "")
+	s.bringBackSetAside()
+	s.notify(TurnRequeued, "")
 	if s.Phase == Collecting {
 		return
 	}
@@ -152,6 +151,6 @@ func (s *step) requeue() {
 	}
 	s.Window.QuietUntil = s.now
 	requeued := len(s.Notices) - 1
-	s.open(s.now)
+	s.openTurn(s.now)
 	s.Notices[requeued].Turn = s.Turn
 }

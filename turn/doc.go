@@ -4,23 +4,23 @@
 // [Step] is a pure function of a [Record], an [Event], a time and a [Policy].
 // It has no I/O, no clock, no goroutine and no randomness but what the event
 // brings. Everything else in this module carries out what Step decides or
-// stores what it returns, so the code that is explored exhaustively by the
-// proof is the code that ships.
+// stores what it returns. The model checker explores this very code, so the
+// proof is of the program that ships.
 //
 // Read the files in this order; they follow the life of a turn:
 //
-//	record.go    what is remembered of a conversation, and its next wake-up
-//	event.go     what can happen
-//	effects.go   what Step asks its caller to do
-//	step.go      the dispatch, and the guards that all events share
-//	window.go    inputs arrive: the debounce window
-//	attempt.go   a worker takes the lease and runs the responder
-//	aside.go     inputs that bring down each worker, and how they come back
-//	commit.go    the final check: commit or discard
-//	send.go      the reply is delivered
-//	control.go   people step in: flush, pause, resume, a human's reply
-//	trouble.go   replies that ended in trouble, and what people do about them
-//	invariant.go what holds after every step
+//	record.go       what is remembered of a conversation, and its next wake-up
+//	event.go        what can happen, and the policy
+//	effects.go      what Step asks its caller to do
+//	step.go         the dispatch, and the guards that all events share
+//	window.go       inputs arrive: the debounce window
+//	attempt.go      a worker takes the lease and runs the responder
+//	commit.go       the final check: commit or discard
+//	send.go         the reply is delivered
+//	set_aside.go    messages that bring down every worker, and how they come back
+//	control.go      people step in: flush, pause, resume, a human's reply
+//	unconfirmed.go  replies that may not have arrived, and what people do about them
+//	invariant.go    what holds after every step
 //
 // Two rules hold the rest up. There is work if and only if there is a wake-up:
 // [Record.Wake] is a pure function of the record, and a store keeps its value

@@ -1,6 +1,6 @@
 package turn
 
-// Outcome is what became of an event, for whoever brought it.
+// Outcome is the result of an event, returned to its caller.
 type Outcome string
 
 // The outcomes.
@@ -22,7 +22,7 @@ const (
 	UnderWay        = "under_way"        // a turn or a reply is under way: what was set aside has to wait for its end
 	Superseded      = "superseded"       // newer input exists
 	NotDue          = "not_due"          // a wake-up that came too early
-	Held            = "held"             // somebody else has the lease
+	Held            = "held"             // another worker has the lease
 	WasPaused       = "paused"           // a human has the conversation
 	WasDeleted      = "deleted"          // nothing is left to answer
 	ByHuman         = "closed_by_human"  // a human answered or closed what waited
@@ -34,11 +34,11 @@ const (
 	AtCap           = "max_wait"         // the window ends by its hard cap
 	QueueFull       = "queue_full"       // too many replies wait to be sent
 	WasEdited       = "edited"           // the input is the change of a message
-	NoTrouble       = "no_trouble"       // no reply of that turn ended in trouble
+	NotUnconfirmed  = "no_trouble"       // no reply of that turn is unconfirmed
 	ByOperator      = "by_operator"      // an operator sent the reply again, or marked it as sent
 )
 
-// Status is what became of an input or a reply.
+// Status is the state of an input or a reply in the transcript.
 type Status string
 
 // The statuses. The first five are of inputs, the others of replies.
@@ -46,7 +46,7 @@ const (
 	InputPending  Status = "pending"
 	InputAnswered Status = "answered"
 	InputClosed   Status = "closed"  // settled without a reply
-	InputFailed   Status = "failed"  // set aside: see [Aside]
+	InputFailed   Status = "failed"  // set aside: see [SetAside]
 	InputDeleted  Status = "deleted" // by its author; the text is gone
 
 	ReplyCommitted Status = "committed" // on its way
@@ -75,7 +75,9 @@ type Mark struct {
 	Reason string
 }
 
-// Effects is what Step asks of its caller, besides storing the record.
+// Effects is what Step asks of its caller, besides storing the record. The caller
+// first makes one write of the record and the fields that belong to it. Only when
+// that write is durable does it carry out the actions and pass on the notices.
 type Effects struct {
 	Outcome Outcome
 	Reason  string
@@ -90,11 +92,11 @@ type Effects struct {
 	Settles     []Settle
 	Marks       []Mark
 
-	// To be carried out once the write is durable, by the node that made it.
-	// They are hints: a crash that loses them loses time only.
+	// Work for the node that made the write. Actions are hints: a crash that loses
+	// them loses time only, because the record's wake-up leads to them again.
 	Actions []Action
 
-	// What to tell those who watch, once the write is durable.
+	// What happened, for people and programs that watch.
 	Notices []Notice
 }
 
@@ -154,8 +156,9 @@ const (
 	ReplyMarked     Kind = "reply.marked"     // an operator marked a reply as sent
 )
 
-// Notice tells those who watch what happened. Fields that do not apply are
-// zero.
+// Notice says what happened, in one line. It carries numbers and times but no
+// texts of messages, so it can be kept beside the record for as long as people
+// want to look back. Fields that do not apply are zero.
 type Notice struct {
 	Kind    Kind   `json:"kind"`
 	At      Time   `json:"at"`

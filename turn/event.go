@@ -2,22 +2,22 @@ package turn
 
 import "time"
 
-// Event is something that happened: an input, a word from an operator, a
-// wake-up, or the result of work that a lease holder did. Events of holders
-// carry the nonce of the lease; where that is no longer the live one, the
-// event changes nothing.
+// Event is something that happened: an input, an action of an operator, a wake-up,
+// or the result of work that was done under a lease. Events of lease holders carry
+// the nonce of their lease. If that is no longer the live one, the event changes
+// nothing.
 type Event interface{ event() }
 
-// Message is a new message. Its id was never seen before in this conversation:
-// whoever stores the record claims the id in the same write.
+// Message is a new message. Its id was never seen before in this conversation: the
+// write that stores the record claims the id.
 type Message struct {
 	Quiet time.Duration // quiet time to wait after it; 0 means the policy's debounce
 	Media bool          // it has an attachment that is still being processed
 }
 
-// Edit is a change of a message's text or attachments. Whoever brings it, or a
-// Delete, has seen in the transcript that the message waits: after a requeue the
-// record does not tell that of each.
+// Edit is a change of a message's text or attachments. The caller has seen in the
+// transcript that the message is pending; the record alone can't tell that for
+// each message. The same holds for a Delete.
 type Edit struct {
 	Target   int64 // version of the last input that touched the message
 	HadMedia bool  // it was waiting for an attachment
@@ -32,10 +32,11 @@ type Delete struct {
 	Seq      int64 // its entry in the transcript, for the notice only
 }
 
-// Touch is the edit, or the deletion, of a message that was set aside: whoever brings
-// it has seen that in the transcript. It changes what a requeue brings back and
-// nothing that is to be answered now, so it is no input, and no version.
-type Touch struct {
+// SetAsideChanged is the edit, or the deletion, of a message that was set aside;
+// the caller has seen that in the transcript. It changes what a requeue brings
+// back, and nothing that is to be answered now. So it is no input, and the version
+// stays.
+type SetAsideChanged struct {
 	Target  int64 // version of the last input that touched the message
 	Deleted bool
 }
@@ -51,37 +52,38 @@ type Flush struct{}
 // Pause hands the conversation to a human: nothing is generated or sent.
 type Pause struct{ Reason string }
 
-// Resume gives it back. Answer tells whether what waits is still to be
-// answered; otherwise it is closed.
+// Resume gives the conversation back to the bot. Answer tells whether the messages
+// that wait are still to be answered; otherwise they are closed.
 type Resume struct{ Answer bool }
 
-// Close settles all that waits without a reply.
+// Close settles all messages that wait, without a reply.
 type Close struct{}
 
-// HumanReply is a reply that a person wrote. It is delivered, and settles what
-// waits up to now.
+// HumanReply is a reply that a person wrote. It is delivered, and settles the
+// messages that wait up to now.
 type HumanReply struct{ Parts int }
 
 // Requeue tries a failed turn again.
 type Requeue struct{}
 
-// Resend sends a reply that ended in trouble again, under the same id: from the
-// first part on that was not certainly delivered. It goes out after what is
-// under way, also under a pause; but behind a reply that the pause keeps only
-// after the resume.
+// Resend sends an unconfirmed reply again, under the same id, from the first part
+// on that was not certainly delivered. It waits for the end of work under way. It
+// goes out under a pause too; but if the pause keeps another reply, it waits
+// behind that one for the resume.
 type Resend struct{ Turn int64 }
 
-// MarkSent says that a reply that ended in trouble reached the person after
-// all, or that nobody needs to care.
+// MarkSent says that an unconfirmed reply reached the person after all, or that
+// nobody needs to care.
 type MarkSent struct{ Turn int64 }
 
-// Seal is asked for by an agent that is about to do something irreversible.
+// Seal says that an agent is about to do something irreversible: its attempt must
+// not be discarded from here on.
 type Seal struct{ Token int64 }
 
-// Wake is somebody looking at the conversation: its timer fired, rightly or
-// not.
+// Wake is a worker that looks at the conversation, because its timer fired. It may
+// come too early, too late, or for nothing.
 type Wake struct {
-	Holder string // who looks
+	Holder string // name of the worker's node
 	Nonce  string // for the lease that it takes, if it takes one
 	Alone  bool   // no other process can hold a lease: take a held one over at once
 	First  int64  // the least token to give out where none was given out before; 0 means 1
@@ -117,7 +119,7 @@ type Fault string
 // The faults.
 const (
 	Outage   Fault = "outage"   // nobody was there to answer: waited out, uses up no attempt
-	Mistake  Fault = "failure"  // the call failed: uses up one attempt
+	Failure  Fault = "failure"  // the call failed: uses up one attempt
 	Rejected Fault = "rejected" // the call can never succeed: uses up all attempts at once
 )
 
@@ -156,29 +158,29 @@ type SendUnknown struct {
 	Jitter int
 }
 
-func (Message) event()        {}
-func (Edit) event()           {}
-func (Delete) event()         {}
-func (Touch) event()          {}
-func (Typing) event()         {}
-func (Flush) event()          {}
-func (Pause) event()          {}
-func (Resume) event()         {}
-func (Close) event()          {}
-func (HumanReply) event()     {}
-func (Requeue) event()        {}
-func (Resend) event()         {}
-func (MarkSent) event()       {}
-func (Seal) event()           {}
-func (Wake) event()           {}
-func (Renew) event()          {}
-func (HandBack) event()       {}
-func (Interrupted) event()    {}
-func (Generated) event()      {}
-func (GenerateFailed) event() {}
-func (Sent) event()           {}
-func (SendFailed) event()     {}
-func (SendUnknown) event()    {}
+func (Message) event()         {}
+func (Edit) event()            {}
+func (Delete) event()          {}
+func (SetAsideChanged) event() {}
+func (Typing) event()          {}
+func (Flush) event()           {}
+func (Pause) event()           {}
+func (Resume) event()          {}
+func (Close) event()           {}
+func (HumanReply) event()      {}
+func (Requeue) event()         {}
+func (Resend) event()          {}
+func (MarkSent) event()        {}
+func (Seal) event()            {}
+func (Wake) event()            {}
+func (Renew) event()           {}
+func (HandBack) event()        {}
+func (Interrupted) event()     {}
+func (Generated) event()       {}
+func (GenerateFailed) event()  {}
+func (Sent) event()            {}
+func (SendFailed) event()      {}
+func (SendUnknown) event()     {}
 
 // Mode is what a newer input does to a running attempt.
 type Mode string

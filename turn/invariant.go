@@ -36,9 +36,9 @@ var rules = []struct {
 	}},
 	{"only a sealed attempt outlives a pause", func(r Record) bool { return r.Phase != Generating || !r.OnHold || r.Attempt.Sealed }},
 	{"a failed turn has something that waits or was set aside", func(r Record) bool {
-		return r.Phase != Failed || r.Pending > 0 || r.Aside != nil
+		return r.Phase != Failed || r.Pending > 0 || r.SetAside != nil
 	}},
-	{"what was set aside are messages", func(r Record) bool { return r.Aside == nil || r.Aside.Pending > 0 }},
+	{"what was set aside are messages", func(r Record) bool { return r.SetAside == nil || r.SetAside.Pending > 0 }},
 	{"an attempt runs under a lease", func(r Record) bool { return r.Phase != Generating || r.Lease.Nonce != "" }},
 	{"a lease guards an attempt or a reply", func(r Record) bool {
 		return r.Lease == Lease{} || r.Phase == Generating || r.Phase == Sending
@@ -65,5 +65,5 @@ var rules = []struct {
 // go out; and whatever is under a lease.
 func (r Record) hasWork() bool {
 	waiting := r.Pending > 0 && !r.OnHold && r.Phase != Failed
-	return waiting || r.Reply != nil && r.maySend() || r.Lease.Nonce != ""
+	return waiting || r.Reply != nil && r.mayBeSent() || r.Lease.Nonce != ""
 }

@@ -244,7 +244,7 @@ func sendsAreInOrder(w *world, before turn.Record, event turn.Event, after turn.
 			return errors.New("a part is sent without the live lease")
 		case doubtful && !w.policy.ResendUnknown:
 			return errors.New("a part whose outcome is unknown is sent again")
-		case e.Changed && after.OnHold && send.Reply.Kind != turn.ReplyHuman && send.Reply.Kind != turn.ReplyAgain:
+		case e.Changed && after.OnHold && send.Reply.Kind != turn.ReplyHuman && send.Reply.Kind != turn.ReplyResend:
 			return errors.New("a reply of the responder is sent under a pause")
 		}
 	}
@@ -349,7 +349,7 @@ func newerIsCounted(l *ledger, r turn.Record) error {
 // asideIsCounted: the record knows how many messages a requeue would bring back.
 // What a human has closed lies before them.
 func asideIsCounted(l *ledger, r turn.Record) error {
-	a, count := r.Aside, 0
+	a, count := r.SetAside, 0
 	if a == nil {
 		return nil
 	}
@@ -411,7 +411,7 @@ const mostTroubles = 8
 // until somebody has seen to it, as far as there is room, and no other does.
 func troublesAreRemembered(l *ledger, r turn.Record) error {
 	known := map[int64]turn.Status{}
-	for _, t := range r.Troubles {
+	for _, t := range r.Unconfirmed {
 		known[t.Seq] = t.Status
 	}
 	for seq, reply := range l.replies {
@@ -428,9 +428,9 @@ func troublesAreRemembered(l *ledger, r turn.Record) error {
 			return fmt.Errorf("reply %d is %s, and nobody is told", seq, reply.status)
 		}
 	}
-	l.full, l.oldest = len(r.Troubles) == mostTroubles, 0
-	for _, t := range slices.Backward(r.Troubles) {
-		if !t.Again {
+	l.full, l.oldest = len(r.Unconfirmed) == mostTroubles, 0
+	for _, t := range slices.Backward(r.Unconfirmed) {
+		if !t.Resend {
 			l.oldest = t.Seq
 		}
 	}

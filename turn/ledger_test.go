@@ -86,7 +86,7 @@ func (l *ledger) input(event turn.Event, touched *message, after turn.Record, ef
 		touched.version, touched.media = after.Version, e.HasMedia
 	case turn.Delete:
 		touched.version, touched.status = after.Version, turn.InputDeleted
-	case turn.Touch:
+	case turn.SetAsideChanged:
 		if e.Deleted {
 			touched.status = turn.InputDeleted
 		}

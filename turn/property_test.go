@@ -66,7 +66,7 @@ func (w *world) people() map[string]func(*rapid.T) {
 		"edit": func(t *rapid.T) {
 			m := w.anyMessage(t)
 			if m.status == turn.InputFailed {
-				w.must(t, turn.Touch{Target: m.version}, m)
+				w.must(t, turn.SetAsideChanged{Target: m.version}, m)
 				return
 			}
 			w.must(t, turn.Edit{Target: m.version, HadMedia: m.media, HasMedia: rapid.Bool().Draw(t, "media")}, m)
@@ -74,7 +74,7 @@ func (w *world) people() map[string]func(*rapid.T) {
 		"delete": func(t *rapid.T) {
 			m := w.anyMessage(t)
 			if m.status == turn.InputFailed {
-				w.must(t, turn.Touch{Target: m.version, Deleted: true}, m)
+				w.must(t, turn.SetAsideChanged{Target: m.version, Deleted: true}, m)
 				return
 			}
 			w.must(t, turn.Delete{Target: m.version, HadMedia: m.media}, m)
@@ -113,7 +113,7 @@ func (w *world) anyMessage(t *rapid.T) *message {
 // trouble is the turn of a reply that needs somebody, or of none.
 func (w *world) trouble(t *rapid.T) int64 {
 	turns := []int64{w.record.Turn}
-	for _, trouble := range w.record.Troubles {
+	for _, trouble := range w.record.Unconfirmed {
 		turns = append(turns, trouble.Turn)
 	}
 	return rapid.SampledFrom(turns).Draw(t, "turn")
@@ -173,7 +173,7 @@ func (w *world) failure(t *rapid.T) {
 		turn.Renew{Nonce: nonce},
 		turn.Interrupted{Nonce: nonce},
 		turn.GenerateFailed{Nonce: nonce, Fault: turn.Outage, Text: "outage", After: after, Jitter: jitter},
-		turn.GenerateFailed{Nonce: nonce, Fault: turn.Mistake, Text: "failure", After: after, Jitter: jitter},
+		turn.GenerateFailed{Nonce: nonce, Fault: turn.Failure, Text: "failure", After: after, Jitter: jitter},
 		turn.GenerateFailed{Nonce: nonce, Fault: turn.Rejected, Text: "rejected", Jitter: jitter},
 		turn.HandBack{Nonce: nonce},
 	}
@@ -210,7 +210,7 @@ func (w *world) rest(t *rapid.T) {
 	if w.record.OnHold {
 		w.must(t, turn.Resume{Answer: true}, nil)
 	}
-	for limit := 12 + 4*len(w.record.Queue) + 4*len(w.record.Troubles); w.record.Shown() != turn.Idle; limit-- {
+	for limit := 12 + 4*len(w.record.Queue) + 4*len(w.record.Unconfirmed); w.record.Shown() != turn.Idle; limit-- {
 		if limit == 0 {
 			t.Fatalf("it does not come to rest: %+v", w.record)
 		}

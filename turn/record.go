@@ -1,9 +1,6 @@
 package turn
 
-import (
-	"cmp"
-	"time"
-)
+import "time"
 
 // Schema is the version of the [Record] layout that this package writes. A
 // record with a newer one must be refused by whoever reads it.
@@ -44,9 +41,11 @@ const (
 	Paused     Phase = "paused"     // shown while a human has the conversation
 )
 
-// Lease is the right to work on one conversation until it expires. Only the
-// nonce gives that right: the times tell others when to try, and safety never
-// rests on them.
+// Lease is the right to work on one conversation. It is taken with the attempt and
+// kept until the reply is sent. Only the nonce gives that right: a worker whose
+// nonce is not the one in the record changes nothing and sends nothing, even if it
+// wakes up an hour later. The expiry only tells others when they may take over;
+// safety never rests on a clock.
 type Lease struct {
 	Holder  string `json:"holder,omitempty"`  // the node, for people to read
 	Nonce   string `json:"nonce,omitempty"`   // unique for each lease ever taken
@@ -94,12 +93,12 @@ const (
 	ReplyAnswer   = ""         // from the responder
 	ReplyHuman    = "human"    // from a person; it is sent also while the conversation is paused
 	ReplyFallback = "fallback" // the text that stands in for a failed turn; it answers nothing
-	ReplyAgain    = "again"    // one that ended in trouble, sent again by an operator; it is sent also under a pause, and answers nothing anew
+	ReplyResend   = "resend"   // an unconfirmed reply that an operator has sent again; it goes out under a pause too, and answers nothing anew
 )
 
-// DespitePause reports whether the reply goes out under a pause too: only what
-// a human wrote, or had sent again, does.
-func (r Reply) DespitePause() bool { return r.Kind == ReplyHuman || r.Kind == ReplyAgain }
+// DespitePause reports whether the reply goes out under a pause too: only a reply
+// that a human wrote, or has sent again, does.
+func (r Reply) DespitePause() bool { return r.Kind == ReplyHuman || r.Kind == ReplyResend }
 
 // clone copies what a Record shares with its copies.
 func (r Record) clone() Record {
@@ -107,13 +106,12 @@ func (r Record) clone() Record {
 		reply := *r.Reply
 		r.Reply = &reply
 	}
-	if r.Aside != nil {
-		aside := *r.Aside
-		aside.Turn = cmp.Or(aside.Turn, r.Turn) // see FailedAside
-		r.Aside = &aside
+	if r.SetAside != nil {
+		setAside := *r.SetAside
+		r.SetAside = &setAside
 	}
 	r.Queue = append([]Reply(nil), r.Queue...)
-	r.Troubles = append([]Trouble(nil), r.Troubles...)
+	r.Unconfirmed = append([]Unconfirmed(nil), r.Unconfirmed...)
 	return r
 }
 
@@ -131,7 +129,7 @@ func (r Record) clone() Record {
 // its prompt held. Tries counts what went wrong, so that a turn ends one way or
 // another. What the attempt gave becomes the Reply, which is sent under the same
 // lease. A reply or an input that no program can bring to a good end is kept
-// where people find it: in Troubles and Aside.
+// where people find it: in Unconfirmed and SetAside.
 type Record struct {
 	Schema      int    `json:"schema"`
 	Phase       Phase  `json:"phase"`
@@ -152,10 +150,10 @@ type Record struct {
 	Tries   Tries   `json:"tries,omitzero"`
 	Minute  Minute  `json:"minute,omitzero"`
 
-	Reply    *Reply    `json:"reply,omitempty"`    // it is being sent
-	Queue    []Reply   `json:"queue,omitempty"`    // replies of people, which wait for their turn to be sent
-	Troubles []Trouble `json:"troubles,omitempty"` // replies that need somebody, oldest first
-	Aside    *Aside    `json:"aside,omitempty"`    // inputs that need somebody
+	Reply       *Reply        `json:"reply,omitempty"`       // it is being sent
+	Queue       []Reply       `json:"queue,omitempty"`       // replies of people, which wait for their turn to be sent
+	Unconfirmed []Unconfirmed `json:"unconfirmed,omitempty"` // replies that need somebody, oldest first
+	SetAside    *SetAside     `json:"set_aside,omitempty"`   // inputs that need somebody
 }
 
 // Window is the debounce window: how long pending inputs wait for more before an
@@ -181,6 +179,9 @@ type Attempt struct {
 	Edited     bool  `json:"edited,omitempty"`      // a message of its prompt was edited since
 	Sealed     bool  `json:"sealed,omitempty"`      // it must not be discarded: something irreversible was done
 }
+
+// over is what stays of an attempt when it has ended: how far it had seen.
+func (a Attempt) over() Attempt { return Attempt{Through: a.Through, ThroughSeq: a.ThroughSeq} }
 
 // Tries counts how the attempts of a turn ended. Each count has a bound in the
 // [Policy], so that no turn goes on for ever.
@@ -218,14 +219,15 @@ func (r Record) Shown() Phase {
 // lease without an expiry is invalid and counts as expired.
 func (r Record) Leased(now Time) bool { return r.Lease.Nonce != "" && now < r.Lease.Expires }
 
-// Wake is the next moment at which somebody must look at the conversation:
-// the end of the window, the expiry of a lease, or the next try. It reports
-// false where there is nothing to do until somebody writes.
+// Wake is the next moment at which a worker must look at the conversation: the
+// end of the window, the expiry of a lease, or the next try. This one timer serves
+// debounce, take-over after a crash, and retry alike. It reports false where there
+// is nothing to do until somebody writes.
 func (r Record) Wake() (Time, bool) {
 	switch {
 	case r.Lease.Nonce != "":
 		return r.Lease.Expires, true
-	case r.Reply != nil && r.maySend():
+	case r.Reply != nil && r.mayBeSent():
 		return r.Reply.RetryAt, true
 	case r.Phase == Collecting && !r.OnHold:
 		return r.Window.Due, true
@@ -233,8 +235,9 @@ func (r Record) Wake() (Time, bool) {
 	return 0, false
 }
 
-// maySend reports whether the current reply goes out.
-func (r Record) maySend() bool { return !r.OnHold || r.Reply.DespitePause() }
+// mayBeSent reports whether the current reply goes out now: under a pause only what
+// people want sent does.
+func (r Record) mayBeSent() bool { return !r.OnHold || r.Reply.DespitePause() }
 
-// stale reports whether inputs were accepted that the attempt has not seen.
-func (r Record) stale() bool { return r.Version != r.Attempt.Through }
+// hasNewerInput reports whether inputs were accepted that the attempt has not seen.
+func (r Record) hasNewerInput() bool { return r.Version != r.Attempt.Through }

@@ -1,74 +1,76 @@
 package turn
 
-// wakeSending sends again, or takes over from a holder that was lost while it
-// sent. What that one did is unknown.
+// wakeSending starts the next try of a send, or takes over from a worker that was
+// lost while it sent. Nobody knows what that one did, so the current part counts as
+// unknown.
 func (s *step) wakeSending(e Wake) {
 	switch {
 	case s.Lease.Nonce != "":
 		s.Changed = true
-		s.do(Cancel{Nonce: s.Lease.Nonce, Reason: Crashed})
-		s.tellReply(LeaseLost, s.Reply, "")
+		s.act(Cancel{Nonce: s.Lease.Nonce, Reason: Crashed})
+		s.notifyReply(LeaseLost, s.Reply, "")
 		s.Notices[len(s.Notices)-1].Holder = s.Lease.Holder
 		s.Reply.Unsure, s.Reply.RetryAt = true, s.now
 		s.Reply.Lost = s.Reply.Lost.more(s.Lease.Holder, s.now)
 		s.Lease = Lease{}
 		switch {
-		case !s.p.ResendUnknown || s.Reply.Lost.Count >= s.p.MaxAttempts:
-			s.finish(ReplyUnknown, Crashed)
+		case !s.policy.ResendUnknown || s.Reply.Lost.Count >= s.policy.MaxAttempts:
+			s.finishReply(ReplyUnknown, Crashed)
 			return
-		case s.maySend():
-		case s.keeps():
+		case s.mayBeSent():
+		case s.survivesPause():
 			return // for the resume
 		default:
-			s.stop(WasPaused)
+			s.stopReply(WasPaused)
 			return
 		}
-	case !s.maySend():
-		s.nothing(e, WasPaused)
+	case !s.mayBeSent():
+		s.ignoreWake(e, WasPaused)
 		return
 	case s.now < s.Reply.RetryAt:
-		s.nothing(e, NotDue)
+		s.ignoreWake(e, NotDue)
 		return
 	case s.mayWithdraw():
 		s.Changed = true
-		s.withdraw()
+		s.withdrawReply()
 		return
 	}
 	s.acquire(e)
-	s.proceed()
+	s.startWork()
 }
 
-// sent records a delivered part, and goes on with the next.
-func (s *step) sent() {
+// partSent records a delivered part, and goes on with the next one.
+func (s *step) partSent() {
 	s.Reply.Done++
 	s.Reply.Unsure, s.Reply.Tries, s.Reply.Lost = false, 0, Lost{}
 	if s.Reply.Parts > 1 {
-		s.tellPart(PartSent, "", s.Reply.Done)
+		s.notifyPart(PartSent, "", s.Reply.Done)
 	}
 	switch {
 	case s.Reply.Done == s.Reply.Parts:
-		s.finish(ReplySent, "")
-	case !s.maySend():
-		s.finish(ReplyPartial, WasPaused)
+		s.finishReply(ReplySent, "")
+	case !s.mayBeSent():
+		s.finishReply(ReplyPartial, WasPaused)
 	default:
-		s.proceed()
+		s.startWork()
 	}
 }
 
-// sendFailed handles a part that was certainly not delivered.
-func (s *step) sendFailed(e SendFailed) {
+// partFailed handles a part that was certainly not delivered: it is tried again
+// after a back-off, within RetryFor, unless the reply is overtaken.
+func (s *step) partFailed(e SendFailed) {
 	s.Tries.LastError = e.Text
 	s.Reply.Tries++
-	s.tellPart(PartFailed, e.Text, s.Reply.Done+1)
+	s.notifyPart(PartFailed, e.Text, s.Reply.Done+1)
 	switch {
 	case e.ForGood:
-		s.giveUp(e.Text)
-	case !s.maySend() && !s.keeps():
-		s.stop(WasPaused)
+		s.giveUpReply(e.Text)
+	case !s.mayBeSent() && !s.survivesPause():
+		s.stopReply(WasPaused)
 	case s.mayWithdraw():
-		s.withdraw()
-	case s.now.Sub(s.Reply.Since) >= s.p.RetryFor:
-		s.giveUp(e.Text)
+		s.withdrawReply()
+	case s.now.Sub(s.Reply.Since) >= s.policy.RetryFor:
+		s.giveUpReply(e.Text)
 	default:
 		s.Lease = Lease{}
 		s.Reply.RetryAt = s.now.Add(backoff(s.Reply.Tries, e.After, e.Jitter))
@@ -76,14 +78,15 @@ func (s *step) sendFailed(e SendFailed) {
 	}
 }
 
-// sendUnknown handles a part of which nobody knows whether it was delivered.
-func (s *step) sendUnknown(e SendUnknown) {
+// partUnknown handles a part whose outcome nobody knows. The policy decides: send
+// it again, and risk that the person sees it twice, or leave it to an operator.
+func (s *step) partUnknown(e SendUnknown) {
 	s.Tries.LastError = e.Text
 	s.Reply.Tries++
 	s.Reply.Unsure = true
-	s.tellPart(PartUnknown, e.Text, s.Reply.Done+1)
-	if !s.p.ResendUnknown || s.now.Sub(s.Reply.Since) >= s.p.RetryFor || !s.maySend() && !s.keeps() {
-		s.finish(ReplyUnknown, e.Text)
+	s.notifyPart(PartUnknown, e.Text, s.Reply.Done+1)
+	if !s.policy.ResendUnknown || s.now.Sub(s.Reply.Since) >= s.policy.RetryFor || !s.mayBeSent() && !s.survivesPause() {
+		s.finishReply(ReplyUnknown, e.Text)
 		return
 	}
 	s.Lease = Lease{}
@@ -91,152 +94,154 @@ func (s *step) sendUnknown(e SendUnknown) {
 	s.Notices[len(s.Notices)-1].Due = s.Reply.RetryAt
 }
 
-// keeps reports whether the reply outlives a pause: one that something
-// irreversible stands behind, and one that a person may have seen already and
-// that is to be sent again; but not where a human has replied since, whose words
-// go out under the pause and would wait behind it.
-func (s *step) keeps() bool {
-	return len(s.Queue) == 0 && (s.Reply.Sealed || s.Reply.Unsure && s.p.ResendUnknown)
+// survivesPause reports whether the reply is kept under a pause instead of being
+// ended. A sealed one is, because something irreversible stands behind it; and one
+// that the person may have seen already and that is to be sent again. But where a
+// human has replied meanwhile it is ended: that reply goes out under the pause and
+// must not wait behind it.
+func (s *step) survivesPause() bool {
+	return len(s.Queue) == 0 && (s.Reply.Sealed || s.Reply.Unsure && s.policy.ResendUnknown)
 }
 
-// untouched reports whether nothing of the reply can have reached anybody.
-func (r *Reply) untouched() bool { return r.Done == 0 && !r.Unsure }
+// unseen reports whether nothing of the reply can have reached anybody.
+func (r *Reply) unseen() bool { return r.Done == 0 && !r.Unsure }
 
-// mayWithdraw reports whether the reply is stale and can be taken back: nobody
+// mayWithdraw reports whether the reply is overtaken and can be taken back: nobody
 // can have seen it, and nothing irreversible stands behind it.
 func (s *step) mayWithdraw() bool {
 	r := s.Reply
 	overtaken := s.Version != r.Through
-	return r.Kind == ReplyAnswer && r.untouched() && !r.Sealed && overtaken
+	return r.Kind == ReplyAnswer && r.unseen() && !r.Sealed && overtaken
 }
 
-// withdraw takes the reply back. What it answered is answered afresh, unless a
-// human has settled that meanwhile.
-func (s *step) withdraw() {
+// withdrawReply takes the reply back. Its messages are answered afresh.
+func (s *step) withdrawReply() {
 	s.Marks = append(s.Marks, Mark{Seq: s.Reply.Seq, Status: ReplyWithdrawn, Reason: Withdrawn})
-	s.tellReply(ReplyDiscardedKind, s.Reply, Withdrawn)
-	s.reopen()
+	s.notifyReply(ReplyDiscardedKind, s.Reply, Withdrawn)
+	s.answerAfresh()
 }
 
-// reopen goes back to collecting after a reply that reached nobody.
-func (s *step) reopen() {
+// answerAfresh goes back to collecting after a reply that reached nobody. If a
+// human has settled its messages meanwhile, they are closed.
+func (s *step) answerAfresh() {
 	reply := *s.Reply
 	s.Reply = nil
 	if s.Answered >= reply.Through {
-		s.settle(reply, InputClosed, 0)
+		s.settleInputs(reply, InputClosed, 0)
 	} else if s.Pending > 0 && len(s.Queue) == 0 {
-		s.open(s.now)
+		s.openTurn(s.now)
 		return
 	}
-	s.rest()
+	s.startNext()
 }
 
-// giveUp ends a reply that can't be delivered. What it answered stays pending,
-// in a failed turn, unless part of it was delivered.
-func (s *step) giveUp(reason string) {
+// giveUpReply ends a reply that can't be delivered. If nothing of it was delivered,
+// the turn fails and its messages stay pending; otherwise they count as answered.
+func (s *step) giveUpReply(reason string) {
 	reply := s.Reply
 	switch {
 	case reply.Unsure:
-		s.finish(ReplyUnknown, reason)
+		s.finishReply(ReplyUnknown, reason)
 	case reply.Done > 0:
-		s.finish(ReplyPartial, reason)
+		s.finishReply(ReplyPartial, reason)
 	case reply.Kind != ReplyAnswer:
-		s.finish(ReplyFailed, reason)
+		s.finishReply(ReplyFailed, reason)
 	default:
 		s.Marks = append(s.Marks, Mark{Seq: reply.Seq, Status: ReplyFailed, Reason: reason})
-		s.tellReply(ReplyFailedKind, s.Reply, reason)
+		s.notifyReply(ReplyFailedKind, s.Reply, reason)
 		if s.Version != reply.Through || s.Answered >= reply.Through {
-			s.reopen()
+			s.answerAfresh()
 			return
 		}
 		s.Reply = nil
-		s.p.Fallback = false // the same channel would refuse it too
-		s.fail()
+		s.policy.Fallback = false // the same channel would refuse it too
+		s.failTurn()
 	}
 }
 
-// stop ends a reply of the responder because a human took over.
-func (s *step) stop(reason string) {
+// stopReply ends a reply of the responder because a human took over.
+func (s *step) stopReply(reason string) {
 	switch {
 	case s.Reply.Unsure:
-		s.finish(ReplyUnknown, reason)
+		s.finishReply(ReplyUnknown, reason)
 	case s.Reply.Done > 0:
-		s.finish(ReplyPartial, reason)
+		s.finishReply(ReplyPartial, reason)
 	case s.Reply.Kind == ReplyFallback:
-		s.finish(ReplyFailed, reason)
+		s.finishReply(ReplyFailed, reason)
 	default:
 		s.Marks = append(s.Marks, Mark{Seq: s.Reply.Seq, Status: ReplyWithdrawn, Reason: reason})
-		s.tellReply(ReplyDiscardedKind, s.Reply, reason)
-		s.reopen()
+		s.notifyReply(ReplyDiscardedKind, s.Reply, reason)
+		s.answerAfresh()
 	}
 }
 
-// finish settles the reply, gives the lease back, and goes on. Going idle is
-// part of this write, so an arrival in the same instant is either counted here
-// or meets an idle conversation: it can't be stranded.
-func (s *step) finish(status Status, reason string) {
+// finishReply settles the reply, gives the lease back, and goes on with the next
+// work. Going idle is part of this write, so an arrival in the same instant is
+// either counted here or meets an idle conversation: it can't be stranded.
+func (s *step) finishReply(status Status, reason string) {
 	reply := *s.Reply
 	s.Marks = append(s.Marks, Mark{Seq: reply.Seq, Status: status, Reason: reason})
 	switch status {
 	case ReplySent:
-		s.tellReply(ReplySentKind, s.Reply, s.Reply.again())
+		s.notifyReply(ReplySentKind, s.Reply, s.Reply.resendReason())
 	case ReplyNone:
 	case ReplyUnknown:
-		s.tellReply(ReplyFailedKind, s.Reply, UnknownOutcome)
+		s.notifyReply(ReplyFailedKind, s.Reply, UnknownOutcome)
 	default:
-		s.tellReply(ReplyFailedKind, s.Reply, reason)
+		s.notifyReply(ReplyFailedKind, s.Reply, reason)
 	}
-	s.troubled(reply, status)
+	s.addUnconfirmed(reply, status)
 	s.Reply = nil
 	s.Lease = Lease{}
-	beside := reply.Kind == ReplyFallback || reply.Kind == ReplyAgain
-	failed := beside && (s.Pending > 0 || s.FailedAside())
+	beside := reply.Kind == ReplyFallback || reply.Kind == ReplyResend
+	failed := beside && (s.Pending > 0 || s.LastTurnSetAside())
 	if status == ReplySent && !failed {
 		s.Tries.LastError = ""
 	}
 	switch reply.Kind {
 	case ReplyFallback:
-		s.restAfterFallback()
+		s.returnToFailure()
 		return
-	case ReplyAgain:
-		s.restAfterAgain()
+	case ReplyResend:
+		s.returnToInterrupted()
 		return
 	case ReplyAnswer:
 		answered := InputAnswered
 		if status == ReplyNone {
 			answered = InputClosed
 		}
-		s.settle(reply, answered, reply.Seq)
+		s.settleInputs(reply, answered, reply.Seq)
 		s.Answered = max(s.Answered, reply.Through)
 		s.Pending = s.Attempt.Newer
-		s.advance(reply.ThroughSeq)
+		s.advanceAfterSeq(reply.ThroughSeq)
 	}
-	s.rest()
+	s.startNext()
 }
 
-// again is the reason that tells a reply that was sent again.
-func (r *Reply) again() string {
-	if r.Kind == ReplyAgain {
+// resendReason is the reason of a notice about a reply that was sent again.
+func (r *Reply) resendReason() string {
+	if r.Kind == ReplyResend {
 		return ByOperator
 	}
 	return ""
 }
 
-func (s *step) settle(reply Reply, status Status, by int64) {
+func (s *step) settleInputs(reply Reply, status Status, by int64) {
 	s.Settles = append(s.Settles, Settle{
 		AfterSeq: reply.AfterSeq, From: reply.From, Through: reply.Through, Status: status, ReplySeq: by,
 	})
 }
 
-// restAfterFallback leaves the turn failed, unless somebody wrote meanwhile.
-func (s *step) restAfterFallback() {
+// returnToFailure leaves the turn failed after its fallback text was sent, unless
+// somebody wrote meanwhile.
+func (s *step) returnToFailure() {
 	switch {
 	case len(s.Queue) == 0 && s.Pending > 0 && s.Version == s.Attempt.Through:
 		s.Phase = Failed
-	case len(s.Queue) == 0 && s.Pending == 0 && s.FailedAside():
-		s.rest()
+	case len(s.Queue) == 0 && s.Pending == 0 && s.LastTurnSetAside():
+		s.startNext()
 		s.Phase = Failed
 	default:
-		s.rest()
+		s.startNext()
 	}
 }

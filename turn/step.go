@@ -2,13 +2,13 @@ package turn
 
 import "time"
 
-// step is one call of [Step] under way: the record as it becomes, and the
-// effects so far.
+// step is one call of [Step] under way. It starts with a copy of the record, which
+// its methods change in place, and collects the effects.
 type step struct {
 	Record
 	Effects
 	now       Time
-	p         Policy
+	policy    Policy
 	firstByte Time // of the attempt whose result the event is
 }
 
@@ -20,7 +20,7 @@ type step struct {
 // a lease holder that was applied already is then fenced or has no further
 // effect, and a message's id is claimed with its write.
 func Step(record Record, event Event, now Time, policy Policy) (Record, Effects) {
-	s := &step{Record: record.clone(), now: now, p: policy}
+	s := &step{Record: record.clone(), now: now, policy: policy}
 	s.Schema = Schema
 	if s.Phase == "" {
 		s.Phase = Idle
@@ -30,7 +30,7 @@ func Step(record Record, event Event, now Time, policy Policy) (Record, Effects)
 	if !s.Changed {
 		return record, Effects{Outcome: s.Outcome, Reason: s.Reason, Actions: s.Actions}
 	}
-	s.sendAgain()
+	s.startResend()
 	return s.Record, s.Effects
 }
 
@@ -38,45 +38,45 @@ func (s *step) dispatch(event Event) {
 	switch e := event.(type) {
 	// Inputs: window.go.
 	case Message:
-		s.message(e)
+		s.acceptMessage(e)
 	case Edit:
-		s.edit(e)
+		s.editMessage(e)
 	case Delete:
-		s.delete(e)
-	case Touch:
-		s.touch(e)
+		s.deleteMessage(e)
+	case SetAsideChanged:
+		s.changeSetAside(e)
 	case Typing:
-		s.typing(e)
+		s.keepWindowOpen(e)
 	// The attempt: attempt.go.
 	case Wake:
 		s.wake(e)
 	case Renew:
-		s.held(e.Nonce, s.renew)
+		s.underLease(e.Nonce, s.renewLease)
 	case HandBack:
 		s.firstByte = e.FirstByte
-		s.held(e.Nonce, s.handBack)
+		s.underLease(e.Nonce, s.handBack)
 	case Seal:
 		s.seal(e)
 	case GenerateFailed:
 		s.firstByte = e.FirstByte
-		s.attempt(e.Nonce, func() { s.generateFailed(e) })
+		s.attemptEnded(e.Nonce, func() { s.attemptFailed(e) })
 	// Its end: commit.go.
 	case Generated:
 		s.firstByte = e.FirstByte
-		s.attempt(e.Nonce, func() { s.generated(e) })
+		s.attemptEnded(e.Nonce, func() { s.attemptGenerated(e) })
 	case Interrupted:
 		s.firstByte = e.FirstByte
-		s.attempt(e.Nonce, s.interrupted)
+		s.attemptEnded(e.Nonce, s.attemptInterrupted)
 	// The reply: send.go.
 	case Sent:
-		s.sending(e.Nonce, e.Part, s.sent)
+		s.sendEnded(e.Nonce, e.Part, s.partSent)
 	case SendFailed:
-		s.sending(e.Nonce, e.Part, func() { s.sendFailed(e) })
+		s.sendEnded(e.Nonce, e.Part, func() { s.partFailed(e) })
 	case SendUnknown:
-		s.sending(e.Nonce, e.Part, func() { s.sendUnknown(e) })
+		s.sendEnded(e.Nonce, e.Part, func() { s.partUnknown(e) })
 	// People: control.go.
 	case Flush:
-		s.flush()
+		s.endQuietTime()
 	case Pause:
 		s.pause(e)
 	case Resume:
@@ -87,17 +87,17 @@ func (s *step) dispatch(event Event) {
 		s.humanReply(e)
 	case Requeue:
 		s.requeue()
-	// What ended in trouble: trouble.go.
+	// Unconfirmed replies: unconfirmed.go.
 	case Resend:
-		s.resend(e.Turn)
+		s.askToResend(e.Turn)
 	case MarkSent:
 		s.markSent(e.Turn)
 	}
 }
 
-// held runs f where nonce is the live lease. Any other caller is fenced: it
-// lost its lease, however sure it is of the opposite.
-func (s *step) held(nonce string, f func()) {
+// underLease runs f where nonce is the live lease. Any other caller is fenced: it
+// has lost its lease, even if it does not know yet.
+func (s *step) underLease(nonce string, f func()) {
 	if nonce == "" || s.Lease.Nonce != nonce {
 		s.Outcome = Fenced
 		return
@@ -106,30 +106,31 @@ func (s *step) held(nonce string, f func()) {
 	f()
 }
 
-// attempt is held, for results of the responder. A result that was committed
-// before, by a write whose outcome was unknown, goes on from there.
-func (s *step) attempt(nonce string, f func()) {
+// attemptEnded is underLease for results of the responder. A result may come a
+// second time, because the outcome of the first write was unknown; if that write was
+// applied, the reply is being sent already, and the holder goes on with that.
+func (s *step) attemptEnded(nonce string, f func()) {
 	switch {
 	case s.Phase == Generating:
-		s.held(nonce, f)
+		s.underLease(nonce, f)
 	case s.Phase == Sending && nonce != "" && s.Lease.Nonce == nonce:
 		s.Outcome = Committed
-		s.proceed()
+		s.startWork()
 	default:
 		s.Outcome = Fenced
 	}
 }
 
-// sending is held, for results of sending the current part. One that was
-// recorded before goes on with the next part.
-func (s *step) sending(nonce string, part int, f func()) {
+// sendEnded is underLease for results of sending the current part. A result that
+// was recorded before goes on with the next part.
+func (s *step) sendEnded(nonce string, part int, f func()) {
 	switch {
 	case s.Phase != Sending:
 		s.Outcome = Fenced
 	case s.Reply.Done == part:
-		s.held(nonce, f)
+		s.underLease(nonce, f)
 	case s.Reply.Done == part+1 && nonce != "" && s.Lease.Nonce == nonce:
-		s.proceed()
+		s.startWork()
 	default:
 		s.Outcome = Fenced
 	}
@@ -139,10 +140,10 @@ func (s *step) ignore(reason string) {
 	s.Outcome, s.Reason, s.Changed = Ignored, reason, false
 }
 
-func (s *step) do(a Action) { s.Actions = append(s.Actions, a) }
+func (s *step) act(a Action) { s.Actions = append(s.Actions, a) }
 
-// tell adds a notice with what all of them show.
-func (s *step) tell(kind Kind, reason string) {
+// notify adds a notice, with the fields that all notices show.
+func (s *step) notify(kind Kind, reason string) {
 	if s.Notices == nil {
 		s.Notices = make([]Notice, 0, 2) // as many as most steps tell
 	}

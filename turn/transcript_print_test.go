@@ -118,7 +118,7 @@ func changedFields(before, after turn.Record) []string {
 		}
 		same := reflect.DeepEqual(was.Field(i).Interface(), is.Field(i).Interface())
 		if name == "schema" || name == "queue" && len(before.Queue) == len(after.Queue) || same ||
-			name == "troubles" && len(before.Troubles)+len(after.Troubles) == 0 {
+			name == "unconfirmed" && len(before.Unconfirmed)+len(after.Unconfirmed) == 0 {
 			continue
 		}
 		changed = append(changed, name+"="+value(is.Field(i)))
@@ -150,7 +150,7 @@ func value(v reflect.Value) string {
 		return fmt.Sprintf("%q", x)
 	case []turn.Reply:
 		return fmt.Sprintf("%d waiting", len(x))
-	case []turn.Trouble:
+	case []turn.Unconfirmed:
 		return troubles(x)
 	}
 	if v.Kind() != reflect.Pointer {
@@ -162,11 +162,11 @@ func value(v reflect.Value) string {
 	return "{" + strings.Join(members(v.Elem()), " ") + "}"
 }
 
-func troubles(all []turn.Trouble) string {
+func troubles(all []turn.Unconfirmed) string {
 	lines := make([]string, len(all))
 	for i, t := range all {
 		lines[i] = fmt.Sprintf("reply %d is %s", t.Seq, t.Status)
-		if t.Again {
+		if t.Resend {
 			lines[i] += ", to be sent again"
 		}
 	}

@@ -60,7 +60,7 @@ func (s *story) readChange(t *testing.T, d *datadriven.TestData, kind string) ha
 		t.Fatalf("%s: no such message", d.Pos)
 	}
 	if target.status == turn.InputFailed {
-		return happening{turn.Touch{Target: target.version, Deleted: kind == "delete"}, target}
+		return happening{turn.SetAsideChanged{Target: target.version, Deleted: kind == "delete"}, target}
 	}
 	if kind == "delete" {
 		return happening{turn.Delete{Target: target.version, HadMedia: target.media}, target}

@@ -1,7 +1,7 @@
 package turn
 
-// message accepts a new message.
-func (s *step) message(e Message) {
+// acceptMessage accepts a new message. Its quiet time starts now.
+func (s *step) acceptMessage(e Message) {
 	s.Changed, s.AppendInput = true, true
 	s.Seq++
 	s.Pending++
@@ -10,16 +10,16 @@ func (s *step) message(e Message) {
 	}
 	quiet := e.Quiet
 	if quiet == 0 {
-		quiet = s.p.Debounce
+		quiet = s.policy.Debounce
 	}
-	s.count("", s.Seq)
-	s.accept(s.now.Add(quiet), true)
+	s.countInput("", s.Seq)
+	s.inputAccepted(s.now.Add(quiet), true)
 }
 
-// edit accepts a change of a message that still waits for its answer. One
-// that completes an attachment does not restart the quiet time: the person
-// wrote nothing.
-func (s *step) edit(e Edit) {
+// editMessage accepts a change of a message that still waits for its answer. One
+// that completes an attachment does not restart the quiet time: the person wrote
+// nothing.
+func (s *step) editMessage(e Edit) {
 	if e.Target <= s.Answered {
 		s.ignore(AlreadyAnswered)
 		return
@@ -32,18 +32,19 @@ func (s *step) edit(e Edit) {
 	if e.HasMedia {
 		s.expectMedia()
 	}
-	s.Attempt.Edited = s.Attempt.Edited || seen && s.busy()
-	quiet := s.now.Add(s.p.Debounce)
+	s.Attempt.Edited = s.Attempt.Edited || seen && s.working()
+	quiet := s.now.Add(s.policy.Debounce)
 	if e.HadMedia && !e.HasMedia {
 		quiet = s.Window.QuietUntil
 	}
-	s.count(WasEdited, e.Seq)
-	s.accept(quiet, seen)
+	s.countInput(WasEdited, e.Seq)
+	s.inputAccepted(quiet, seen)
 }
 
-// delete accepts the deletion of a message that still waits for its answer.
-// Where nothing else waits, there is nothing left to answer.
-func (s *step) delete(e Delete) {
+// deleteMessage accepts the deletion of a message that still waits for its
+// answer. Where nothing else waits, there is nothing left to answer, and the turn
+// ends.
+func (s *step) deleteMessage(e Delete) {
 	if e.Target <= s.Answered {
 		s.ignore(AlreadyAnswered)
 		return
@@ -51,30 +52,30 @@ func (s *step) delete(e Delete) {
 	s.Changed = true
 	s.Pending--
 	if e.Target > s.Attempt.Through {
-		s.forget(e.HadMedia)
+		s.uncountMessage(e.HadMedia)
 	}
-	s.count(WasDeleted, e.Seq)
-	if s.Pending > 0 && !s.emptied() || s.answering() {
-		s.accept(s.now.Add(s.p.Debounce), false)
+	s.countInput(WasDeleted, e.Seq)
+	if s.Pending > 0 && !s.promptIsEmpty() || s.mustGoOn() {
+		s.inputAccepted(s.now.Add(s.policy.Debounce), false)
 		return
 	}
-	s.Window.QuietUntil = s.now.Add(s.p.Debounce)
-	s.drop(WasDeleted)
-	s.rest()
+	s.Window.QuietUntil = s.now.Add(s.policy.Debounce)
+	s.cancelAttempt(WasDeleted)
+	s.startNext()
 }
 
-// emptied reports whether nothing is left of what the attempt holds: all that
-// waits came later.
-func (s *step) emptied() bool {
+// promptIsEmpty reports whether all messages of the running attempt's prompt are
+// deleted: everything that waits came later.
+func (s *step) promptIsEmpty() bool {
 	return s.Phase == Generating && s.Pending == s.Attempt.Newer && !s.Attempt.Edited
 }
 
-// forget takes a message that no attempt has seen out of the counts.
-func (s *step) forget(hadMedia bool) {
+// uncountMessage takes a message that no attempt has seen out of the counts.
+func (s *step) uncountMessage(hadMedia bool) {
 	if hadMedia {
 		s.Window.Media = max(s.Window.Media-1, 0)
 	}
-	if !s.busy() {
+	if !s.working() {
 		return
 	}
 	s.Attempt.Newer--
@@ -83,30 +84,31 @@ func (s *step) forget(hadMedia bool) {
 	}
 }
 
-// answering reports whether work is under way that the deletion of all that
-// waits must not end: a sealed attempt, or a reply being sent.
-func (s *step) answering() bool {
+// mustGoOn reports whether there is work under way that goes on although
+// nothing waits any more: a sealed attempt, or a reply being sent.
+func (s *step) mustGoOn() bool {
 	return s.Phase == Sending || s.Phase == Generating && s.Attempt.Sealed
 }
 
-// busy reports whether somebody works on inputs that are not settled yet.
-func (s *step) busy() bool { return s.Phase == Generating || s.Phase == Sending }
+// working reports whether an attempt runs or a reply is being sent.
+func (s *step) working() bool { return s.Phase == Generating || s.Phase == Sending }
 
 func (s *step) expectMedia() {
 	s.Window.Media++
-	s.Window.MediaUntil = max(s.Window.MediaUntil, s.now.Add(s.p.MediaWait))
+	s.Window.MediaUntil = max(s.Window.MediaUntil, s.now.Add(s.policy.MediaWait))
 }
 
-// accept takes an input in that was counted. newer tells whether it makes one
-// more message that the work under way has not seen.
-func (s *step) accept(quietUntil Time, newer bool) {
+// inputAccepted sets the conversation going after an input was counted: it opens
+// a window, or moves the end of the open one, or reacts to work under way. newer
+// tells whether the input makes one more message that this work has not seen.
+func (s *step) inputAccepted(quietUntil Time, newer bool) {
 	s.Window.QuietUntil = quietUntil
 	switch {
-	case s.busy():
+	case s.working():
 		if newer {
-			s.newer()
+			s.countNewer()
 		}
-		s.overtake()
+		s.inputDuringWork()
 	case s.Phase == Collecting:
 		s.schedule()
 	default:
@@ -114,52 +116,56 @@ func (s *step) accept(quietUntil Time, newer bool) {
 			s.Window.WaitingSince = s.now
 		}
 		accepted := len(s.Notices) - 1
-		s.open(s.now)
+		s.openTurn(s.now)
 		s.Notices[accepted].Turn = s.Turn // the one that it begins
 	}
 }
 
-// count makes it an input: the version grows.
-func (s *step) count(reason string, seq int64) {
+// countInput makes the event an input: the version grows.
+func (s *step) countInput(reason string, seq int64) {
 	s.Version++
 	s.Outcome = Queued
 	if s.OnHold {
 		s.Outcome = OnPause
 	}
-	s.tell(MessageAccepted, reason)
+	s.notify(MessageAccepted, reason)
 	s.Notices[len(s.Notices)-1].Seq = seq
 }
 
-func (s *step) newer() {
+func (s *step) countNewer() {
 	s.Attempt.Newer++
 	if s.Attempt.Newer == 1 {
 		s.Attempt.NewerSince = s.now
 	}
 }
 
-// overtake is what a newer input does to work under way.
-func (s *step) overtake() {
+// inputDuringWork is the effect of a newer input on work under way. An attempt
+// that can't be committed any more is cancelled at once; a reply that waits for its
+// next try and has reached nobody is withdrawn.
+func (s *step) inputDuringWork() {
 	switch {
 	case s.Phase == Generating:
 		s.cancelIfSuperseded()
 	case s.Lease.Nonce == "" && s.mayWithdraw():
-		s.withdraw()
+		s.withdrawReply()
 	}
 }
 
-// cancelIfSuperseded tells the holder of an attempt that need not go on.
+// cancelIfSuperseded tells the holder of an attempt to stop, where the policy
+// says that newer input interrupts it.
 func (s *step) cancelIfSuperseded() {
-	if s.superseded() && s.p.mode() == Interrupt {
-		s.do(Cancel{Nonce: s.Lease.Nonce, Reason: Superseded})
+	if s.superseded() && s.policy.mode() == Interrupt {
+		s.act(Cancel{Nonce: s.Lease.Nonce, Reason: Superseded})
 	}
 }
 
 // superseded reports whether the attempt can't be committed any more because
-// newer input exists. The bound: a sealed attempt, and one that follows
-// MaxDiscards discards, is committed for what it saw.
+// newer input exists. There is a bound, so that a person who never stops typing is
+// answered: a sealed attempt, and one that follows MaxDiscards discards, is
+// committed for what it saw.
 func (s *step) superseded() bool {
-	bound := s.Attempt.Sealed || s.p.mode() == Finish || s.Tries.Discards >= s.p.MaxDiscards
-	return s.stale() && !bound
+	bound := s.Attempt.Sealed || s.policy.mode() == Finish || s.Tries.Discards >= s.policy.MaxDiscards
+	return s.hasNewerInput() && !bound
 }
 
 func (p Policy) mode() Mode {
@@ -169,15 +175,16 @@ func (p Policy) mode() Mode {
 	return p.OnNewInput
 }
 
-// typing keeps the window open while the person writes, within the hard cap.
-func (s *step) typing(e Typing) {
+// keepWindowOpen moves the end of the quiet time while the person is typing. The
+// hard cap stays.
+func (s *step) keepWindowOpen(e Typing) {
 	if s.Phase != Collecting {
 		s.ignore(NothingWaits)
 		return
 	}
 	d := e.For
 	if d == 0 {
-		d = s.p.Debounce
+		d = s.policy.Debounce
 	}
 	before := s.Window.QuietUntil
 	s.Window.QuietUntil = max(before, s.now.Add(d))
@@ -185,32 +192,32 @@ func (s *step) typing(e Typing) {
 	s.Changed = s.Window.QuietUntil != before
 }
 
-// open starts the window of a new turn. start is what the hard cap counts
-// from.
-func (s *step) open(start Time) {
+// openTurn starts the window of a new turn. The hard cap counts from start.
+func (s *step) openTurn(start Time) {
 	s.Turn++
-	s.Tries.Discards, s.Tries.Runs, s.Tries.Attempts, s.Tries.Lost, s.Tries.Outages, s.Window.NotBefore = 0, 0, 0, Lost{}, 0, 0
-	s.window(start)
+	s.Tries = Tries{LastError: s.Tries.LastError}
+	s.Window.NotBefore = 0
+	s.openWindow(start)
 }
 
-// window starts a window, within a turn or for a new one.
-func (s *step) window(start Time) {
+// openWindow starts a window: the first one of a turn, or one that follows an
+// attempt without a reply.
+func (s *step) openWindow(start Time) {
 	s.Phase = Collecting
 	s.Lease = Lease{}
 	s.Window.Start = start
-	s.Attempt.Newer, s.Attempt.NewerSince, s.Attempt.Edited, s.Attempt.Sealed = 0, 0, false, false
+	s.Attempt = s.Attempt.over()
 	s.schedule()
 }
 
-// schedule computes when the window ends: a quiet time after the last input,
-// but no later than the hard cap; where an attachment is announced, no sooner
-// than that is there, but no later than its own cap; and never within a
-// back-off.
+// schedule computes when the window ends: a quiet time after the last input, but
+// no later than the hard cap; where an attachment is announced, not before it is
+// there or its own wait is over; and never within a back-off.
 func (s *step) schedule() {
-	capped := s.Window.Start.Add(s.p.MaxWait)
+	capped := s.Window.Start.Add(s.policy.MaxWait)
 	due := min(s.Window.QuietUntil, capped)
 	if s.Window.Media > 0 {
-		due = max(due, min(s.Window.MediaUntil, s.Window.Start.Add(max(s.p.MaxWait, s.p.MediaWait))))
+		due = max(due, min(s.Window.MediaUntil, s.Window.Start.Add(max(s.policy.MaxWait, s.policy.MediaWait))))
 	}
 	s.Window.Due = max(due, s.Window.Start, s.Window.NotBefore)
 	if s.OnHold {
@@ -220,13 +227,13 @@ func (s *step) schedule() {
 	if s.Window.Due == capped && s.Window.QuietUntil > capped {
 		reason = AtCap
 	}
-	s.tell(TurnScheduled, reason)
+	s.notify(TurnScheduled, reason)
 	s.Notices[len(s.Notices)-1].Due = s.Window.Due
 }
 
-// rest ends a turn, or what is left of it, and goes to whatever comes next:
-// a reply that a person wrote, the inputs that wait, or nothing.
-func (s *step) rest() {
+// startNext ends a turn and goes on with the next work: a reply that a person
+// wrote, the inputs that wait, or nothing.
+func (s *step) startNext() {
 	s.Lease = Lease{}
 	switch {
 	case len(s.Queue) > 0:
@@ -240,18 +247,16 @@ func (s *step) rest() {
 			start = s.now
 		}
 		s.Window.WaitingSince = start
-		s.open(start)
+		s.openTurn(start)
 	default:
 		s.Phase = Idle
 		s.Answered = s.Version
 		s.AfterSeq = s.Seq
-		s.clearWindow()
+		s.clearTurn()
 	}
 }
 
-// clearWindow forgets what only a window or an attempt needs.
-func (s *step) clearWindow() {
-	s.Window.WaitingSince, s.Window.Start, s.Window.QuietUntil, s.Window.MediaUntil, s.Window.NotBefore, s.Window.Due = 0, 0, 0, 0, 0, 0
-	s.Window.Media, s.Attempt.Newer, s.Attempt.NewerSince, s.Attempt.Edited, s.Attempt.Sealed = 0, 0, 0, false, false
-	s.Tries.Discards, s.Tries.Runs, s.Tries.Attempts, s.Tries.Lost, s.Tries.Outages = 0, 0, 0, Lost{}, 0
+// clearTurn forgets what only a window or an attempt needs.
+func (s *step) clearTurn() {
+	s.Window, s.Attempt, s.Tries = Window{}, s.Attempt.over(), Tries{LastError: s.Tries.LastError}
 }

@@ -105,8 +105,8 @@ func reread(r turn.Record) (turn.Record, error) {
 
 // same compares records; an empty list and none are the same.
 func same(a, b turn.Record) bool {
-	if len(a.Troubles) == 0 && len(b.Troubles) == 0 {
-		a.Troubles, b.Troubles = nil, nil
+	if len(a.Unconfirmed) == 0 && len(b.Unconfirmed) == 0 {
+		a.Unconfirmed, b.Unconfirmed = nil, nil
 	}
 	if len(a.Queue) == 0 && len(b.Queue) == 0 {
 		a.Queue, b.Queue = nil, nil

@@ -49,7 +49,7 @@ func (n *Node) decide(c *conversation, b *batch, t *task) {
 	default:
 		effects := n.step(c, b, t, t.coreEvent())
 		n.writeReplies(c, b, t, effects)
-		if effects.Reason == turn.NoTrouble && t.history.mayBeApplied { // an earlier try of this very request saw to it
+		if effects.Reason == turn.NotUnconfirmed && t.history.mayBeApplied { // an earlier try of this very request saw to it
 			t.result.Outcome, t.result.Reason = turn.Done, ""
 		}
 	}

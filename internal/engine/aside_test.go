@@ -17,7 +17,7 @@ func newAside(t *testing.T) *hand {
 	lost.started("m")
 	h := newHandOn(t, lost.store, lost.now.Add(lease), fragile)
 	h.pass(time.Minute)
-	if r := h.record(); r.Aside == nil || r.Phase != turn.Failed {
+	if r := h.record(); r.SetAside == nil || r.Phase != turn.Failed {
 		t.Fatalf("nothing was set aside: %+v", r)
 	}
 	return h
@@ -78,7 +78,7 @@ func TestWhatItsAuthorChangedIsRequeuedSo(t *testing.T) {
 		if got.Outcome != turn.Queued || m.Status != turn.InputDeleted || m.Text != "" || count[engine.Start](h) > 0 {
 			t.Errorf("the deletion was %s (%s), the message is %s: %q", got.Outcome, got.Reason, m.Status, m.Text)
 		}
-		if r := h.record(); r.Phase != turn.Idle || r.Aside != nil || r.Tries.LastError != "" {
+		if r := h.record(); r.Phase != turn.Idle || r.SetAside != nil || r.Tries.LastError != "" {
 			t.Errorf("record %+v", r)
 		}
 	})
@@ -128,7 +128,7 @@ func TestADeletionMeetsWhatIsSetAsideJustNow(t *testing.T) {
 	if got := h.answers["retract"]; got.Outcome != turn.Queued || m.Status != turn.InputDeleted {
 		t.Errorf("the deletion was %s (%s), and the message is %s", got.Outcome, got.Reason, m.Status)
 	}
-	if r := h.record(); r.Pending != 0 || r.Aside != nil {
+	if r := h.record(); r.Pending != 0 || r.SetAside != nil {
 		t.Errorf("record %+v", r)
 	}
 }

@@ -76,7 +76,7 @@ func (n *Node) PromptRead(now turn.Time, key store.Key, nonce string, entries, t
 	case err != nil:
 		n.runEnded(c, &task{event: n.unread(r, turn.Outage, fmt.Sprintf("what waits could not be read: %v", err))})
 	case len(r.prompt.Messages) == 0:
-		n.runEnded(c, &task{event: n.unread(r, turn.Mistake, "nothing that waits is in the transcript")})
+		n.runEnded(c, &task{event: n.unread(r, turn.Failure, "nothing that waits is in the transcript")})
 	default:
 		r.started = true
 		n.emit(Start{Key: key, Lease: r.lease, Turn: r.turn, Attempt: r.attempt, Through: r.through, Prompt: r.prompt})

@@ -25,7 +25,7 @@ func TestWhatIsCounted(t *testing.T) {
 		h.respond(h.started("m"), engine.Response{Text: "hello"})
 		h.sent(asked[engine.Send](h), r)
 	}
-	stopped := engine.Response{Fault: turn.Mistake, Reason: "canceled", Tokens: 7}
+	stopped := engine.Response{Fault: turn.Failure, Reason: "canceled", Tokens: 7}
 	tests := map[string]struct {
 		events func(h *hand)
 		want   counted

@@ -57,7 +57,7 @@ func (n *Node) edit(c *conversation, b *batch, t *task, entry store.Entry) {
 		return
 	}
 	if entry.Status == turn.InputFailed {
-		if n.step(c, b, t, turn.Touch{Target: entry.Version}).Changed {
+		if n.step(c, b, t, turn.SetAsideChanged{Target: entry.Version}).Changed {
 			changed.EditedAt = n.now
 			b.replace(changed)
 		}
@@ -98,7 +98,7 @@ func (n *Node) retract(c *conversation, b *batch, t *task, entry store.Entry) {
 	setAside := entry.Status == turn.InputFailed
 	var event turn.Event = turn.Delete{Target: entry.Version, HadMedia: anyPending(entry.Attachments), Seq: entry.Seq}
 	if setAside {
-		event = turn.Touch{Target: entry.Version, Deleted: true}
+		event = turn.SetAsideChanged{Target: entry.Version, Deleted: true}
 	}
 	if !n.step(c, b, t, event).Changed {
 		return

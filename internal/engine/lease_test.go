@@ -84,7 +84,7 @@ func TestAHolderThatCannotRenewStopsItself(t *testing.T) {
 			}
 			h.pass(time.Minute)
 			h.reconnect()
-			h.respond(started, engine.Response{Fault: turn.Mistake, Reason: "stopped"})
+			h.respond(started, engine.Response{Fault: turn.Failure, Reason: "stopped"})
 			h.pass(6 * time.Second)
 			if name == "told to hand back" {
 				if !h.node.Quiet() {
@@ -149,7 +149,7 @@ func TestASupersededAttemptEndsWhenItsResponderReturns(t *testing.T) {
 	if r := h.record(); r.Phase != turn.Generating || r.Tries.Discards != 0 {
 		t.Errorf("before it returned: %s, %d discards", r.Phase, r.Tries.Discards)
 	}
-	h.respond(started, engine.Response{Fault: turn.Mistake, Reason: "canceled", Tokens: 5})
+	h.respond(started, engine.Response{Fault: turn.Failure, Reason: "canceled", Tokens: 5})
 	if r := h.record(); r.Phase != turn.Collecting || r.Tries.Discards != 1 || r.Tries.Attempts != 0 {
 		t.Errorf("after: %s, %d discards, %d attempts; want one discard", r.Phase, r.Tries.Discards, r.Tries.Attempts)
 	}
@@ -248,7 +248,7 @@ func TestHandBack(t *testing.T) {
 	h.node.HandBack(h.now)
 	h.collect()
 	asked[engine.Stop](h)
-	h.respond(started, engine.Response{Fault: turn.Mistake, Reason: "canceled"})
+	h.respond(started, engine.Response{Fault: turn.Failure, Reason: "canceled"})
 	if !h.node.Quiet() || h.record().Lease.Nonce != "" || h.record().Tries.Attempts != 0 {
 		t.Errorf("after the hand-back: %+v", h.record())
 	}

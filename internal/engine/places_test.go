@@ -128,13 +128,13 @@ func TestEveryEndFreesThePlace(t *testing.T) {
 		return func(h *hand, s engine.Start) {
 			before(h)
 			h.settle()
-			h.respond(s, engine.Response{Fault: turn.Mistake, Reason: "canceled"})
+			h.respond(s, engine.Response{Fault: turn.Failure, Reason: "canceled"})
 		}
 	}
 	ends := map[string]func(h *hand, s engine.Start){
 		"a reply":                 respond(engine.Response{Text: "hello"}),
 		"no reply":                respond(engine.Response{None: true}),
-		"a failure":               respond(engine.Response{Fault: turn.Mistake, Reason: "failed"}),
+		"a failure":               respond(engine.Response{Fault: turn.Failure, Reason: "failed"}),
 		"an outage":               respond(engine.Response{Fault: turn.Outage, Reason: "down"}),
 		"a rejection":             respond(engine.Response{Fault: turn.Rejected, Reason: "no"}),
 		"newer input":             stopped(func(h *hand) { h.say("newer") }),

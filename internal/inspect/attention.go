@@ -88,18 +88,18 @@ func findingsOf(item store.Item) []Finding {
 	r := item.Snapshot.Record
 	if r.Phase == turn.Failed {
 		since := FirstPending(r)
-		if r.FailedAside() {
-			since = r.Aside.Since
+		if r.LastTurnSetAside() {
+			since = r.SetAside.Since
 		}
 		found = append(found, Finding{
 			Kind: FailedTurn, Key: item.Key, Turn: r.Turn, At: item.Active, Since: cmp.Or(since, item.Active),
 			Reason: r.Tries.LastError, Actions: []string{"requeue"},
 		})
 	}
-	if r.Aside != nil && (r.Phase != turn.Failed || !r.FailedAside()) { // else that is the failed turn
+	if r.SetAside != nil && (r.Phase != turn.Failed || !r.LastTurnSetAside()) { // else that is the failed turn
 		found = append(found, setAside(item))
 	}
-	for _, t := range r.Troubles {
+	for _, t := range r.Unconfirmed {
 		found = append(found, unconfirmed(item.Key, t))
 	}
 	switch {
@@ -117,7 +117,7 @@ func findingsOf(item store.Item) []Finding {
 // under way has to end before they can be tried again, so that no action helps then.
 func setAside(item store.Item) Finding {
 	r := item.Snapshot.Record
-	a := r.Aside
+	a := r.SetAside
 	out := Finding{
 		Kind: SetAside, Key: item.Key, Turn: cmp.Or(a.Turn, r.Turn),
 		At: cmp.Or(a.At, item.Active), Since: cmp.Or(a.Since, a.At, item.Active), Actions: []string{"requeue"},
@@ -151,7 +151,7 @@ func leaseLost(item store.Item, lost turn.Lost, doing string) Finding {
 }
 
 // unconfirmed reports a reply that was sent without a confirmation of all its parts.
-func unconfirmed(key store.Key, t turn.Trouble) Finding {
+func unconfirmed(key store.Key, t turn.Unconfirmed) Finding {
 	out := Finding{
 		Kind: Partial, Key: key, Turn: t.Turn, Seq: t.Seq, At: t.At, Since: t.At, Actions: []string{"resend", "mark_sent"},
 	}
@@ -164,7 +164,7 @@ func unconfirmed(key store.Key, t turn.Trouble) Finding {
 	if t.Parts > 1 {
 		out.Reason = fmt.Sprintf("%d of %d parts arrived", t.Done, t.Parts)
 	}
-	if t.Again {
+	if t.Resend {
 		out.Reason, out.Actions = "it is about to be sent again", []string{"mark_sent"}
 	}
 	return out

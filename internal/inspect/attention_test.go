@@ -36,37 +36,37 @@ func TestFindings(t *testing.T) {
 			find(Finding{Kind: FailedTurn, Turn: 3, At: active, Since: active, Actions: requeue}),
 		},
 		"failed after its workers were lost": {
-			turn.Record{Phase: turn.Failed, Turn: 3, Tries: turn.Tries{Lost: lost(5)}, Aside: &turn.Aside{Turn: 3, Pending: 1, At: now - 60, Since: now - 70}},
+			turn.Record{Phase: turn.Failed, Turn: 3, Tries: turn.Tries{Lost: lost(5)}, SetAside: &turn.SetAside{Turn: 3, Pending: 1, At: now - 60, Since: now - 70}},
 			find(Finding{Kind: FailedTurn, Turn: 3, At: active, Since: now - 70, Actions: requeue}),
 		},
 		"failed, behind messages that were set aside": {
-			turn.Record{Phase: turn.Failed, Turn: 4, Pending: 1, Window: turn.Window{WaitingSince: waiting}, Aside: &turn.Aside{Turn: 3, Pending: 1, At: now - 60, Since: now - 70}},
+			turn.Record{Phase: turn.Failed, Turn: 4, Pending: 1, Window: turn.Window{WaitingSince: waiting}, SetAside: &turn.SetAside{Turn: 3, Pending: 1, At: now - 60, Since: now - 70}},
 			append(find(Finding{Kind: FailedTurn, Turn: 4, At: active, Since: waiting, Actions: requeue}),
 				find(Finding{Kind: SetAside, Turn: 3, At: now - 60, Since: now - 70, Reason: "1 message was set aside: each worker that took it was lost", Actions: requeue})...),
 		},
 		"set aside": {
-			turn.Record{Phase: turn.Idle, Turn: 5, Aside: &turn.Aside{Turn: 3, Pending: 2, At: now - 60, Since: now - 70}},
+			turn.Record{Phase: turn.Idle, Turn: 5, SetAside: &turn.SetAside{Turn: 3, Pending: 2, At: now - 60, Since: now - 70}},
 			find(Finding{Kind: SetAside, Turn: 3, At: now - 60, Since: now - 70, Reason: "2 messages were set aside: each worker that took them was lost", Actions: requeue}),
 		},
 		"set aside, while a responder runs": {
-			turn.Record{Phase: turn.Generating, Turn: 5, Aside: &turn.Aside{Turn: 3, Pending: 1, At: now - 60}},
+			turn.Record{Phase: turn.Generating, Turn: 5, SetAside: &turn.SetAside{Turn: 3, Pending: 1, At: now - 60}},
 			find(Finding{Kind: SetAside, Turn: 3, At: now - 60, Since: now - 60, Reason: "1 message was set aside: each worker that took it was lost", Actions: none}),
 		},
 		"set aside, while a reply is sent": {
-			turn.Record{Phase: turn.Sending, Turn: 5, Reply: &turn.Reply{}, Aside: &turn.Aside{Pending: 1}},
+			turn.Record{Phase: turn.Sending, Turn: 5, Reply: &turn.Reply{}, SetAside: &turn.SetAside{Pending: 1}},
 			find(Finding{Kind: SetAside, Turn: 5, At: active, Since: active, Reason: "1 message was set aside: each worker that took it was lost", Actions: none}),
 		},
 		"unknown": {
-			turn.Record{Troubles: []turn.Trouble{{Seq: 7, Turn: 2, Status: turn.ReplyUnknown, At: now - 30, Parts: 1}}},
+			turn.Record{Unconfirmed: []turn.Unconfirmed{{Seq: 7, Turn: 2, Status: turn.ReplyUnknown, At: now - 30, Parts: 1}}},
 			find(Finding{Kind: UnknownSend, Turn: 2, Seq: 7, At: now - 30, Since: now - 30, Actions: remedies}),
 		},
 		"undelivered": {
-			turn.Record{Troubles: []turn.Trouble{{Seq: 7, Turn: 2, Status: turn.ReplyFailed, At: now - 30, Parts: 2}}},
+			turn.Record{Unconfirmed: []turn.Unconfirmed{{Seq: 7, Turn: 2, Status: turn.ReplyFailed, At: now - 30, Parts: 2}}},
 			find(Finding{Kind: Undelivered, Turn: 2, Seq: 7, At: now - 30, Since: now - 30, Reason: "0 of 2 parts arrived", Actions: remedies}),
 		},
 		"partial, and one that is sent again": {
-			turn.Record{Troubles: []turn.Trouble{
-				{Seq: 7, Turn: 2, Status: turn.ReplyPartial, At: now - 30, Parts: 3, Done: 1}, {Seq: 9, Turn: 3, Status: turn.ReplyPartial, At: now - 20, Parts: 3, Done: 2, Again: true},
+			turn.Record{Unconfirmed: []turn.Unconfirmed{
+				{Seq: 7, Turn: 2, Status: turn.ReplyPartial, At: now - 30, Parts: 3, Done: 1}, {Seq: 9, Turn: 3, Status: turn.ReplyPartial, At: now - 20, Parts: 3, Done: 2, Resend: true},
 			}},
 			append(find(Finding{Kind: Partial, Turn: 2, Seq: 7, At: now - 30, Since: now - 30, Reason: "1 of 3 parts arrived", Actions: remedies}),
 				find(Finding{Kind: Partial, Turn: 3, Seq: 9, At: now - 20, Since: now - 20, Reason: "it is about to be sent again", Actions: []string{"mark_sent"}})...),

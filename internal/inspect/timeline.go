@@ -132,7 +132,7 @@ func (t *timeline) open(number int64) bool {
 		}
 	}
 	waits := r.Phase == turn.Collecting || r.Phase == turn.Generating
-	interrupted := r.Reply != nil && r.Reply.Kind == turn.ReplyAgain && r.Pending > 0 && r.Window.Start != 0
+	interrupted := r.Reply != nil && r.Reply.Kind == turn.ReplyResend && r.Pending > 0 && r.Window.Start != 0
 	return number == r.Turn && (waits || interrupted)
 }
 

@@ -131,7 +131,7 @@ func TestALongTimeline(t *testing.T) {
 // A turn is open while it waits or runs, and while its reply is on its way.
 func TestOpen(t *testing.T) {
 	sending := &turn.Reply{Turn: 2}
-	again := &turn.Reply{Turn: 1, Kind: turn.ReplyAgain}
+	again := &turn.Reply{Turn: 1, Kind: turn.ReplyResend}
 	for name, test := range map[string]struct {
 		record turn.Record
 		open   []int64

@@ -303,7 +303,7 @@ func (l *lab) leftBehind(o Options, after time.Duration) {
 	b := o.Bots["bot"]
 	b.Respond = func(ctx context.Context, _ *Attempt) engine.Response {
 		<-ctx.Done()
-		return engine.Response{Fault: turn.Mistake}
+		return engine.Response{Fault: turn.Failure}
 	}
 	o.Bots["bot"] = b
 	n, s := l.other(o, nil)

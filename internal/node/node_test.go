@@ -22,7 +22,7 @@ func (l *lab) slowResponder(d time.Duration) func(context.Context, *Attempt) eng
 	return l.responding(func(ctx context.Context, _ *Attempt) engine.Response {
 		select {
 		case <-ctx.Done():
-			return engine.Response{Fault: turn.Mistake}
+			return engine.Response{Fault: turn.Failure}
 		case <-time.After(d):
 			return engine.Response{Text: "reply"}
 		}

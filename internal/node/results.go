@@ -18,7 +18,7 @@ func AttemptResult(response engine.Response, err, cause error) engine.Response {
 	if cause != nil {
 		err = cause
 	}
-	return engine.Response{Fault: turn.Mistake, Reason: "failed: " + err.Error()}
+	return engine.Response{Fault: turn.Failure, Reason: "failed: " + err.Error()}
 }
 
 // stopped reports whether an attempt whose context ended for a cause was told to

@@ -82,7 +82,7 @@ func TestAnAttemptThatIsInterrupted(t *testing.T) {
 			select {
 			case <-ctx.Done():
 				a.Delta("too late")
-				return engine.Response{Fault: turn.Mistake, Reason: "cancelled"}
+				return engine.Response{Fault: turn.Failure, Reason: "cancelled"}
 			case <-time.After(5 * time.Second):
 				return engine.Response{Text: "reply"}
 			}
@@ -152,13 +152,13 @@ func TestBadResponders(t *testing.T) {
 		"returns a fault late": {
 			func(context.Context, *Attempt) engine.Response {
 				pass(10 * time.Second)
-				return engine.Response{Fault: turn.Mistake}
+				return engine.Response{Fault: turn.Failure}
 			}, 11 * time.Second,
 			"failed: no answer within 5s", "attempt failed",
 		},
 		"gives a fault": {
 			func(context.Context, *Attempt) engine.Response {
-				return engine.Response{Fault: turn.Mistake, Reason: "no"}
+				return engine.Response{Fault: turn.Failure, Reason: "no"}
 			}, time.Second,
 			"no", "attempt failed",
 		},
@@ -385,10 +385,10 @@ func TestResults(t *testing.T) {
 		"a text":                     {text, nil, nil, text},
 		"a text after the end":       {text, nil, cause, text},
 		"a fault":                    {fault, nil, nil, fault},
-		"a fault because of the end": {fault, nil, cause, engine.Response{Fault: turn.Mistake, Reason: "failed: superseded"}},
-		"a fault because of time":    {fault, nil, tooLong, engine.Response{Fault: turn.Mistake, Reason: "failed: no answer within 1s"}},
-		"a panic":                    {text, cause, nil, engine.Response{Fault: turn.Mistake, Reason: "failed: superseded"}},
-		"a panic after the end":      {text, errAway, cause, engine.Response{Fault: turn.Mistake, Reason: "failed: superseded"}},
+		"a fault because of the end": {fault, nil, cause, engine.Response{Fault: turn.Failure, Reason: "failed: superseded"}},
+		"a fault because of time":    {fault, nil, tooLong, engine.Response{Fault: turn.Failure, Reason: "failed: no answer within 1s"}},
+		"a panic":                    {text, cause, nil, engine.Response{Fault: turn.Failure, Reason: "failed: superseded"}},
+		"a panic after the end":      {text, errAway, cause, engine.Response{Fault: turn.Failure, Reason: "failed: superseded"}},
 	} {
 		if got := AttemptResult(test.given, test.err, test.cause); fmt.Sprint(got) != fmt.Sprint(test.want) {
 			t.Errorf("%s: %+v, want %+v", name, got, test.want)
@@ -407,7 +407,7 @@ func TestAnAttemptLearnsWhyItEnds(t *testing.T) {
 		b.Respond = l.responding(func(ctx context.Context, _ *Attempt) engine.Response {
 			<-ctx.Done()
 			causes = append(causes, context.Cause(ctx).Error())
-			return engine.Response{Fault: turn.Mistake}
+			return engine.Response{Fault: turn.Failure}
 		})
 		o.Bots["bot"] = b
 	}, func(l *lab) {

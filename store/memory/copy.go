@@ -14,8 +14,8 @@ import (
 func copyRecord(r turn.Record) turn.Record {
 	r.Reply = copyPointer(r.Reply)
 	r.Queue = slices.Clone(r.Queue)
-	r.Troubles = slices.Clone(r.Troubles)
-	r.Aside = copyPointer(r.Aside)
+	r.Unconfirmed = slices.Clone(r.Unconfirmed)
+	r.SetAside = copyPointer(r.SetAside)
 	return r
 }
 

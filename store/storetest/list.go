@@ -109,7 +109,7 @@ var listTests = []test{
 		aside := none
 		for _, phase := range []turn.Phase{turn.Idle, turn.Collecting, turn.Sending, turn.Failed, turn.Paused} {
 			write := s.write(keyOf("aside"), aside)
-			write.Record.Phase, write.Record.Aside = phase, &turn.Aside{Through: 1, Pending: 1, Turn: 1}
+			write.Record.Phase, write.Record.SetAside = phase, &turn.SetAside{Through: 1, Pending: 1, Turn: 1}
 			if phase == turn.Paused {
 				write.Record.Phase, write.Record.OnHold = turn.Idle, true
 			}

@@ -331,7 +331,7 @@ func (w *world) checkAside() {
 			count++
 		}
 	}
-	if a := w.store.record.Aside; a != nil {
+	if a := w.store.record.SetAside; a != nil {
 		known = a.Pending
 	}
 	if count != known {

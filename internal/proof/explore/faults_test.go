@@ -347,7 +347,7 @@ func causeFaults() []seeded {
 		}), change: quiet},
 		{name: "an outage of the model uses up an attempt", check: "P3 cause", step: before(func(_ *turn.Record, e *turn.Event, _ *turn.Time, _ *turn.Policy) {
 			if failed, ok := (*e).(turn.GenerateFailed); ok && failed.Fault == turn.Outage {
-				failed.Fault = turn.Mistake
+				failed.Fault = turn.Failure
 				*e = failed
 			}
 		}), change: func(s *Scope) { s.Budget, s.Faults = Budget{Inputs: 1, Faults: 2}, Faults{Model: true} }},
@@ -355,26 +355,26 @@ func causeFaults() []seeded {
 		{name: "inputs are set aside with the first lost worker", check: "P3 aside", step: before(func(_ *turn.Record, _ *turn.Event, _ *turn.Time, p *turn.Policy) { p.MaxAttempts = 1 }), change: func(s *Scope) { s.Budget, s.Faults = Budget{Inputs: 1, Faults: 1}, Faults{Worker: true} }},
 		{name: "the next message forgets what was set aside", check: "P3 aside", step: after(func(was turn.Record, r *turn.Record, e turn.Event, _ turn.Time, _ turn.Policy) {
 			if _, ok := e.(turn.Message); ok && was.Phase == turn.Failed {
-				r.Aside = nil
+				r.SetAside = nil
 			}
 		}), change: aside},
 		{name: "what was set aside before is forgotten when more is", check: "P3 aside", step: after(func(was turn.Record, r *turn.Record, _ turn.Event, _ turn.Time, _ turn.Policy) {
-			if was.Aside != nil && r.Aside != nil && r.Aside.Turn != was.Aside.Turn {
-				r.Aside.Pending -= was.Aside.Pending
+			if was.SetAside != nil && r.SetAside != nil && r.SetAside.Turn != was.SetAside.Turn {
+				r.SetAside.Pending -= was.SetAside.Pending
 			}
 		}), change: func(s *Scope) { aside(s); s.Budget.Faults = 2 }},
 		{name: "a requeue brings back what was set aside last, and nothing before", check: "P3 counted", step: func(r turn.Record, e turn.Event, now turn.Time, p turn.Policy) (turn.Record, turn.Effects) {
 			is, effects := turn.Step(r, e, now, p)
 			if _, ok := e.(turn.Requeue); ok {
 				for i := range effects.Settles {
-					effects.Settles[i].From = r.Aside.Through - 1
+					effects.Settles[i].From = r.SetAside.Through - 1
 				}
 			}
 			return is, effects
 		}, change: func(s *Scope) { aside(s); s.Budget.Faults = 2 }},
 		{name: "a requeue brings back what was set aside under an attempt", check: "P2 current", step: func(r turn.Record, e turn.Event, now turn.Time, p turn.Policy) (turn.Record, turn.Effects) {
 			_, requeued := e.(turn.Requeue)
-			if !requeued || r.Phase != turn.Generating || r.Aside == nil {
+			if !requeued || r.Phase != turn.Generating || r.SetAside == nil {
 				return turn.Step(r, e, now, p)
 			}
 			calm := r
@@ -437,7 +437,7 @@ const (
 // over one of them, and docs/proof.md has the table.
 func TestSeededFaults(t *testing.T) {
 	table := "| fault | caught by | within states | moves of the shortest sequence |\n| --- | --- | --- | --- |\n"
-	unseen := places(t)
+	unseen := sites(t)
 	for _, fault := range seededFaults() {
 		scope := faultScope()
 		scope.Name, scope.Step, scope.flaws = fault.name, fault.step, fault.flaws
@@ -496,7 +496,7 @@ func comparePage(t *testing.T, table string) {
 
 // places are all calls that note a broken promise, with the check that each
 // names.
-func places(t *testing.T) map[string]string {
+func sites(t *testing.T) map[string]string {
 	t.Helper()
 	files, err := filepath.Glob("*.go")
 	if err != nil {

@@ -146,22 +146,22 @@ func (e *encoder) record(r turn.Record) {
 		e.reply(q)
 	}
 	if e.w.scope.Budget.Resends > 0 {
-		e.troubles(r.Troubles)
+		e.troubles(r.Unconfirmed)
 	}
-	e.flag(r.Aside != nil)
-	if a := r.Aside; a != nil {
+	e.flag(r.SetAside != nil)
+	if a := r.SetAside; a != nil {
 		e.small(int(a.Answered), int(a.Through), e.place(a.AfterSeq), a.Pending)
 		e.flag(a.Turn == r.Turn)
 	}
 }
 
 // troubles writes the replies that an operator may see to.
-func (e *encoder) troubles(list []turn.Trouble) {
+func (e *encoder) troubles(list []turn.Unconfirmed) {
 	e.small(len(list))
 	for _, t := range list {
 		e.text(string(t.Status))
 		e.small(e.place(t.Seq), t.Parts, t.Done)
-		e.flag(t.Again)
+		e.flag(t.Resend)
 	}
 }
 
@@ -254,7 +254,7 @@ func (e *encoder) writes(r reply) bool {
 }
 
 func (e *encoder) troubled(seq int64) bool {
-	for _, t := range e.w.store.record.Troubles {
+	for _, t := range e.w.store.record.Unconfirmed {
 		if t.Seq == seq {
 			return true
 		}

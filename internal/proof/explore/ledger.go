@@ -88,7 +88,7 @@ func (l *ledger) note(w *world, q request, x write, before *storage) {
 }
 
 // sendsAgain reports whether a reply is sent because an operator asked for it.
-func sendsAgain(r turn.Record) bool { return r.Reply != nil && r.Reply.Kind == turn.ReplyAgain }
+func sendsAgain(r turn.Record) bool { return r.Reply != nil && r.Reply.Kind == turn.ReplyResend }
 
 // noteMedia keeps which attachments are waited for.
 func (l *ledger) noteMedia(w *world, q request, x write) {
@@ -284,7 +284,7 @@ func (l *ledger) noteSends(w *world, q request, x write, was turn.Record) {
 
 // troubleOf is the reply in trouble that a request is about.
 func troubleOf(r turn.Record, q request) int64 {
-	for _, t := range r.Troubles {
+	for _, t := range r.Unconfirmed {
 		if t.Turn == int64(q.number) {
 			return t.Seq
 		}

@@ -30,7 +30,7 @@ func (w *world) peopleMoves(list []move, i uint8) []move {
 		ask(human, 0)
 		ask(closing, 0)
 	}
-	for k := range r.Troubles {
+	for k := range r.Unconfirmed {
 		if w.left.Resends > 0 {
 			ask(resend, k)
 			ask(markSent, k)
@@ -89,7 +89,7 @@ func (w *world) ask(m move) {
 		w.left.Nudges--
 	case resend, markSent:
 		w.left.Resends--
-		q.message, q.number = 0, uint8(w.store.record.Troubles[m.index].Turn)
+		q.message, q.number = 0, uint8(w.store.record.Unconfirmed[m.index].Turn)
 	}
 	w.apply(int(m.worker), q, m.answer)
 }
@@ -127,7 +127,7 @@ func (w *world) describeRequest(m move) string {
 	case q == receive:
 		return fmt.Sprintf("message m%d arrives again", m.index)
 	case q == resend || q == markSent:
-		return fmt.Sprintf("%v: reply %d", q, w.store.record.Troubles[m.index].Seq)
+		return fmt.Sprintf("%v: reply %d", q, w.store.record.Unconfirmed[m.index].Seq)
 	case q == edit || q == remove:
 		return fmt.Sprintf("%v of m%d", q, m.index)
 	}

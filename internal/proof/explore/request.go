@@ -85,7 +85,7 @@ func (q request) event(s *storage) turn.Event {
 	case edit, remove:
 		m := s.message(q.message)
 		if q.touches(s) {
-			return turn.Touch{Target: m.version, Deleted: q.kind == remove}
+			return turn.SetAsideChanged{Target: m.version, Deleted: q.kind == remove}
 		}
 		if q.kind == edit {
 			return turn.Edit{Target: m.version, HadMedia: m.media}
@@ -129,7 +129,7 @@ func (q request) result() turn.Event {
 	case generated:
 		return turn.Generated{Nonce: q.nonce, Parts: q.parts}
 	case modelFailed:
-		return turn.GenerateFailed{Nonce: q.nonce, Fault: turn.Mistake}
+		return turn.GenerateFailed{Nonce: q.nonce, Fault: turn.Failure}
 	case modelRejected:
 		return turn.GenerateFailed{Nonce: q.nonce, Fault: turn.Rejected}
 	case modelOut:

@@ -152,7 +152,7 @@ func openStates(r turn.Record, before []openState, now turn.Time) []openState {
 	} else {
 		opens(pause, 0)
 	}
-	if r.Phase == turn.Failed || r.Aside != nil && (r.Phase == turn.Idle || r.Phase == turn.Collecting) {
+	if r.Phase == turn.Failed || r.SetAside != nil && (r.Phase == turn.Idle || r.Phase == turn.Collecting) {
 		opens(requeue, 0)
 	}
 	switch {
@@ -162,9 +162,9 @@ func openStates(r turn.Record, before []openState, now turn.Time) []openState {
 	case r.Phase == turn.Generating && !r.Attempt.Sealed:
 		opens(modelSeals, r.Lease.Token)
 	}
-	for _, trouble := range r.Troubles {
+	for _, trouble := range r.Unconfirmed {
 		opens(markSent, trouble.Turn)
-		if !trouble.Again {
+		if !trouble.Resend {
 			opens(resend, trouble.Turn)
 		}
 	}

@@ -151,9 +151,9 @@ func pauseIgnored(r *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) tur
 }
 
 func messageMarksAsSent(_, is *turn.Record, e turn.Event, effects *turn.Effects, _ turn.Time) {
-	if _, ok := e.(turn.Message); ok && effects.Changed && len(is.Troubles) > 0 {
-		effects.Marks = append(effects.Marks, turn.Mark{Seq: is.Troubles[0].Seq, Status: turn.ReplySent, Reason: turn.ByOperator})
-		is.Troubles = is.Troubles[1:]
+	if _, ok := e.(turn.Message); ok && effects.Changed && len(is.Unconfirmed) > 0 {
+		effects.Marks = append(effects.Marks, turn.Mark{Seq: is.Unconfirmed[0].Seq, Status: turn.ReplySent, Reason: turn.ByOperator})
+		is.Unconfirmed = is.Unconfirmed[1:]
 	}
 }
 
@@ -249,7 +249,7 @@ func asideInstead(was, _ *turn.Record, e turn.Event, effects *turn.Effects, _ tu
 
 func asideForgotten(was, is *turn.Record, e turn.Event, _ *turn.Effects, _ turn.Time) {
 	if _, ok := e.(turn.Message); ok && was.Phase == turn.Failed {
-		is.Aside = nil
+		is.SetAside = nil
 	}
 }
 
@@ -316,14 +316,14 @@ func lastPartDropped(_ *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) 
 }
 
 func againFromTheStart(was, is *turn.Record, _ turn.Event, _ *turn.Effects, _ turn.Time) {
-	if is.Reply != nil && is.Reply.Kind == turn.ReplyAgain && (was.Reply == nil || was.Reply.Seq != is.Reply.Seq) {
+	if is.Reply != nil && is.Reply.Kind == turn.ReplyResend && (was.Reply == nil || was.Reply.Seq != is.Reply.Seq) {
 		is.Reply.Done = 0
 	}
 }
 
 func outagesUseUp(_ *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
 	if f, ok := e.(turn.GenerateFailed); ok {
-		f.Fault = turn.Mistake
+		f.Fault = turn.Failure
 		return f
 	}
 	return e

@@ -33,12 +33,12 @@ func (l *ledger) countEnd(t *conversation, write store.Write, before turn.Record
 	switch {
 	case c != nil && c.fault == turn.Rejected:
 		t.spent[before.Turn] += l.policy.MaxAttempts
-	case c != nil && c.fault == turn.Mistake:
+	case c != nil && c.fault == turn.Failure:
 		t.spent[before.Turn]++
 	}
 	if l.now.Add(slack) >= before.Lease.Expires || l.alone {
 		t.workers[before.Turn]++
-		if c == nil || c.fault != turn.Mistake {
+		if c == nil || c.fault != turn.Failure {
 			t.spent[before.Turn]++
 		}
 	}

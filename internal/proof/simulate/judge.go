@@ -39,7 +39,7 @@ func wakeUp(r turn.Record) turn.Time {
 	switch {
 	case r.Lease.Nonce != "":
 		return r.Lease.Expires
-	case r.Reply != nil && (!r.OnHold || r.Reply.Kind == turn.ReplyHuman || r.Reply.Kind == turn.ReplyAgain):
+	case r.Reply != nil && (!r.OnHold || r.Reply.Kind == turn.ReplyHuman || r.Reply.Kind == turn.ReplyResend):
 		return r.Reply.RetryAt
 	case r.Phase == turn.Collecting && !r.OnHold:
 		return r.Window.Due
@@ -112,7 +112,7 @@ func (l *ledger) followRemedy(t *conversation, write store.Write, before turn.Re
 }
 
 // sentAgain reports whether a reply is under way that an operator has sent again.
-func sentAgain(r turn.Record) bool { return r.Reply != nil && r.Reply.Kind == turn.ReplyAgain }
+func sentAgain(r turn.Record) bool { return r.Reply != nil && r.Reply.Kind == turn.ReplyResend }
 
 // judgeInputs is P4: the version counts what was accepted and nothing else.
 func (l *ledger) judgeInputs(n *node, t *conversation, write store.Write, before turn.Record) {
@@ -121,7 +121,7 @@ func (l *ledger) judgeInputs(n *node, t *conversation, write store.Write, before
 		if e.Kind != store.Message {
 			continue
 		}
-		if !touches(before.Aside, e) {
+		if !touches(before.SetAside, e) {
 			visible++
 		}
 		l.judgeText(t.key, e)
@@ -143,7 +143,7 @@ func (l *ledger) judgeInputs(n *node, t *conversation, write store.Write, before
 
 // touches reports whether a change is of a message that was set aside: it is no input,
 // since it changes only what a requeue brings back.
-func touches(a *turn.Aside, e store.Entry) bool {
+func touches(a *turn.SetAside, e store.Entry) bool {
 	open := e.Status == turn.InputFailed || e.Status == turn.InputDeleted
 	return a != nil && open && a.Answered < e.Version && e.Version <= a.Through
 }

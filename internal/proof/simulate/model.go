@@ -65,7 +65,7 @@ func (n *node) startModel(o engine.Start) {
 	}
 	response := n.response(key, nonce, d, text)
 	if took >= n.timeout {
-		took, response = n.timeout, engine.Response{Key: key, Nonce: nonce, Fault: turn.Mistake, Reason: "no answer in time"}
+		took, response = n.timeout, engine.Response{Key: key, Nonce: nonce, Fault: turn.Failure, Reason: "no answer in time"}
 	}
 	deaf := n.strikes(modelDeaf, n.index, d, 60)
 	ends := n.now.Add(took)
@@ -76,7 +76,7 @@ func (n *node) startModel(o engine.Start) {
 		}
 		n.end(nonce, w, life, func(now turn.Time) { n.engine.Responded(now, r) })
 	}
-	stopped := engine.Response{Key: key, Nonce: nonce, Fault: turn.Mistake, Reason: "told to end"}
+	stopped := engine.Response{Key: key, Nonce: nonce, Fault: turn.Failure, Reason: "told to end"}
 	w.stop = func() {
 		n.ledger.modelStops(nonce)
 		if deaf {
@@ -119,7 +119,7 @@ func (n *node) response(key store.Key, nonce string, d *dice, text string) engin
 	}
 	switch {
 	case n.strikes(modelFails, n.index, d, 70):
-		return fail(turn.Mistake)
+		return fail(turn.Failure)
 	case n.strikes(modelOut, n.index, d, 80):
 		return fail(turn.Outage)
 	case n.strikes(modelRejects, n.index, d, 60):

@@ -104,8 +104,8 @@ func (a *ask) request() *engine.Request {
 // last one where there is none.
 func (n *node) troubled(key store.Key) int64 {
 	r := n.snapshot(key).Record
-	if len(r.Troubles) > 0 {
-		return r.Troubles[0].Turn
+	if len(r.Unconfirmed) > 0 {
+		return r.Unconfirmed[0].Turn
 	}
 	return r.Turn
 }

@@ -53,7 +53,7 @@ func (l *ledger) judgeSendLease(n *node, o engine.Send, e store.Entry, t *conver
 	if r.Lease.Nonce != o.Lease.Nonce || l.now > r.Lease.Expires {
 		l.fail("P5 fenced send", "%s began to send under lease %d, and that was over or taken (now: lease %d of %q)", n.name, o.Lease.Token, r.Lease.Token, r.Lease.Holder)
 	}
-	operated := e.Author == turn.ReplyHuman || o.Reply.Kind == turn.ReplyAgain
+	operated := e.Author == turn.ReplyHuman || o.Reply.Kind == turn.ReplyResend
 	if !operated && t.paused != 0 && t.paused < t.wrote[n] {
 		l.fail("P7 pause", "%s began to send although it knew that a human has the conversation", n.name)
 	}
@@ -67,7 +67,7 @@ func (l *ledger) judgeSendOrder(o engine.Send, t *conversation, r *reply) {
 			l.fail("P7 order", "part %d of reply %s was sent before part %d", o.Reply.Done+1, r.entry.ID, part+1)
 		}
 	}
-	if o.Reply.Turn < t.begun && o.Reply.Kind != turn.ReplyAgain {
+	if o.Reply.Turn < t.begun && o.Reply.Kind != turn.ReplyResend {
 		l.fail("P7 order", "reply %d was sent after reply %d", o.Reply.Turn, t.begun)
 	}
 	t.begun = max(t.begun, o.Reply.Turn)

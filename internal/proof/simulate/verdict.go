@@ -101,8 +101,8 @@ func (l *ledger) judgeAside(record turn.Record, entries []store.Entry) {
 			count++
 		}
 	}
-	if record.Aside != nil {
-		known = record.Aside.Pending
+	if record.SetAside != nil {
+		known = record.SetAside.Pending
 	}
 	if count != known {
 		l.fail("P3 aside", "%d messages are set aside, and the record knows of %d", count, known)

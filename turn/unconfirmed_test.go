@@ -24,10 +24,10 @@ func TestNoRoomForTroublesForgetsNoResend(t *testing.T) {
 		human()
 		next(turn.SendUnknown{Nonce: "a"})
 	}
-	if len(record.Troubles) != mostTroubles {
-		t.Fatalf("%d replies in trouble, want %d", len(record.Troubles), mostTroubles)
+	if len(record.Unconfirmed) != mostTroubles {
+		t.Fatalf("%d replies in trouble, want %d", len(record.Unconfirmed), mostTroubles)
 	}
-	oldest := record.Troubles[0]
+	oldest := record.Unconfirmed[0]
 	human()
 	next(turn.Resend{Turn: oldest.Turn})
 	next(turn.SendUnknown{Nonce: "a"})

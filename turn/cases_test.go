@@ -215,7 +215,7 @@ func TestAttemptsAtTheEdge(t *testing.T) {
 		failing, losing := given(t, policy, written), given(t, policy, written)
 		for n := 1; n <= limit; n++ {
 			failing, _ = turn.Step(failing, turn.Wake{Nonce: "a"}, failing.Window.Due, policy)
-			failing, _ = turn.Step(failing, turn.GenerateFailed{Nonce: "a", Fault: turn.Mistake}, failing.Window.Due, policy)
+			failing, _ = turn.Step(failing, turn.GenerateFailed{Nonce: "a", Fault: turn.Failure}, failing.Window.Due, policy)
 			at, _ := losing.Wake()
 			losing, _ = turn.Step(losing, turn.Wake{Nonce: "b" + string(rune('0'+n))}, at, policy)
 			if n < limit && failing.Phase != turn.Collecting || losing.Phase != turn.Generating {
@@ -224,8 +224,8 @@ func TestAttemptsAtTheEdge(t *testing.T) {
 		}
 		at, _ := losing.Wake()
 		losing, _ = turn.Step(losing, turn.Wake{Nonce: "c"}, at, policy)
-		if failing.Phase != turn.Failed || failing.Pending != 1 || losing.Phase != turn.Failed || losing.Aside == nil {
-			t.Errorf("%d attempts: %s with %d pending, %s with %v aside", limit, failing.Phase, failing.Pending, losing.Phase, losing.Aside)
+		if failing.Phase != turn.Failed || failing.Pending != 1 || losing.Phase != turn.Failed || losing.SetAside == nil {
+			t.Errorf("%d attempts: %s with %d pending, %s with %v aside", limit, failing.Phase, failing.Pending, losing.Phase, losing.SetAside)
 		}
 	}
 }
@@ -331,22 +331,22 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestAsideOfTheProgramBefore: it did not say which turn had failed, and kept nothing
-// of earlier ones.
-func TestAsideOfTheProgramBefore(t *testing.T) {
+// TestAFailureStaysWhileAReplyIsSentAgain: the turn that set messages aside has
+// failed before and after the resend of an earlier reply.
+func TestAFailureStaysWhileAReplyIsSentAgain(t *testing.T) {
 	record := turn.Record{
-		Schema:   1,
-		Phase:    turn.Failed,
-		Version:  2,
-		Answered: 2,
-		Attempt:  turn.Attempt{Through: 2},
-		Turn:     2,
-		Seq:      3,
-		AfterSeq: 3,
-		Token:    2,
-		Tries:    turn.Tries{LastError: "lost"},
-		Aside:    &turn.Aside{Answered: 1, Through: 2, AfterSeq: 2, Pending: 1},
-		Troubles: []turn.Trouble{{Seq: 2, Turn: 1, Status: turn.ReplyUnknown, Parts: 1}},
+		Schema:      1,
+		Phase:       turn.Failed,
+		Version:     2,
+		Answered:    2,
+		Attempt:     turn.Attempt{Through: 2},
+		Turn:        2,
+		Seq:         3,
+		AfterSeq:    3,
+		Token:       2,
+		Tries:       turn.Tries{LastError: "lost"},
+		SetAside:    &turn.SetAside{Answered: 1, Through: 2, AfterSeq: 2, Pending: 1, Turn: 2},
+		Unconfirmed: []turn.Unconfirmed{{Seq: 2, Turn: 1, Status: turn.ReplyUnknown, Parts: 1}},
 	}
 	for _, e := range []turn.Event{turn.Resend{Turn: 1}, turn.Wake{Holder: "a", Nonce: "a"}, turn.Sent{Nonce: "a"}} {
 		record, _ = turn.Step(record, e, start, basic)
@@ -363,8 +363,8 @@ func TestSinceOfWhatIsSetAsideTwice(t *testing.T) {
 	for i, e := range []turn.Event{turn.Message{}, turn.Wake{Nonce: "a"}, turn.Wake{Nonce: "b"}, turn.Requeue{}, turn.Wake{Nonce: "c"}, turn.Wake{Nonce: "d"}} {
 		r, _ = turn.Step(r, e, start.Add(p.Lease*time.Duration(i)), p)
 	}
-	if r.Aside == nil || r.Aside.Since != start {
-		t.Errorf("aside %+v of a message of %d", r.Aside, start)
+	if r.SetAside == nil || r.SetAside.Since != start {
+		t.Errorf("aside %+v of a message of %d", r.SetAside, start)
 	}
 }
 
@@ -401,8 +401,8 @@ func TestCloseEndsWhatWasSetAside(t *testing.T) {
 		now = now.Add(p.Lease)
 		r, _ = turn.Step(r, e, now, p)
 	}
-	if r.Aside != nil {
-		t.Errorf("aside %+v", r.Aside)
+	if r.SetAside != nil {
+		t.Errorf("aside %+v", r.SetAside)
 	}
 }
 
@@ -414,19 +414,19 @@ func TestADeletionUnderTheFallbackEndsTheFailure(t *testing.T) {
 	r, now := turn.Record{}, start
 	for _, e := range []turn.Event{
 		turn.Message{}, turn.Wake{Nonce: "a"}, turn.Wake{Nonce: "b"}, // lost
-		turn.Touch{Target: 1, Deleted: true}, turn.Wake{Nonce: "c"}, turn.Sent{Nonce: "c"},
+		turn.SetAsideChanged{Target: 1, Deleted: true}, turn.Wake{Nonce: "c"}, turn.Sent{Nonce: "c"},
 	} {
 		now = now.Add(p.Lease)
 		r, _ = turn.Step(r, e, now, p)
 	}
-	if r.Phase != turn.Idle || r.Aside != nil || r.Tries.LastError != "" {
-		t.Errorf("phase %s, aside %v, last error %q", r.Phase, r.Aside, r.Tries.LastError)
+	if r.Phase != turn.Idle || r.SetAside != nil || r.Tries.LastError != "" {
+		t.Errorf("phase %s, aside %v, last error %q", r.Phase, r.SetAside, r.Tries.LastError)
 	}
 }
 
-// The program before forgot what it had set aside with the next message. The author
-// may have such a text removed too, which says nothing of what was set aside since.
-func TestADeletionOfWhatTheProgramBeforeForgot(t *testing.T) {
+// TestOnlyWhatWasSetAsideIsChanged: a change of any other message is ignored, at
+// both ends of the range.
+func TestOnlyWhatWasSetAsideIsChanged(t *testing.T) {
 	record := turn.Record{
 		Schema:   1,
 		Phase:    turn.Failed,
@@ -437,19 +437,22 @@ func TestADeletionOfWhatTheProgramBeforeForgot(t *testing.T) {
 		Seq:      2,
 		AfterSeq: 2,
 		Token:    2,
-		Aside:    &turn.Aside{Answered: 1, Through: 2, AfterSeq: 1, Pending: 1, Turn: 2},
+		SetAside: &turn.SetAside{Answered: 1, Through: 2, AfterSeq: 1, Pending: 1, Turn: 2},
 	}
-	for _, aside := range []*turn.Aside{record.Aside, nil} {
-		record.Aside = aside
-		if aside == nil {
-			record.Phase = turn.Idle
+	for _, deleted := range []bool{false, true} {
+		for target, want := range map[int64]turn.Outcome{1: turn.Ignored, 2: turn.Queued, 3: turn.Ignored} {
+			after, effects := turn.Step(record, turn.SetAsideChanged{Target: target, Deleted: deleted}, start, basic)
+			if effects.Outcome != want || effects.Changed != (want == turn.Queued) {
+				t.Errorf("a change of version %d is %s", target, effects.Outcome)
+			}
+			if gone := deleted && want == turn.Queued; (after.SetAside == nil) != gone || (after.Phase == turn.Idle) != gone {
+				t.Errorf("a change of version %d left %+v, %s", target, after.SetAside, after.Phase)
+			}
 		}
-		if _, effects := turn.Step(record, turn.Touch{Target: 1}, start, basic); effects.Outcome != turn.Ignored {
-			t.Errorf("an edit is %s, with %v aside", effects.Outcome, aside)
-		}
-		after, effects := turn.Step(record, turn.Touch{Target: 1, Deleted: true}, start, basic)
-		if !effects.Changed || after.Phase != record.Phase || (after.Aside == nil) != (aside == nil) {
-			t.Errorf("with %v aside, a deletion left %v, %s", aside, after.Aside, after.Phase)
+		none := record
+		none.SetAside, none.Phase = nil, turn.Idle
+		if _, effects := turn.Step(none, turn.SetAsideChanged{Target: 2, Deleted: deleted}, start, basic); effects.Outcome != turn.Ignored {
+			t.Errorf("with nothing set aside a change is %s", effects.Outcome)
 		}
 	}
 }

@@ -1,0 +1,127 @@
+package turn
+
+// SetAside is the quarantine of a conversation: messages that cost every worker
+// that took them its life. They must neither be tried for ever nor hold up the
+// messages that come after them, and they must not be lost.
+//
+// In the transcript each of them has the status InputFailed; its id stays
+// claimed. The record keeps what is needed to find them all again: the range of
+// versions in which they lie, and how many they are. Later turns may set aside
+// more; the range grows, and what else lies in it has another status.
+//
+// The next messages are answered without them, and they are no part of the
+// history. People see them until one of these ends it:
+//   - a requeue: all of them wait again, with whatever else waits;
+//   - a human who answers or closes what waits: they are closed;
+//   - their authors, who delete the last of them. An edit changes what a requeue
+//     brings back.
+type SetAside struct {
+	Answered int64 `json:"answered"`  // their versions are greater
+	Through  int64 `json:"through"`   // and not greater than this
+	AfterSeq int64 `json:"after_seq"` // their sequences are greater
+	Pending  int   `json:"pending"`   // how many messages they are
+	Turn     int64 `json:"turn"`      // the last turn that set any aside
+	At       Time  `json:"at"`        // when it did
+	Since    Time  `json:"since"`     // when the first of them was accepted
+}
+
+// LastTurnSetAside reports whether the last turn ended by setting its messages
+// aside.
+func (r Record) LastTurnSetAside() bool { return r.SetAside != nil && r.SetAside.Turn == r.Turn }
+
+// setAsideInputs ends a turn whose attempts cost as many workers their lives as
+// the policy allows. What came later is answered next.
+func (s *step) setAsideInputs() {
+	s.Settles = append(s.Settles, Settle{AfterSeq: s.AfterSeq, From: s.Answered, Through: s.Attempt.Through, Status: InputFailed})
+	s.addSetAside(SetAside{
+		Answered: s.Answered, Through: s.Attempt.Through, AfterSeq: s.AfterSeq, Pending: s.Pending - s.Attempt.Newer,
+		Turn: s.Turn, At: s.now, Since: s.Window.WaitingSince,
+	})
+	s.Lease = Lease{}
+	s.Answered, s.Pending = s.Attempt.Through, s.Attempt.Newer
+	s.advanceAfterSeq(s.Attempt.ThroughSeq)
+	s.notify(TurnFailed, s.Tries.LastError)
+	if s.Pending > 0 {
+		s.startNext()
+		return
+	}
+	s.Answered, s.Attempt.Through = s.Version, s.Version
+	s.Phase = Failed
+	s.clearTurn()
+	s.sendFallback()
+}
+
+// addSetAside adds messages to those that were set aside before. There may be
+// none to add: a message that was edited during the attempt has a newer version,
+// and waits for another try.
+func (s *step) addSetAside(more SetAside) {
+	if more.Pending == 0 {
+		return
+	}
+	if was := s.SetAside; was != nil {
+		more.Answered, more.AfterSeq = min(was.Answered, more.Answered), min(was.AfterSeq, more.AfterSeq)
+		more.Pending, more.Since = was.Pending+more.Pending, earliest(was.Since, more.Since)
+	}
+	s.SetAside = &more
+}
+
+// bringBackSetAside makes them wait again.
+func (s *step) bringBackSetAside() {
+	a := s.SetAside
+	if a == nil {
+		return
+	}
+	s.Settles = append(s.Settles, s.reopenSetAside())
+	s.Answered, s.AfterSeq = a.Answered, a.AfterSeq
+	s.Pending += a.Pending
+	s.Window.WaitingSince = earliest(s.Window.WaitingSince, a.Since)
+	s.SetAside = nil
+}
+
+// closeSetAside closes them without a reply.
+func (s *step) closeSetAside() {
+	if s.SetAside == nil {
+		return
+	}
+	reopen := s.reopenSetAside()
+	closed := reopen
+	closed.Status, closed.Reopen = InputClosed, false
+	s.Settles = append(s.Settles, reopen, closed)
+	s.SetAside = nil
+}
+
+func (s *step) reopenSetAside() Settle {
+	a := s.SetAside
+	return Settle{AfterSeq: a.AfterSeq, From: a.Answered, Through: a.Through, Status: InputPending, Reopen: true}
+}
+
+// changeSetAside is the edit or the deletion of one of them. Once the last one
+// is deleted, nothing needs attention any more, and a failed turn is over.
+func (s *step) changeSetAside(e SetAsideChanged) {
+	a := s.SetAside
+	if a == nil || e.Target <= a.Answered || e.Target > a.Through {
+		s.ignore(AlreadyAnswered)
+		return
+	}
+	s.Changed, s.Outcome = true, Queued
+	if !e.Deleted {
+		return
+	}
+	if a.Pending--; a.Pending > 0 {
+		return
+	}
+	failed := s.Phase == Failed && s.Pending == 0
+	s.SetAside = nil
+	if failed {
+		s.Tries.LastError = ""
+		s.startNext()
+	}
+}
+
+// earliest is the first of two moments that are set.
+func earliest(a, b Time) Time {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
+}

@@ -1,0 +1,120 @@
+package turn
+
+import "slices"
+
+// maxUnconfirmed bounds the replies that a record remembers as unconfirmed.
+const maxUnconfirmed = 8
+
+// Unconfirmed is a reply that ended, and is not certain to have reached the
+// person as a whole: the outcome of a send is unknown, a part was refused for
+// good, or a human took over in the middle. What it answers counts as answered,
+// so nothing more happens by itself. An operator looks at it, and has it sent
+// again ([Resend]) or marks it as sent ([MarkSent]).
+type Unconfirmed struct {
+	Seq    int64  `json:"seq"` // of its entry in the transcript
+	Turn   int64  `json:"turn"`
+	Status Status `json:"status"` // unknown, undelivered or partial
+	At     Time   `json:"at"`
+	Parts  int    `json:"parts"`
+	Done   int    `json:"done,omitempty"`   // how many of them are certainly delivered
+	Resend bool   `json:"resend,omitempty"` // to be sent again as soon as nothing else is under way
+}
+
+// NeedsAttention reports whether somebody should look at the conversation: its turn
+// failed or has lost a worker, messages were set aside, or a reply of it is
+// unconfirmed.
+func (r Record) NeedsAttention() bool {
+	lost := r.Tries.Lost.Count > 0 || r.Reply != nil && r.Reply.Lost.Count > 0
+	return r.Phase == Failed || r.SetAside != nil || len(r.Unconfirmed) > 0 || lost
+}
+
+// addUnconfirmed remembers a reply that ended without being certainly delivered.
+// A fallback text is not remembered: its turn is failed, which is seen anyway.
+func (s *step) addUnconfirmed(reply Reply, status Status) {
+	if reply.Kind == ReplyFallback || status == ReplySent || status == ReplyNone {
+		return
+	}
+	s.Unconfirmed = append(s.Unconfirmed, Unconfirmed{
+		Seq: reply.Seq, Turn: reply.Turn, Status: status, At: s.now, Parts: reply.Parts, Done: reply.Done,
+	})
+	if len(s.Unconfirmed) <= maxUnconfirmed {
+		return
+	}
+	// The oldest has to go, but none that an operator was told would be sent again.
+	i := slices.IndexFunc(s.Unconfirmed, func(u Unconfirmed) bool { return !u.Resend })
+	s.Unconfirmed = slices.Delete(s.Unconfirmed, i, i+1)
+}
+
+func (s *step) unconfirmedIndex(turn int64) int {
+	return slices.IndexFunc(s.Unconfirmed, func(u Unconfirmed) bool { return u.Turn == turn })
+}
+
+// askToResend notes that an operator wants a reply sent again.
+func (s *step) askToResend(turn int64) {
+	i := s.unconfirmedIndex(turn)
+	if i < 0 {
+		s.ignore(NotUnconfirmed)
+		return
+	}
+	if u := &s.Unconfirmed[i]; !u.Resend {
+		s.Changed, u.Resend = true, true
+		s.notifyUnconfirmed(ReplyResent, *u)
+	}
+}
+
+// markSent takes an operator's word that a reply arrived, or that nobody needs to
+// care.
+func (s *step) markSent(turn int64) {
+	i := s.unconfirmedIndex(turn)
+	if i < 0 {
+		s.ignore(NotUnconfirmed)
+		return
+	}
+	s.Changed = true
+	u := s.Unconfirmed[i]
+	s.Marks = append(s.Marks, Mark{Seq: u.Seq, Status: ReplySent, Reason: ByOperator})
+	s.Unconfirmed = slices.Delete(s.Unconfirmed, i, i+1)
+	s.notifyUnconfirmed(ReplyMarked, u)
+}
+
+func (s *step) notifyUnconfirmed(kind Kind, u Unconfirmed) {
+	s.notify(kind, string(u.Status))
+	n := &s.Notices[len(s.Notices)-1]
+	n.Turn, n.Seq, n.Part, n.Parts = u.Turn, u.Seq, u.Done, u.Parts
+}
+
+// startResend begins to send a reply that an operator asked for, once nothing
+// else is under way. It runs after every step. The window, or the failure, that
+// it interrupts stays in the record and goes on afterwards: see
+// returnToInterrupted.
+func (s *step) startResend() {
+	if s.Phase == Generating || s.Phase == Sending {
+		return
+	}
+	i := slices.IndexFunc(s.Unconfirmed, func(u Unconfirmed) bool { return u.Resend })
+	if i < 0 {
+		return
+	}
+	u := s.Unconfirmed[i]
+	s.Unconfirmed = slices.Delete(s.Unconfirmed, i, i+1)
+	s.Phase = Sending
+	s.Attempt.Through, s.Window.Media = s.Version, 0
+	s.Reply = &Reply{
+		Turn: u.Turn, Seq: u.Seq, Through: s.Version, From: s.Answered, AfterSeq: s.AfterSeq, Parts: u.Parts, Done: u.Done,
+		Kind: ReplyResend, Unsure: u.Status == ReplyUnknown, Since: s.now, RetryAt: s.now,
+	}
+	s.Marks = append(s.Marks, Mark{Seq: u.Seq, Status: ReplyCommitted, Reason: ByOperator})
+}
+
+// returnToInterrupted goes back to what the resend interrupted. Only a window has
+// a start.
+func (s *step) returnToInterrupted() {
+	switch {
+	case len(s.Queue) > 0:
+		s.startNext()
+	case s.Window.Start != 0 && s.Pending > 0:
+		s.openWindow(s.Window.Start)
+	default:
+		s.returnToFailure()
+	}
+}
