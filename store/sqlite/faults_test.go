@@ -128,6 +128,9 @@ func TestABatchThatFailsLeavesNothing(t *testing.T) {
 			if !errors.Is(err, store.ErrNotApplied) || !errors.Is(err, test.cause) {
 				t.Errorf("got error %v, want ErrNotApplied and the cause", err)
 			}
+			if strings.Contains(err.Error(), "roll back") {
+				t.Errorf("the transaction was rolled back, but: %v", err)
+			}
 			mustCommit(t, s, message(key("other"), store.Op{}, opOf(1), 1))
 			checkGoesOn(t, s)
 			if replaced := s.writer.db != used; replaced != test.replaced {

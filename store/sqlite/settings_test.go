@@ -132,7 +132,7 @@ func TestAClosedStoreSaysSo(t *testing.T) {
 	mustClose(t, s)
 	_, load := s.Load(t.Context(), key("c"))
 	_, now := s.Now(t.Context())
-	_, expire := s.Expire(t.Context(), start, start, 1)
+	_, expire := s.Expire(t.Context(), start, start, 0)
 	for name, err := range map[string]error{"Load": load, "Now": now, "Expire": expire, "Delete": s.Delete(t.Context(), key("c"))} {
 		if !errors.Is(err, store.ErrClosed) {
 			t.Errorf("%s: got error %v, want closed", name, err)

@@ -84,18 +84,19 @@ func TestTheLogIsWrittenBeforeItMatters(t *testing.T) {
 func TestWhatIsGatheredIsBounded(t *testing.T) {
 	f := &memoryFile{}
 	l := &walFile{File: f}
-	page := make([]byte, maxGathered/2)
+	const bound = 1 << 20
+	page := make([]byte, bound/2)
 	for i := range int64(2) {
-		put(t, l, string(page), i*maxGathered/2)
+		put(t, l, string(page), i*bound/2)
 	}
 	if f.writes != 0 {
 		t.Errorf("it was written before the bound")
 	}
-	put(t, l, "x", maxGathered)
-	if f.writes != 1 || len(f.content) != maxGathered {
+	put(t, l, "x", bound)
+	if f.writes != 1 || len(f.content) != bound {
 		t.Errorf("%d writes, %d bytes", f.writes, len(f.content))
 	}
-	if size, err := l.Size(); err != nil || size != maxGathered+1 {
+	if size, err := l.Size(); err != nil || size != bound+1 {
 		t.Errorf("the size is %d, %v", size, err)
 	}
 }
