@@ -64,7 +64,7 @@ func (r *Reading) Broken(format string, args ...any) error { return r.answer.Bro
 func (r *Reading) whole() error {
 	body, err := r.answer.All()
 	if err != nil {
-		return r.answer.ReadFault(err)
+		return r.answer.ReadError(err)
 	}
 	return r.format.Whole(r, body)
 }
@@ -82,7 +82,7 @@ func (r *Reading) stream() error {
 		case err == io.EOF:
 			return r.answer.Broken("the stream was cut short: it ended without %s", r.format.LastEvent)
 		case err != nil:
-			return r.answer.ReadFault(err)
+			return r.answer.ReadError(err)
 		}
 		if err := r.format.Event(r, []byte(event.Data)); err != nil {
 			return err
@@ -96,7 +96,7 @@ func (r *Reading) stream() error {
 // request.
 func (r *Reading) reply() (onereply.Reply, error) {
 	if r.text.Blank() && r.Stop == r.format.Withheld {
-		return onereply.Reply{}, r.answer.Fault(onereply.ResponderBadRequest, "%s", r.format.Advice)
+		return onereply.Reply{}, r.answer.ErrorOfKind(onereply.ResponderBadRequest, "%s", r.format.Advice)
 	}
 	reply, err := r.text.Reply()
 	if err != nil {

@@ -99,7 +99,7 @@ func (a *Answer) WholeOrStream(whole, stream func() error) error {
 	document, err := a.StartsLikeJSON()
 	switch {
 	case err != nil:
-		return a.ReadFault(err)
+		return a.ReadError(err)
 	case document:
 		return whole()
 	}

@@ -39,7 +39,7 @@ func Classify(status int, detail Detail) onereply.ResponderErrorKind {
 	phrase := func(text string) bool { return strings.Contains(message, text) }
 	transient := status == 0 || status == http.StatusTooManyRequests || status >= 500
 	switch {
-	case says(quotaWords), !isServerFault(status) && slices.ContainsFunc(quotaPhrases, phrase):
+	case says(quotaWords), !isServerError(status) && slices.ContainsFunc(quotaPhrases, phrase):
 		return onereply.ResponderQuotaSpent
 	case says(overloadWords), transient && phrase("overloaded"):
 		return onereply.ResponderOverloaded
@@ -53,7 +53,7 @@ func Classify(status int, detail Detail) onereply.ResponderErrorKind {
 	return onereply.ResponderFailed
 }
 
-func isServerFault(status int) bool { return status >= 500 }
+func isServerError(status int) bool { return status >= 500 }
 
 // kindOf is the kind that a status alone stands for. Gateways answer 502 to 504 for a
 // model that is out of reach, which is waited out. A 500 may be caused by the request
@@ -72,7 +72,7 @@ func kindOf(status int) onereply.ResponderErrorKind {
 	case http.StatusConflict, http.StatusTooEarly:
 		return onereply.ResponderFailed // worth another try, but not forever
 	}
-	if isServerFault(status) {
+	if isServerError(status) {
 		return onereply.ResponderFailed
 	}
 	return onereply.ResponderBadRequest

@@ -6,7 +6,7 @@
 // meaning of a request or an answer belongs to the callers. It must never import a
 // responder, a channel, a store or the engine.
 //
-// The files: endpoint.go the address and the request, answer.go the answer, fault.go and
+// The files: endpoint.go the address and the request, answer.go the answer, errors.go and
 // classify.go the errors of responders, detail.go and retryafter.go how an answer words
 // a refusal, text.go the reply that grows, problems.go mistakes of a configuration.
 package upstream

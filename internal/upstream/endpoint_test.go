@@ -160,7 +160,7 @@ func TestCancellationClosesTheRequest(t *testing.T) {
 	}
 	<-arrived
 	cancel(superseded)
-	if _, err := answer.All(); answer.ReadFault(err) != superseded {
+	if _, err := answer.All(); answer.ReadError(err) != superseded {
 		t.Errorf("got %v", err)
 	}
 	<-closed // while the answer is still open: the context alone ends the request
@@ -205,7 +205,7 @@ func TestSilenceEndsAnAnswerThatHasBegun(t *testing.T) {
 		}
 		defer answer.Close()
 		body, err := answer.All()
-		if fault := answer.ReadFault(err); kindOf(fault) != onereply.ResponderFailed || !strings.Contains(fault.Error(), "idle_timeout") {
+		if fault := answer.ReadError(err); kindOf(fault) != onereply.ResponderFailed || !strings.Contains(fault.Error(), "idle_timeout") {
 			t.Errorf("got %v", fault)
 		}
 		if string(body) != "xxx" || time.Since(start) != time.Hour+58*time.Second {

@@ -27,7 +27,7 @@ func read(answer *upstream.Answer, listener upstream.Listener) (onereply.Reply, 
 	}
 	body, err := answer.All()
 	if err != nil {
-		return onereply.Reply{}, answer.ReadFault(err)
+		return onereply.Reply{}, answer.ReadError(err)
 	}
 	d, err := parse(answer, body)
 	if err != nil {
@@ -113,7 +113,7 @@ func (s *stream) all() error {
 		case err == io.EOF:
 			return s.answer.Broken("the end of the stream can't be told from a lost connection; end it with data: [DONE]")
 		case err != nil:
-			return s.answer.ReadFault(err)
+			return s.answer.ReadError(err)
 		}
 		if strings.TrimSpace(event.Data) == "[DONE]" {
 			return nil

@@ -33,17 +33,17 @@ func (e *Endpoint) Ask(ctx context.Context, header http.Header, body []byte) (*A
 
 // Broken is the error for an answer that can't be used. It counts as a failed attempt.
 func (a *Answer) Broken(format string, args ...any) error {
-	return a.Fault(onereply.ResponderFailed, format, args...)
+	return a.ErrorOfKind(onereply.ResponderFailed, format, args...)
 }
 
-// Fault is the error for an answer that can't be used, of a certain kind.
-func (a *Answer) Fault(kind onereply.ResponderErrorKind, format string, args ...any) error {
+// ErrorOfKind is the error for an answer that can't be used, of a certain kind.
+func (a *Answer) ErrorOfKind(kind onereply.ResponderErrorKind, format string, args ...any) error {
 	return &onereply.ResponderError{Kind: kind, RetryAfter: a.RetryAfter(), Err: a.endpoint.wrap("gave a bad answer", fmt.Errorf(format, args...))}
 }
 
-// ReadFault explains an error of a read of the answer: the cause of the
+// ReadError explains an error of a read of the answer: the cause of the
 // context's end, or a failed attempt.
-func (a *Answer) ReadFault(err error) error {
+func (a *Answer) ReadError(err error) error {
 	if ended := a.Ended(); ended != nil {
 		return ended
 	}
