@@ -89,6 +89,21 @@ var rules = []rule{
 		reason:    "what people look at is read from the store, and decides nothing",
 	},
 	{
+		packages:  "./internal/node/...",
+		forbidden: []string{".", "./internal/inspect/...", "./store/*", "./responder/...", "./channel/...", "./server/...", "./console/...", "./cmd/..."},
+		reason:    "the runtime carries out the engine's decisions, with any store, responder and channel",
+	},
+	{
+		packages:  "./internal/fleet/...",
+		forbidden: []string{".", "./internal/node/...", "./internal/inspect/...", "./store/*", "./responder/...", "./channel/...", "./server/...", "./console/...", "./cmd/..."},
+		reason:    "all that nodes tell each other may be lost: nothing is decided there",
+	},
+	{
+		packages:  "./internal/inspect/...",
+		forbidden: []string{".", "./internal/node/...", "./store/*", "./responder/...", "./channel/...", "./server/...", "./console/...", "./cmd/..."},
+		reason:    "it reads what is stored, for people to look at, and decides nothing",
+	},
+	{
 		packages:  "./responder/*",
 		forbidden: []string{"./responder/*", "./channel/...", "./store/...", "./server/...", "./console/...", "./cmd/..."},
 		reason:    "a responder knows the library and its model, nothing beside it",
@@ -171,6 +186,28 @@ func matches(pattern, name string) bool {
 	return name == pattern
 }
 
+// TestOnlyTheCommandUsesTheProof: the command runs the simulation and the
+// benchmarks for people. Nothing else of the product may lean on the proof, which
+// looks at it from outside.
+func TestOnlyTheCommandUsesTheProof(t *testing.T) {
+	for _, f := range parseTree(t) {
+		for _, imported := range f.imports() {
+			if !f.test && !f.nested && leansOnProof(own(f.folder), imported) {
+				t.Errorf("%s imports %s: only cmd/ and tests use the proof", f.path, imported)
+			}
+		}
+	}
+	if !leansOnProof("./internal/node", "./internal/proof/scenario") || leansOnProof("./cmd/onereply", "./internal/proof/bench") ||
+		leansOnProof("./internal/proof/bench", "./internal/proof/testservers") {
+		t.Error("this test can't tell the product from the proof")
+	}
+}
+
+func leansOnProof(from, imported string) bool {
+	free := matches("./internal/proof/...", from) || matches("./cmd/...", from)
+	return !free && matches("./internal/proof/...", imported)
+}
+
 // TestRules shows that the rules can fail: each line would be a fault.
 func TestRules(t *testing.T) {
 	tests := []struct {
@@ -210,6 +247,11 @@ func TestRules(t *testing.T) {
 		{"./channel/webhook", "./responder/webhook", true},
 		{"./channel/webhook", "./store", true},
 		{"./server", "./store/sqlite", true},
+		{"./internal/node", "./store/memory", true},
+		{"./internal/node", "./internal/engine", false},
+		{"./internal/fleet", "./internal/node", true},
+		{"./internal/inspect", "./internal/fleet", false},
+		{"./internal/inspect", ".", true},
 	}
 	for _, test := range tests {
 		got := slices.ContainsFunc(rules, func(r rule) bool {
