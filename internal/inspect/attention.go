@@ -11,7 +11,8 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// Kind is why a conversation needs somebody.
+// Kind is why a conversation needs somebody. The root's AttentionKind has the same
+// values: they are part of the API.
 type Kind string
 
 // The kinds.
@@ -27,14 +28,21 @@ const (
 
 // Finding is one thing that a person should look at.
 type Finding struct {
-	Kind    Kind
-	Key     store.Key
-	Turn    int64
-	Seq     int64     // of the reply; 0 where the finding is not about one
-	At      turn.Time // when it came to be so
-	Since   turn.Time // since when somebody waits
-	Reason  string
-	Actions []string // what helps: "requeue", "resend", "mark_sent", "flush"; never nil
+	Kind Kind
+	Key  store.Key
+	Turn int64
+
+	// Seq is that of the reply; 0 where the finding is not about one.
+	Seq int64
+
+	// At is when it came to be so, Since when somebody began to wait. Where a record
+	// does not know, both are the time of its last write, so neither is ever zero.
+	At, Since turn.Time
+
+	Reason string
+
+	// Actions are the calls of the API that help; never nil.
+	Actions []string
 }
 
 // AttentionQuery selects findings.
@@ -43,12 +51,15 @@ type AttentionQuery struct {
 	Cursor string // of the page before; "" means the first page
 	Limit  int    // conversations of one page, at least 1
 
+	// Now and Leases say what is overdue: the time of the store, and the lease of each
+	// bot that this node has.
 	Now    turn.Time
-	Leases map[string]time.Duration // of each bot that this node has
+	Leases map[string]time.Duration
 }
 
 // listMark begins the cursors of pages behind what is overdue. What is overdue has no
-// cursor: it is on the first page, since it should be short.
+// cursor: it stands on the first page, and what does not fit there is left out, since
+// a person who sees a page full of it has enough to do.
 const listMark = "-"
 
 // Attention returns a page of what needs somebody: first the conversations that are
@@ -60,7 +71,7 @@ func Attention(ctx context.Context, s store.Store, q AttentionQuery) (found []Fi
 	if q.Cursor != "" && !behind {
 		return nil, "", store.ErrCursor
 	}
-	room := q.Limit
+	room := q.Limit // of this page
 	if !behind {
 		if found, err = overdue(ctx, s, q); err != nil {
 			return nil, "", err
@@ -82,7 +93,8 @@ func Attention(ctx context.Context, s store.Store, q AttentionQuery) (found []Fi
 	return found, next, nil
 }
 
-// findingsOf is why a conversation that the store marks needs somebody.
+// findingsOf is why a conversation that the store marks needs somebody. The store marks
+// it by the record's NeedsAttention, which decides; this only says why.
 func findingsOf(item store.Item) []Finding {
 	var found []Finding
 	r := item.Snapshot.Record
@@ -103,6 +115,8 @@ func findingsOf(item store.Item) []Finding {
 		found = append(found, unconfirmed(item.Key, t))
 	}
 	switch {
+	// Workers that were lost while they sent a reply are counted with that reply, which
+	// may be an earlier turn's.
 	case r.Reply != nil && r.Reply.Lost.Count > 0:
 		lost := leaseLost(item, r.Reply.Lost, "sending")
 		lost.Turn, lost.Seq, lost.Since = r.Reply.Turn, r.Reply.Seq, cmp.Or(r.Reply.Since, item.Active)

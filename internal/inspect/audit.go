@@ -45,6 +45,7 @@ func (a *Actions) Note(key store.Key, e store.AuditEntry) {
 	}
 }
 
+// of returns what is remembered of a bot, a conversation, or all.
 func (a *Actions) of(q AuditQuery) []Action {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -59,9 +60,11 @@ func (a *Actions) of(q AuditQuery) []Action {
 
 // AuditQuery selects actions.
 type AuditQuery struct {
-	Bot          string // "" means all
-	Conversation string // of the bot; "" means all
-	Limit        int    // actions returned, at least 1
+	// Bot and Conversation say of what; "" means all. A conversation needs its bot.
+	Bot, Conversation string
+
+	// Limit is how many actions are returned at most, the newest ones: at least 1.
+	Limit int
 }
 
 // What an audit of many conversations reads: those with the newest activity.
@@ -77,7 +80,10 @@ func Audit(ctx context.Context, s store.Store, remembered *Actions, q AuditQuery
 	found := remembered.of(q)
 	if q.Conversation == "" {
 		found, err := collectNewest(ctx, s, q.Bot, found)
-		return newest(found, q.Limit), err
+		if err != nil {
+			return nil, err
+		}
+		return newest(found, q.Limit), nil
 	}
 	key := store.Key{Bot: q.Bot, Conversation: q.Conversation}
 	snapshot, err := s.Load(ctx, key)
@@ -108,6 +114,7 @@ func collectNewest(ctx context.Context, s store.Store, bot string, found []Actio
 	return found, nil
 }
 
+// collect adds what one record tells: the last few actions that changed it.
 func collect(found []Action, key store.Key, l store.Log) []Action {
 	for _, e := range l.Audit {
 		found = append(found, Action{key, e})
@@ -115,8 +122,9 @@ func collect(found []Action, key store.Key, l store.Log) []Action {
 	return found
 }
 
-// newest sorts, and drops what is there twice: a node remembers also what it has
-// written.
+// newest sorts, drops what is there twice, and keeps the first few. A node remembers
+// also what it has written, with the same time and texts. So the order is that of all
+// fields: equal actions are neighbours, and the answer is the same from every node.
 func newest(found []Action, limit int) []Action {
 	slices.SortFunc(found, func(a, b Action) int {
 		return cmp.Or(cmp.Compare(b.At, a.At), a.Key.Compare(b.Key),

@@ -2,8 +2,10 @@ package inspect
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/store/memory"
@@ -34,13 +36,17 @@ type watched struct {
 	store.Store
 	lists   []store.ListQuery
 	entries []store.EntryQuery
-	due     []int // the limits
-	broken  error // of each Load
+	due     []int  // the limits
+	broken  error  // of each Load, or of what only names
+	only    string // "List", "Entries" or "Due"; "": Load
 	hidden  map[store.Key]error
 }
 
 func (w *watched) List(ctx context.Context, q store.ListQuery) (store.Page, error) {
 	w.lists = append(w.lists, q)
+	if w.only == "List" {
+		return store.Page{}, w.broken
+	}
 	page, err := w.Store.List(ctx, q)
 	for i, item := range page.Items {
 		if err := w.hidden[item.Key]; err != nil {
@@ -52,16 +58,22 @@ func (w *watched) List(ctx context.Context, q store.ListQuery) (store.Page, erro
 
 func (w *watched) Entries(ctx context.Context, key store.Key, q store.EntryQuery) ([]store.Entry, error) {
 	w.entries = append(w.entries, q)
+	if w.only == "Entries" {
+		return nil, w.broken
+	}
 	return w.Store.Entries(ctx, key, q)
 }
 
 func (w *watched) Due(ctx context.Context, until turn.Time, limit int, bots ...string) ([]store.Timer, error) {
 	w.due = append(w.due, limit)
+	if w.only == "Due" {
+		return nil, w.broken
+	}
 	return w.Store.Due(ctx, until, limit, bots...)
 }
 
 func (w *watched) Load(ctx context.Context, key store.Key) (store.Snapshot, error) {
-	if w.broken != nil {
+	if w.broken != nil && w.only == "" {
 		return store.Snapshot{}, w.broken
 	}
 	if err := w.hidden[key]; err != nil {
@@ -71,3 +83,50 @@ func (w *watched) Load(ctx context.Context, key store.Key) (store.Snapshot, erro
 }
 
 func newStore() *watched { return &watched{Store: memory.New(), hidden: map[store.Key]error{}} }
+
+// Whichever call of the store fails, its error is what is returned, and nothing else is.
+func TestErrorsOfTheStore(t *testing.T) {
+	for only, asks := range map[string][]func(t *testing.T, s store.Store) (int, error){
+		"List":    {askAttention, askList, askAudit},
+		"Entries": {askList, askTimeline},
+		"Due":     {askAttention},
+		"":        {askAttention, askTimeline},
+	} {
+		for i, ask := range asks {
+			s := newStore()
+			talk(t, s, 2)
+			late(t, s, keyOf("late", 1), time.Hour)
+			if n, err := ask(t, s); err != nil || n == 0 {
+				t.Fatalf("%s %d: %d found, %v", only, i, n, err)
+			}
+			s.only, s.broken = only, errors.New("away")
+			if n, err := ask(t, s); !errors.Is(err, s.broken) || n != 0 {
+				t.Errorf("%s %d fails: %d found, %v", only, i, n, err)
+			}
+		}
+	}
+}
+
+func askAttention(t *testing.T, s store.Store) (int, error) {
+	found, _, err := Attention(t.Context(), s, AttentionQuery{Limit: 9, Now: now})
+	return len(found), err
+}
+
+func askList(t *testing.T, s store.Store) (int, error) {
+	q := limited(9)
+	q.Preview = true
+	rows, _, err := List(t.Context(), s, q)
+	return len(rows), err
+}
+
+func askAudit(t *testing.T, s store.Store) (int, error) {
+	var remembered Actions
+	remembered.Note(keyOf("bot", 1), action(now, "pause"))
+	found, err := Audit(t.Context(), s, &remembered, AuditQuery{Limit: 9})
+	return len(found), err
+}
+
+func askTimeline(t *testing.T, s store.Store) (int, error) {
+	found, err := Timeline(t.Context(), s, TimelineQuery{Key: keyOf("bot", 1), Turns: 9})
+	return len(found), err
+}

@@ -11,18 +11,25 @@ import (
 
 // ListQuery selects conversations.
 type ListQuery struct {
-	store.ListQuery // its Limit, at least 1, is that of the answer
+	// Bot, phase, cursor, and whether only those are wanted that need attention: the
+	// store selects by these. Limit, at least 1, is that of the answer.
+	store.ListQuery
 
 	// Search leaves out conversations whose name and whose last input's text both
 	// lack it, in any case. "" leaves out none.
-	Search  string
-	Preview bool // with each conversation's last input
+	Search string
+
+	// Preview gives each conversation's last input, at the cost of a read for each.
+	Preview bool
 }
 
 // Row is a conversation of a list.
 type Row struct {
 	store.Item
-	LastInput *store.Entry // nil: it has none, or no preview was asked for
+
+	// LastInput is the last message that was not deleted. It is nil where there is none,
+	// where it lies behind many replies, or where no preview was asked for.
+	LastInput *store.Entry
 }
 
 // Bounds of one page of a search. A search that finds nothing within them answers with
@@ -40,6 +47,7 @@ const (
 // this program can't read are left out.
 func List(ctx context.Context, s store.Store, q ListQuery) (rows []Row, next string, err error) {
 	limit, query := q.Limit, q.ListQuery
+	// Every name and text contains the empty text: without a search all rows match.
 	sought := strings.ToLower(q.Search)
 	for range searchPages {
 		// Never more than there is room for: a cursor goes on after a whole page.
@@ -73,8 +81,8 @@ func readable(items []store.Item) []store.Item {
 // matchingRows is the rows of a page that match. Transcripts are read only where the
 // name does not match, or a preview is shown.
 func matchingRows(ctx context.Context, s store.Store, items []store.Item, sought string, preview bool) ([]Row, error) {
-	named := make([]bool, len(items))
-	var unread []store.Item
+	named := make([]bool, len(items)) // whose name matches
+	var unread []store.Item           // whose transcript must be read
 	for i, item := range items {
 		named[i] = strings.Contains(strings.ToLower(item.Key.Conversation), sought)
 		if preview || !named[i] {
@@ -120,6 +128,8 @@ func lastInput(ctx context.Context, s store.Store, item store.Item) (*store.Entr
 	if item.Snapshot.Record.Version == 0 {
 		return nil, nil // it never had one
 	}
+	// The first read is enough for nearly all; the second goes over the same entries
+	// again, since it is rare.
 	for _, limit := range []int{lastEntries, olderEntries} {
 		entries, err := s.Entries(ctx, item.Key, store.EntryQuery{Limit: limit, Backward: true})
 		if err != nil {

@@ -15,7 +15,7 @@ func talk(t *testing.T, s store.Store, count int) {
 	for i := range count {
 		at := now - turn.Time(i)
 		put(t, s, store.Write{Key: keyOf("bot", i), At: at, Record: turn.Record{Phase: turn.Idle, Seq: 2}, Append: []store.Entry{
-			{Seq: 1, Kind: store.Message, ID: "m", Status: turn.InputAnswered, At: at, Version: 1, Body: store.Body{Text: fmt.Sprintf("Text of %d.", i)}},
+			{Seq: 1, Kind: store.Message, ID: "m", Status: turn.InputAnswered, At: at, Version: 1, Body: store.Body{Text: fmt.Sprintf("Text of %d.", i), Trace: trace(step(0, "accepted"))}},
 			{Seq: 2, Kind: store.Reply, ID: "r", Status: turn.ReplySent, At: at, Version: 1, Body: store.Body{Text: "A reply.", Turn: 1}},
 		}})
 	}

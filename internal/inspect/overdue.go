@@ -35,7 +35,7 @@ const (
 // q.Limit. Where all bots are asked for, those of this node come first: what waits
 // for other bots may be another node's, and must not hide them.
 func overdue(ctx context.Context, s store.Store, q AttentionQuery) ([]Finding, error) {
-	groups := [][]string{{q.Bot}}
+	groups := [][]string{{q.Bot}} // of bots that are asked for together; nil: all
 	if q.Bot == "" {
 		groups = [][]string{slices.Collect(maps.Keys(q.Leases)), nil}
 	}
@@ -89,6 +89,7 @@ func dueTimers(ctx context.Context, s store.Store, now turn.Time, bots []string)
 // lateOf reads the records of timers, and returns what is overdue in the order of the
 // timers. A record that can't be read is left out: onereply doctor names those.
 func lateOf(ctx context.Context, s store.Store, q AttentionQuery, timers []store.Timer) ([]Finding, error) {
+	// Each reader has a place of its own, so that the order stays.
 	found := make([]Finding, len(timers))
 	err := inParallel(ctx, len(timers), overdueReaders, func(ctx context.Context, i int) error {
 		key := timers[i].Key
@@ -119,6 +120,8 @@ func (q AttentionQuery) late(key store.Key, r turn.Record) (Finding, bool) {
 	out := Finding{
 		Kind: Overdue, Key: key, Turn: r.Turn, At: due, Since: cmp.Or(FirstPending(r), due), Actions: []string{},
 	}
+	// A flush asks this node to act at once. It does not help where another node holds
+	// the lease, nor where this node does not have the bot.
 	switch {
 	case r.Lease.Nonce != "":
 		out.Reason = fmt.Sprintf("the lease of %s has expired, and no node took over", r.Lease.Holder)

@@ -12,10 +12,17 @@ import (
 
 // Overview is what goes on, on all nodes that report.
 type Overview struct {
-	Nodes       []fleet.Report   // by name, then by start; State is that of now
-	Minutes     []engine.Minute  // the last 60 with this one, oldest first, of all nodes
-	Totals      engine.Tally     // of the nodes listed, since each was opened
-	TimeToReply engine.Histogram // likewise
+	// Nodes are the reports of the nodes that are listed, by name, then by start. Their
+	// State is that of now: a report says only what it was when it was made.
+	Nodes []fleet.Report
+
+	// Minutes are the last 60 with this one, oldest first. They add up all reports,
+	// those of nodes that are not listed too: what was done in the last hour was done.
+	Minutes []engine.Minute
+
+	// Totals and TimeToReply add up the nodes that are listed, since each was opened.
+	Totals      engine.Tally
+	TimeToReply engine.Histogram
 }
 
 const (
@@ -34,12 +41,14 @@ func OverviewOf(now turn.Time, reports []fleet.Report) Overview {
 	for i := range o.Minutes {
 		o.Minutes[i].Number = engine.MinuteOf(now) - keptMinutes + 1 + int64(i)
 	}
-	started := map[string]turn.Time{} // the last start of each name
+	// A node that is started again reports as another instance of the same name. The
+	// last start of each name tells which of them was replaced.
+	started := map[string]turn.Time{}
 	for _, r := range reports {
 		started[r.Node] = max(started[r.Node], r.Started)
 	}
 	for i, r := range reports {
-		o.addMinutes(r.Minutes)
+		o.addMinutes(r.Minutes) // also of a node that is not listed
 		if i == 0 {
 			o.TimeToReply = engine.Histogram{Bounds: r.Times.Bounds, Counts: make([]uint64, len(r.Times.Bounds))}
 		}
@@ -58,6 +67,9 @@ func OverviewOf(now turn.Time, reports []fleet.Report) Overview {
 	return o
 }
 
+// addMinutes adds what a node counted, minute by minute. Its clock is the store's, as
+// ours is, but its report may be older: minutes that are not in the overview are left
+// out at both ends.
 func (o *Overview) addMinutes(all []fleet.Minute) {
 	first := o.Minutes[0].Number
 	for _, m := range all {

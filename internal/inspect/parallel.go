@@ -10,7 +10,7 @@ import (
 func inParallel(ctx context.Context, n, limit int, f func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	numbers := make(chan int)
+	numbers := make(chan int) // without room: a number is taken, or not begun
 	var running sync.WaitGroup
 	for range min(limit, n) {
 		running.Go(func() {

@@ -10,23 +10,37 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// MaxSteps is how many steps a turn of a timeline has at most, the last ones.
+// MaxSteps is how many steps a turn of a timeline has at most, the last ones. The store
+// bounds each trace by itself; a turn with many messages is made of many traces, so
+// that it needs a bound of its own.
 const MaxSteps = 128
 
-// TimelineQuery selects turns.
+// TimelineQuery selects turns of one conversation.
 type TimelineQuery struct {
-	Key   store.Key
-	Turns int64 // the last so many, at least 1
-	Turn  int64 // only this one; 0: Turns says which
+	Key store.Key
+
+	// Turns is how many, the last ones: at least 1.
+	Turns int64
+
+	// Turn is the only one that is wanted; 0: Turns says which.
+	Turn int64
 }
 
 // Turn is what happened in one turn. What happened before the first one has the number
 // 0.
 type Turn struct {
 	Number int64
-	Open   bool // it is not over
-	Lost   int  // steps that are not kept, before the first of Steps
-	Steps  []engine.Event
+
+	// Open: the turn is not over.
+	Open bool
+
+	// Lost is how many steps are not kept, before the first of Steps: the store bounds
+	// each trace, and a timeline each turn.
+	Lost int
+
+	// Steps are what happened, in order. Only those that concern a lease name a node:
+	// its holder.
+	Steps []engine.Event
 }
 
 // Timeline returns what happened in the turns of a conversation, in order. It returns
@@ -102,7 +116,7 @@ func (t *timeline) turns() []Turn {
 				one = &Turn{Number: step.Turn, Open: t.open(step.Turn)}
 				byNumber[step.Turn] = one
 			}
-			if i == 0 {
+			if i == 0 { // what was dropped stood before the first step that is kept
 				one.Lost += trace.Lost
 			}
 			one.Steps = append(one.Steps, t.event(step))
@@ -131,12 +145,15 @@ func (t *timeline) open(number int64) bool {
 			return true
 		}
 	}
+	// While an earlier reply is sent again, the phase is sending, and a window that was
+	// open before stays open behind it.
 	waits := r.Phase == turn.Collecting || r.Phase == turn.Generating
 	interrupted := r.Reply != nil && r.Reply.Kind == turn.ReplyResend && r.Pending > 0 && r.Window.Start != 0
 	return number == r.Turn && (waits || interrupted)
 }
 
-// event is the event that a step was, without its texts and its conversation.
+// event is the event that a step was, without its texts and its conversation. A step
+// holds sequences only; the ids are made of them again.
 func (t *timeline) event(n turn.Notice) engine.Event {
 	e := engine.Event{Notice: n, Node: n.Holder}
 	switch {
