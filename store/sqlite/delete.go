@@ -15,7 +15,8 @@ const (
 	deleteIDs          = `DELETE FROM message_ids WHERE conversation_id = ?1`
 )
 
-// Delete implements [store.Store].
+// Delete implements [store.Store]. A write that was made for the conversation as it was
+// conflicts afterwards: it expects a record, and there is none.
 func (s *Store) Delete(ctx context.Context, key store.Key) error {
 	return s.write(ctx, func(db *connection) error {
 		there, err := find(db, key)

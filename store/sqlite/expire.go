@@ -9,6 +9,13 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
+// Retention works in three steps, each of which makes the next one possible: entries
+// that are old and settled are removed, and their message ids are marked; marked ids
+// that are old enough are forgotten; conversations of which nothing is left go last.
+// Ids outlive their entries, so that a message that is delivered again late is still
+// known. Only the first two steps find their rows through the indexes of their own, so
+// what still needs work is never even looked at.
+
 // expireStep bounds what Expire removes in one transaction, so that commits
 // never wait long for it.
 const expireStep = 100

@@ -36,7 +36,8 @@ const sweepConversations = `SELECT c.schema, c.op, c.record, c.bot, c.conversati
 	FROM conversations AS c LEFT JOIN timers AS t ON t.conversation_id = c.id
 	WHERE c.id > ?1 ORDER BY c.id LIMIT ?2`
 
-// Load implements [store.Store].
+// Load implements [store.Store]. It may be older than a commit that is on its way, never
+// older than one that was answered.
 func (s *Store) Load(ctx context.Context, key store.Key) (store.Snapshot, error) {
 	var snapshot store.Snapshot
 	err := s.read(ctx, func(db *connection) error {

@@ -20,6 +20,10 @@ const lockSuffix = ".lock"
 // errLocked is what lockFile returns where somebody else has the lock.
 var errLocked = errors.New("locked")
 
+// Two processes on one file would both answer a conversation: each remembers leases that
+// the other does not know of. SQLite's own locks do not prevent that, since they are held
+// for a transaction only. So a Store holds a lock of its own from Open to Close.
+
 // lock takes the database for this Store alone, or says who has it.
 func lock(path string) (*os.File, error) {
 	file, err := lockFile(path + lockSuffix)

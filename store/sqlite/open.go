@@ -99,6 +99,12 @@ func resolve(path string) (string, error) {
 	return target, err
 }
 
+// The file is made in steps, and a process may die after each of them: an empty file,
+// an empty database with a write-ahead log, the tables. Each step is repeated where it is
+// found undone, and the tables come in one transaction, so there is no half of them. The
+// file is made here and not by SQLite, so that it is readable for this user only from its
+// first moment; SQLite gives its other files the same permissions.
+
 // prepare creates the file and its tables where they are missing, unless it is
 // only to be read, and returns the connection that writes.
 func prepare(path string, connect func() (*connection, error), readOnly bool) (*connection, error) {

@@ -21,7 +21,10 @@ type task struct {
 	done func(error)
 }
 
-// queue holds the writes that wait, in the order of their arrival.
+// queue holds the writes that wait, in the order of their arrival. Many goroutines add
+// to it; the writer alone takes from it. A task is in one of three places: it waits here,
+// where its caller can still withdraw it; it is in a batch, where nobody can; or it is
+// done.
 type queue struct {
 	mu      sync.Mutex
 	waiting []*task

@@ -11,8 +11,13 @@ import (
 	"github.com/onereply/onereply/store"
 )
 
-// readers is a pool of connections that only read. They are opened when they
-// are first needed.
+// readers is a pool of connections that only read. With a write-ahead log a reader
+// sees the file as it was when its statement began, whatever is written meanwhile, so
+// reads need no part of the writer's goroutine and no lock of its.
+//
+// free is the pool: a read takes a connection from it and puts it back, so there are
+// never more than its capacity, and one is never used by two. Connections are opened
+// when they are first needed.
 type readers struct {
 	open   func() (*connection, error)
 	free   chan *connection // a nil stands for one that is not open

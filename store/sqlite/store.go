@@ -14,6 +14,11 @@ import (
 
 // Store is a [store.Store] in one SQLite file. Make one with [Open]. All
 // methods may be called from many goroutines at once.
+//
+// It has three parts: the lock that keeps other processes out, the writer, through which
+// every change goes, and the readers. Close ends them in the reverse of that order:
+// reads first, then the writes that wait, and the lock last, when nothing of this
+// process touches the file any more.
 type Store struct {
 	path    string
 	lock    *os.File

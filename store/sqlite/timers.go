@@ -26,6 +26,11 @@ const dueTimers = `SELECT t.due_ms, c.bot, c.conversation, t.conversation_id, c.
 	FROM timers AS t JOIN conversations AS c ON c.id = t.conversation_id
 	WHERE t.due_ms <= ?1 ORDER BY t.due_ms`
 
+// A timer is when somebody must look at a conversation next. It has a table of its own,
+// and no statement but these writes to it: saving a record can't lose a timer. Whoever
+// looks claims it first, which moves it into the future, so that it comes back if the
+// claimer dies.
+
 // setTimer arms or clears the timer of a conversation.
 func setTimer(db *connection, conversation int64, at turn.Time) error {
 	if at == 0 {
