@@ -11,15 +11,16 @@ import (
 
 // Limits of a broker.
 const (
-	EventsKept  = 1 << 14 // events that a reader can resume after
-	EventsAhead = 1 << 10 // events that a reader may be behind
-	eventsBlock = 1 << 9
+	EventsKept  = 1 << 14 // events that are kept for readers who come back
+	EventsAhead = 1 << 10 // events that a reader may be behind, before it is dropped
+	eventsBlock = 1 << 9  // by which the memory for events grows
 )
 
 // ring holds the last events, by number modulo EventsKept. It grows by blocks, so
 // that growing copies nothing.
 type ring [EventsKept / eventsBlock]*[eventsBlock]engine.Event
 
+// at is the place of the event with a number, and of those EventsKept before it.
 func (r *ring) at(number uint64) *engine.Event {
 	block := &r[number%EventsKept/eventsBlock]
 	if *block == nil {
@@ -40,8 +41,13 @@ type Reader interface {
 	End()
 }
 
-// Broker hands events to readers and keeps the last of them. It never blocks a
-// publisher.
+// Broker hands events to the readers of this node and keeps the last of them, so that
+// a reader whose connection broke resumes without a gap. It never blocks a publisher: a
+// reader that is too slow is dropped, and comes back when it can.
+//
+// Events are numbered in the order in which they come. Their ids are this broker's
+// epoch and the number, because after a restart, or on another node, the same number
+// is another event.
 type Broker struct {
 	mu      sync.Mutex
 	epoch   string // tells the ids of this broker from those of another
@@ -111,6 +117,7 @@ func (b *Broker) offer(s *Subscription, e *engine.Event, number uint64) {
 	}
 }
 
+// drop ends a subscription. Its topic lingers, for a reader that comes back.
 func (b *Broker) drop(s *Subscription) {
 	delete(b.readers, s)
 	b.topics.leave(s.topic)
@@ -162,6 +169,7 @@ func (s *Subscription) Close() {
 	}
 }
 
+// close drops all readers, and those who come later at once.
 func (b *Broker) close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -22,7 +22,8 @@ const (
 	maxNameBytes = 512                    // of a node and of its instance
 )
 
-// Options are the settings of a node's part in a fleet. All are required.
+// Options are the settings of a node's part in a fleet. All are required. The functions
+// are called by goroutines of the fleet; none of them may call the fleet.
 type Options struct {
 	Name     string // of the node
 	Instance string // tells it from other starts of a node of that name
@@ -112,6 +113,8 @@ func (f *Fleet) Publish(e *engine.Event) {
 	}
 }
 
+// signal puts a value into a channel that holds one at most, for a goroutine that looks
+// for itself what there is to do.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

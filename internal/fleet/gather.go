@@ -20,7 +20,8 @@ const (
 	maxOthers        = 256       // other nodes, and those that are gone
 )
 
-// gathering is the events that go out with the next broadcast.
+// gathering is the events that go out with the next broadcast: those that some other
+// node watches, since sending everything everywhere would cost most where nobody looks.
 type gathering struct {
 	wanted atomic.Bool // some other node watches something: asked for every event
 
@@ -38,8 +39,9 @@ type interest struct {
 	until  time.Time
 }
 
-// offer takes an event in, if some other node watches it. Deltas that follow each
-// other become one.
+// offer takes an event in, if some other node watches it and there is room. Deltas of
+// one attempt that follow each other become one: a model that writes word by word would
+// otherwise make a hundred events of a sentence.
 func (g *gathering) offer(e *engine.Event) (taken bool) {
 	if !g.wanted.Load() {
 		return false
@@ -76,6 +78,7 @@ func (g *gathering) offer(e *engine.Event) (taken bool) {
 	return true
 }
 
+// watches reports whether some other node watches the event.
 func (g *gathering) watches(e *engine.Event) bool {
 	for _, other := range g.others {
 		for _, t := range other.topics {

@@ -8,7 +8,9 @@ import (
 )
 
 // hearing is whether this node's own broadcasts come back to it, where the store can
-// tell. A node that does not hear itself does not hear the others either.
+// tell. If they do, receiving works. If they do not, this node does not hear the others
+// either, although the store answers and everything else seems well: an operator must be
+// told, because nothing else shows it.
 type hearing struct {
 	since time.Time // the first broadcast since one last came back; zero: none is under way
 	deaf  bool      // it was logged

@@ -18,7 +18,9 @@ const (
 	Stopped  = "stopped" // it said so
 )
 
-// Report is what a node tells of itself, every few seconds.
+// Report is what a node tells of itself, every few seconds. The overview of all nodes is
+// made of the last report of each: a node counts only what it did itself, so sums over
+// the nodes count everything once.
 type Report struct {
 	Node       string           `json:"-"` // the message that holds the report names both
 	Instance   string           `json:"-"`
@@ -83,6 +85,7 @@ const (
 	maxMinutes = 61  // the last hour, and the minute that begins meanwhile
 )
 
+// bound cuts what exceeds the limits.
 func (r *Report) bound() {
 	r.Version, r.State, r.Store = start(r.Version, maxWords), start(r.State, maxWords), start(r.Store, maxWords)
 	r.Minutes = r.Minutes[max(0, len(r.Minutes)-maxMinutes):]
@@ -100,7 +103,9 @@ func start(text string, bytes int) string {
 }
 
 // learn keeps the last report of each other node. A node's messages arrive in order,
-// so the newest is the one that came last; no clock but this node's own decides.
+// so the newest is the one that came last; no clock but this node's own decides. The
+// instance tells a node from the one that had its name before it was restarted: what
+// that one counted still counts for an hour.
 func (f *Fleet) learn(node, instance string, r Report) {
 	r.bound()
 	now := f.options.Now()
@@ -121,7 +126,7 @@ func (f *Fleet) learn(node, instance string, r Report) {
 	}
 }
 
-// evict makes room by dropping the node that is gone longest, and reports whether
+// evict makes room for a new node by dropping the node that is gone longest, and reports whether
 // there was one.
 func (f *Fleet) evict(now turn.Time) bool {
 	oldest := ""

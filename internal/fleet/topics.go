@@ -12,6 +12,7 @@ type Topic struct {
 	Conversation string `json:"conversation,omitempty"`
 }
 
+// matches reports whether the event belongs to the topic.
 func (t Topic) matches(e *engine.Event) bool {
 	return (t.Bot == "" || t.Bot == e.Key.Bot) && (t.Conversation == "" || t.Conversation == e.Key.Conversation)
 }
@@ -29,6 +30,7 @@ const topicLingers = 30 * time.Second
 // topics counts the watchers of each topic. The broker's lock guards it.
 type topics map[Topic]*watched
 
+// watched is a topic that somebody watches, or did a moment ago.
 type watched struct {
 	watchers int
 	until    time.Time // without watchers: when it is forgotten
@@ -46,6 +48,7 @@ func (ts topics) join(t Topic) bool {
 	return fresh
 }
 
+// leave takes a watcher from a topic, which lingers without any.
 func (ts topics) leave(t Topic) {
 	w := ts[t]
 	if w.watchers--; w.watchers == 0 {
@@ -80,6 +83,8 @@ func bounded(all []Topic) []Topic {
 	return all
 }
 
+// match reports whether any topic matches. It looks up the four that can, since there
+// may be many watchers.
 func (ts topics) match(e *engine.Event) bool {
 	bot, conversation := e.Key.Bot, e.Key.Conversation
 	for _, t := range [...]Topic{{}, {Bot: bot}, {Bot: bot, Conversation: conversation}, {Conversation: conversation}} {

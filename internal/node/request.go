@@ -14,7 +14,9 @@ import (
 // answered. The request may still be carried out.
 var ErrAbandoned = errors.New("nobody knows whether it was stored; send it again with the same id")
 
-// Submit hands a request to the engine and waits for its result.
+// Submit hands a request to the engine and waits for its result, which comes once what
+// it asks for is durable. The engine gets a ticket, a channel with room for the one
+// result, so that the loop never waits for a caller that left.
 func (n *Node) Submit(ctx context.Context, r *engine.Request) (engine.Result, error) {
 	answer := make(chan engine.Result, 1)
 	r.Ticket = answer

@@ -1,5 +1,7 @@
 package node
 
+// How the runtime reads what responders and senders return. All of it is pure.
+
 import (
 	"errors"
 

@@ -1,5 +1,8 @@
 package node
 
+// What the engine asks to be read, as plain functions of a store. They page through
+// whatever takes more than one call, and stop at the first error.
+
 import (
 	"context"
 	"fmt"

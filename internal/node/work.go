@@ -22,18 +22,22 @@ type running struct {
 
 func newRunning() running { return running{stops: map[string]context.CancelCauseFunc{}} }
 
+// add makes work known, so that it can be stopped.
 func (r *running) add(nonce string, stop context.CancelCauseFunc) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.stops[nonce] = stop
 }
 
+// remove forgets work that ended. Other work may come under the same nonce: a part
+// after a part, all under one lease.
 func (r *running) remove(nonce string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.stops, nonce)
 }
 
+// stop ends the work under a nonce, if it has not ended yet.
 func (r *running) stop(nonce string, cause error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -123,7 +127,8 @@ const returnGrace = 10 * time.Second
 // errNoAnswer is why the context of an attempt ends that takes too long.
 var errNoAnswer = errors.New("no answer")
 
-// call runs code of the program in a goroutine of its own. It survives a panic, and leaves the
+// call runs code of the program in a goroutine of its own, because the runtime can't
+// trust it to return. It survives a panic, and leaves the
 // call behind where it does not return in time after ctx ended.
 func call[T any](ctx context.Context, n *Node, log *slog.Logger, name string, f func() T) (T, error) {
 	type answer struct {
