@@ -28,12 +28,13 @@ var quickChecks = map[string][]check{
 		{pkg: "./internal/engine", args: []string{"-test.run=^TestIdleConversationsTakeBoundedMemory$"}},
 	},
 	"store/sqlite": {
-		{pkg: "./store/sqlite", args: []string{"-test.failfast", "-test.skip=Crash|FaultAtEachStep|SurvivesAKill"}},
-		{pkg: "./store/sqlite", args: []string{"-test.failfast", "-test.run=Crash|FaultAtEachStep"}},
+		{pkg: "./store/sqlite", args: []string{"-test.skip=Crash|FaultAtEachStep|SurvivesAKill"}},
+		{pkg: "./store/sqlite", args: []string{"-test.run=Crash|FaultAtEachStep"}},
 	},
 	"internal/node": {
 		{pkg: "./internal/node"},
 		{pkg: "."},
+		{pkg: "./internal/proof/scenario", args: []string{"-test.run=^TestScenarios$"}},
 	},
 }
 
