@@ -1,5 +1,22 @@
 package turn
 
+// An attempt.
+//
+// When the window ends, every node may try to take the lease. Each does so by the
+// same compare-and-swap, so one wins. That write also counts the attempt and fixes
+// what its prompt holds: the inputs up to the version Through. Then the responder
+// runs, for seconds or minutes, while its node renews the lease.
+//
+// An attempt ends in one of these ways:
+//   - a result: commit.go decides whether it is still current;
+//   - a failure of the model: it is tried again, or the turn fails;
+//   - the lease runs out: another worker takes over, and the old one is fenced;
+//   - newer input, a pause or a person makes it pointless: it is cancelled;
+//   - its node leaves: it hands the lease back, which costs no attempt.
+//
+// A turn ends for certain, because each of them is bounded: discards, failures
+// and lost workers by the policy, outages by the end of the outage.
+
 import (
 	"fmt"
 	"time"

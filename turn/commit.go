@@ -1,5 +1,13 @@
 package turn
 
+// The final check.
+//
+// A reply must be current: at the moment of its commit there must be no input that
+// it does not cover. To read the version first and to write afterwards would leave
+// a gap in which an input can slip in. So the check and the commit are one step:
+// Step compares the version in the record with the one that the attempt saw, and
+// the store writes the result only if the record is still the one that Step read.
+
 // attemptGenerated is the final check, and it is the commit itself: the record
 // that it returns is written by a compare-and-swap against the record that it read,
 // so no input can slip in between. A deletion of everything, or a human who took

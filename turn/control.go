@@ -1,5 +1,12 @@
 package turn
 
+// What people do to a conversation.
+//
+// A human who steps in comes before the bot. A pause, a reply by hand and a close
+// stop a running attempt and take back a reply that nobody has seen. They can't
+// take back a part that is on its way to the channel, or an irreversible action
+// that an agent has sealed; those end by themselves first.
+
 // maxQueue bounds the replies of people that wait to be sent.
 const maxQueue = 100
 

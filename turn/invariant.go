@@ -1,5 +1,13 @@
 package turn
 
+// What holds of every record.
+//
+// The rules below are the other half of the specification: step.go says how a
+// record changes, these say what it always is. The last one carries the most
+// weight: there is work if and only if there is a wake-up. Because of it, a store
+// that keeps its timers true can never strand a message, and an idle conversation
+// costs nothing.
+
 import "fmt"
 
 // Check reports what is wrong with a record, or nil. It holds for every record

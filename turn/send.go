@@ -1,5 +1,20 @@
 package turn
 
+// Sending a reply.
+//
+// A committed reply is sent part by part, under the same lease as its attempt, and
+// its progress is recorded after each part. A part ends in one of three ways:
+//   - it is delivered;
+//   - it is certainly not delivered: it is tried again, for as long as RetryFor
+//     allows. If nothing was delivered yet and newer input exists, the reply is
+//     withdrawn instead, and everything is answered afresh;
+//   - nobody knows: the channel did not answer in time, or the worker was lost. Then
+//     the policy decides, because no program can: to send again may show the part
+//     twice, not to send it may lose it.
+//
+// Once the reply is settled, the messages that it covers are answered, and the
+// conversation goes on with whatever came meanwhile.
+
 // wakeSending starts the next try of a send, or takes over from a worker that was
 // lost while it sent. Nobody knows what that one did, so the current part counts as
 // unknown.

@@ -15,6 +15,10 @@ type step struct {
 // Step decides what event does to a conversation. It returns the record as it
 // is to be stored, and what else is to be done. The arguments are not changed.
 //
+// What Step promises: it reads nothing but its arguments, so the same arguments
+// give the same result; the record that it returns satisfies [Check]; and where
+// Effects.Changed is false, the record is the one that was given.
+//
 // Step may be called again with the same event on a record that was read anew,
 // because the first write met a conflict or its outcome is unknown: an event of
 // a lease holder that was applied already is then fenced or has no further

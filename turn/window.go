@@ -1,5 +1,18 @@
 package turn
 
+// The debounce window.
+//
+// An input is a message, its edit or its deletion: whatever changes what should be
+// answered. The first input of an idle conversation opens a window. Each further
+// input moves the end of the window to its own quiet time, so that a burst is
+// answered once, when the person has stopped writing. The hard cap, MaxWait after
+// the start, answers a person who does not stop.
+//
+// While an attempt runs or a reply is sent there is no window. An input that
+// arrives then is only counted (Newer), and the work under way decides at its end
+// what becomes of it: a discard opens a new window over everything, a commit opens
+// one for the inputs that the reply has not seen.
+
 // acceptMessage accepts a new message. Its quiet time starts now.
 func (s *step) acceptMessage(e Message) {
 	s.Changed, s.AppendInput = true, true
