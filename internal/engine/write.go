@@ -137,6 +137,9 @@ const maxConflicts = 4
 // round trip and no read. It is only a hint: the next write expects it, and conflicts
 // again where it is out of date. One that names the record which the write expected
 // is out of date for certain.
+//
+// A node that loses a conversation each time gains nothing by reading first: a read and
+// a write are two round trips as well, and the write may lose as before.
 func (c *conversation) conflicted(expected store.Op, current store.Snapshot) {
 	c.conflicts++
 	c.knows, c.snap = hint, current

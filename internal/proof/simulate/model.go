@@ -1,11 +1,13 @@
 package simulate
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/onereply/onereply/internal/engine"
+	shipped "github.com/onereply/onereply/internal/node"
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
 )
@@ -65,7 +67,7 @@ func (n *node) startModel(o engine.Start) {
 	}
 	response := n.response(key, nonce, d, text)
 	if took >= n.timeout {
-		took, response = n.timeout, engine.Response{Key: key, Nonce: nonce, Fault: turn.Failure, Reason: "no answer in time"}
+		took, response = n.timeout, cutShort(key, nonce, "no answer in time")
 	}
 	deaf := n.strikes(modelDeaf, n.index, d, 60)
 	ends := n.now.Add(took)
@@ -76,7 +78,7 @@ func (n *node) startModel(o engine.Start) {
 		}
 		n.end(nonce, w, life, func(now turn.Time) { n.engine.Responded(now, r) })
 	}
-	stopped := engine.Response{Key: key, Nonce: nonce, Fault: turn.Failure, Reason: "told to end"}
+	stopped := cutShort(key, nonce, "told to end")
 	w.stop = func() {
 		n.ledger.modelStops(nonce)
 		if deaf {
@@ -89,6 +91,14 @@ func (n *node) startModel(o engine.Start) {
 	n.aim(key, atEnd, ends)
 	n.at(ends, func() { respond(response) })
 	n.moreOfModel(o, d, took)
+}
+
+// cutShort is what the runtime makes of a call of the model that ended with its
+// context.
+func cutShort(key store.Key, nonce, cause string) engine.Response {
+	r := shipped.AttemptResult(engine.Response{Fault: turn.Failure, Reason: "the connection was closed"}, nil, errors.New(cause))
+	r.Key, r.Nonce = key, nonce
+	return r
 }
 
 // moreOfModel is what the model does while it writes.
