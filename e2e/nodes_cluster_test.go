@@ -84,10 +84,15 @@ func parsed(t testing.TB, address string) *url.URL {
 	return u
 }
 
-// onEachEngine runs a test on PostgreSQL and on Redis.
+// onEachEngine runs a test on PostgreSQL and on Redis, side by side: most of its
+// time it waits for leases and windows. Nothing may come after it in the test that
+// needs its result.
 func onEachEngine(t *testing.T, run func(t *testing.T, e engine)) {
 	for name, begin := range engines {
-		t.Run(name, func(t *testing.T) { run(t, begin(t)) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run(t, begin(t))
+		})
 	}
 }
 

@@ -188,7 +188,6 @@ func (c *chaos) loses(l loss) {
 // nodes can do wrong did not happen. The stores are played with side by side.
 func TestSeveralNodes(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, e engine) {
-		t.Parallel()
 		w := newWorld(t)
 		w.model.latency = oftenLong(w.model.latency, w.random(4))
 		kept, err := e.open(t.Context(), e.url.String())

@@ -27,7 +27,6 @@ const (
 // no more than they must.
 func TestHerd(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, e engine) {
-		t.Parallel()
 		c := newTeam(t, e, 0, 30*time.Second)
 		c.model.calm.Store(true)
 		count := newCensus(e)
