@@ -1,9 +1,9 @@
-// Package maintenance looks after what a store holds: it examines every conversation
-// for what can't be, mends what can be mended without guessing, and copies one
-// store into another.
+// Package maintenance is what onereply doctor and onereply copy do: it checks every
+// conversation of a store against rules that always hold, repairs what can be repaired
+// without guessing, and copies one store into another.
 //
-// Its one job is to do so through the contract of package store alone, so that
-// it works with every store, and while nodes run. Read the files in this order:
+// It uses nothing but the contract of package store, so it works with every store, and
+// the doctor may run beside nodes. Read the files in this order:
 //
 //	transcript.go  what has to be known of a conversation's entries
 //	rules.go       what holds for every conversation

@@ -11,7 +11,7 @@ import (
 // Bounds of the doctor's work.
 const (
 	doctorPage = 100 // conversations of one sweep
-	looks      = 5   // at one conversation, before it counts as too busy to be judged
+	maxLooks   = 5   // at one conversation, before it counts as too busy to be judged
 )
 
 // Doctor examines every conversation of a store. Nodes may run meanwhile.
@@ -49,7 +49,7 @@ func (d *Doctor) Run(ctx context.Context) (Checkup, error) {
 			return total, err
 		}
 		if cursor = next; next == "" {
-			waiting.tell(d.Unserved)
+			waiting.report(d.Unserved)
 			return total, nil
 		}
 	}
@@ -64,9 +64,12 @@ type patient struct {
 	unreadable bool // no rule can be applied, and nothing mended
 }
 
-// page examines what one sweep found. What has a problem is looked at again, in
-// a sweep from the same place: record, timer and transcript are read one after
-// the other, so only what is the same twice, with no write between, is a finding.
+// page examines what one sweep found.
+//
+// Nodes may write while the doctor reads, and record, timer and transcript are read one
+// after the other. So what looks like a problem may be two halves of different moments.
+// Whatever has a problem is therefore read again, in a sweep from the same place, and
+// counts as a finding only if no write came between the two looks.
 func (d *Doctor) page(ctx context.Context, cursor string, found []store.Found, total *Checkup, waiting unserved) error {
 	all := make([]*patient, len(found))
 	for i := range found {
@@ -82,14 +85,14 @@ func (d *Doctor) page(ctx context.Context, cursor string, found []store.Found, t
 		if p.Timer != 0 {
 			total.Timers++
 		}
-		waiting.see(d, p)
+		waiting.count(d, p)
 	}
-	suspects := ill(all)
-	for range looks {
+	suspects := withProblems(all)
+	for range maxLooks {
 		if len(suspects) == 0 {
 			return nil
 		}
-		certain, open, err := d.again(ctx, cursor, suspects)
+		certain, open, err := d.recheck(ctx, cursor, suspects)
 		if err != nil {
 			return err
 		}
@@ -126,7 +129,8 @@ func (d *Doctor) examine(ctx context.Context, all []*patient) error {
 	})
 }
 
-func ill(all []*patient) []*patient {
+// withProblems are those that break a rule.
+func withProblems(all []*patient) []*patient {
 	var suspects []*patient
 	for _, p := range all {
 		if len(p.problems) > 0 {
@@ -136,10 +140,10 @@ func ill(all []*patient) []*patient {
 	return suspects
 }
 
-// again looks at suspects a second time. Those that nobody wrote to meanwhile,
-// and that still have a problem, are certain; those that changed and have one
-// are open; the others are well, or gone.
-func (d *Doctor) again(ctx context.Context, cursor string, suspects []*patient) (certain, open []*patient, err error) {
+// recheck looks at suspects a second time. A suspect that nobody wrote to meanwhile and
+// that still has a problem is certain. One that changed and has a problem is open: it
+// must be looked at once more. The others are well now, or were deleted.
+func (d *Doctor) recheck(ctx context.Context, cursor string, suspects []*patient) (certain, open []*patient, err error) {
 	found, _, err := d.Store.Sweep(ctx, cursor, 2*doctorPage) // new ones may have come between
 	if err != nil {
 		return nil, nil, fmt.Errorf("sweep over the conversations again: %w", err)
@@ -159,7 +163,7 @@ func (d *Doctor) again(ctx context.Context, cursor string, suspects []*patient) 
 	if err := d.examine(ctx, seen); err != nil {
 		return nil, nil, err
 	}
-	for _, p := range ill(seen) {
+	for _, p := range withProblems(seen) {
 		if before[p.Key] == p.Snapshot.Op {
 			certain = append(certain, p)
 		} else {

@@ -9,10 +9,11 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// mended is the state after what is safe was put right: the count of waiting
-// messages, a lease that nobody could take over, and the timer, which follows
-// from the record. Nothing is sent, settled or thrown away by it; a node that
-// looks at the conversation then does what has to be done.
+// mended is the state after a repair. Only three things are repaired, since they follow
+// from what is stored elsewhere: the count of waiting messages (from the transcript),
+// the timer (from the record), and a lease that nobody could ever take over, which is
+// made to expire. A repair sends, settles and removes nothing. The node that looks at
+// the conversation next does what has to be done.
 func mended(s state) state {
 	s.record = expireLease(s.record, s.now)
 	s.record.Pending = s.transcript.waiting(s.record)
@@ -23,8 +24,8 @@ func mended(s state) state {
 	return s
 }
 
-// expireLease makes an invalid lease one that has run out, so that the next who
-// looks takes over. Its holder, should it live, is fenced when that happens.
+// expireLease turns an invalid lease into an expired one, so that the next node that
+// looks takes over. If its holder is still alive, the take-over fences it.
 func expireLease(r turn.Record, now turn.Time) turn.Record {
 	works := r.Phase == turn.Generating || r.Phase == turn.Sending
 	if checkLease(state{record: r}) == "" || !works {

@@ -10,8 +10,9 @@ import (
 // takes: each node looks several times a second, and a claim moves it ahead of now.
 const unservedAfter = 2 * time.Minute
 
-// Unserved is the conversations of a bot that wait for a node, and that none takes. It
-// is a hint, and no finding: nothing is wrong with what is stored.
+// Unserved counts the conversations of a bot that wait for a node while no node takes
+// them: the configuration lacks the bot, or no node runs. It is a hint and no finding,
+// since nothing is wrong with what is stored.
 type Unserved struct {
 	Bot           string    `json:"bot"`
 	Conversations int       `json:"unserved"`
@@ -22,9 +23,10 @@ type Unserved struct {
 // unserved counts them by bot.
 type unserved map[string]*Unserved
 
-// see takes in a conversation that was read. Without the names of the bots only a
-// store that nodes can have open meanwhile says something.
-func (u unserved) see(d *Doctor, p *patient) {
+// count takes in a conversation that was read. If the names of the bots are not known,
+// only a timer that was due for long tells that nobody serves the bot, and that only in
+// a store that nodes can have open meanwhile.
+func (u unserved) count(d *Doctor, p *patient) {
 	if p.unreadable || p.Timer == 0 {
 		return
 	}
@@ -45,8 +47,8 @@ func (u unserved) see(d *Doctor, p *patient) {
 	}
 }
 
-// tell tells of each bot, by name.
-func (u unserved) tell(f func(Unserved)) {
+// report calls f for each bot, in the order of their names.
+func (u unserved) report(f func(Unserved)) {
 	if f == nil {
 		return
 	}

@@ -13,10 +13,11 @@ import (
 // schemaVersion is of the keys that doc.go lists.
 const schemaVersion = 1
 
-// settle fixes, or reads, the number of shards, and refuses what this program
-// must not write to. Where that is another number than the one that is wanted, it
-// is returned beside the error. Who only looks fixes nothing.
-func settle(ctx context.Context, client rueidis.Client, create script, o Options) (shards, error) {
+// fixShardCount returns the number of shards: the one that is stored, or o.Shards, which
+// it stores if this is the first node. A read-only store stores nothing. It refuses keys
+// of a newer schema, and another number than the one that o asks for. In that case it
+// returns the stored number beside the error.
+func fixShardCount(ctx context.Context, client rueidis.Client, create script, o Options) (shards, error) {
 	wanted := o.Shards
 	if wanted == 0 {
 		wanted = defaultShards

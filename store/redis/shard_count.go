@@ -145,7 +145,7 @@ func (s *Store) ask(ctx context.Context) error {
 
 func (s *Store) askOnce(ctx context.Context) error {
 	dials := s.shardCount.dials.Load()
-	found, err := settle(ctx, s.client, s.scripts.create, Options{Prefix: s.shards.prefix, Shards: s.shards.count, ReadOnly: s.looks})
+	found, err := fixShardCount(ctx, s.client, s.scripts.create, Options{Prefix: s.shards.prefix, Shards: s.shards.count, ReadOnly: s.readOnly})
 	switch {
 	case found.count != 0 && found.count != s.shards.count:
 		err = fmt.Errorf("the conversations there are spread over %d shards by now, and this node has %d: the server lost its data, "+

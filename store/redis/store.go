@@ -20,13 +20,13 @@ import (
 // with [Open]. All methods may be called from many goroutines at once, and many
 // processes may use the same server.
 type Store struct {
-	client  rueidis.Client
-	shards  shards
-	scripts scripts
-	timeout time.Duration
-	looks   bool // and changes nothing
-	promise store.Guarantees
-	hints   *hinter
+	client   rueidis.Client
+	shards   shards
+	scripts  scripts
+	timeout  time.Duration
+	readOnly bool // this store changes nothing
+	promise  store.Guarantees
+	hints    *hinter
 
 	broadcasts string                    // their channel
 	echoed     atomic.Pointer[time.Time] // when one of this node's own came back
@@ -63,7 +63,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("redis: %w", err)
 	}
-	s := &Store{timeout: o.Timeout, looks: o.ReadOnly, scripts: loadScripts()}
+	s := &Store{timeout: o.Timeout, readOnly: o.ReadOnly, scripts: loadScripts()}
 	s.shardCount.asking = make(chan struct{}, 1)
 	config.DialCtxFn = countedBy(config.DialCtxFn, &s.shardCount.dials)
 	if err := s.open(ctx, config, o); err != nil {
@@ -107,7 +107,7 @@ func (s *Store) prepare(ctx context.Context, client rueidis.Client, o Options) (
 	if err := checkRights(ctx, client, s.scripts.rights, o.Prefix+":meta"); err != nil {
 		return err
 	}
-	if s.shards, err = settle(ctx, client, s.scripts.create, o); err != nil {
+	if s.shards, err = fixShardCount(ctx, client, s.scripts.create, o); err != nil {
 		return err
 	}
 	return checkRights(ctx, client, s.scripts.rights, s.shards.roots()...)
