@@ -15,7 +15,7 @@
 // zero Op where there must be none. The store compares and applies everything in one
 // atomic step, or nothing. It answers OK when the write is durable. Of two writes
 // that expect the same Op one is applied, so nodes need no other lock: a node reads,
-// decides, and writes, and whoever was overtaken is told.
+// decides and writes, and a node that was overtaken gets a conflict.
 //
 // An Op is unique and is never used again, not even after a conversation was deleted
 // and began anew. So an Op that matches is proof that nothing came between.
@@ -71,7 +71,8 @@
 // # Reads
 //
 // All reads may be stale, and decide nothing. A record of a newer program, or one that
-// can't be read, is told as its error and never rewritten, whatever call meets it.
+// can't be read, is reported as an error by every call that meets it, and is never
+// rewritten.
 //
 // Every store passes the suite in store/storetest; one folder below this one holds
 // each engine. The package must never import the engine, a responder or a channel.

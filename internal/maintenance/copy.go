@@ -30,7 +30,7 @@ type Copy struct {
 	From, To store.Store
 	Batch    int            // entries of one write, 1 to [store.MaxEntries]; 0 means DefaultBatch
 	Resume   bool           // the target may hold conversations: those of a copy before
-	Progress func(Progress) // is told now and then
+	Progress func(Progress) // is called after each page
 }
 
 // Progress is how far a copy has come.
@@ -102,7 +102,7 @@ func (c *Copy) page(ctx context.Context, items []store.Item, done *Progress) err
 	})
 }
 
-// status is what became of one conversation.
+// status is the result for one conversation.
 type status int
 
 const (
@@ -191,8 +191,8 @@ func (c *Copy) entries(ctx context.Context, key store.Key, after int64) ([]store
 }
 
 // copying is the record of a conversation whose copy is under way. No
-// conversation that people made has it: whoever gives out a sequence counts an
-// input or a turn too.
+// conversation of people has it, since every sequence is given out together with an
+// input or a turn.
 func copying(seq int64) turn.Record {
 	return turn.Record{
 		Schema: turn.Schema, Phase: turn.Idle, OnHold: true, Seq: seq,

@@ -18,10 +18,10 @@ const (
 type Doctor struct {
 	Store  store.Store
 	Repair bool          // mend what can be mended without guessing
-	Found  func(Finding) // is told of each finding, one after the other
+	Found  func(Finding) // is called for each finding, never twice at once
 
 	Bots     []string       // of the configuration of the nodes; nil: it is not known
-	Unserved func(Unserved) // is told at the end of each bot that no node serves; nil: nobody is
+	Unserved func(Unserved) // is called at the end for each bot that no node serves; may be nil
 }
 
 // Checkup is what a doctor saw. Pending and Timers are sums over conversations.
@@ -173,7 +173,7 @@ func (d *Doctor) recheck(ctx context.Context, cursor string, suspects []*patient
 	return certain, open, nil
 }
 
-// report repairs, where that is wanted, and tells of each problem.
+// report repairs a conversation if Repair is set, and reports each of its problems.
 func (d *Doctor) report(ctx context.Context, p *patient, total *Checkup) error {
 	remaining, left := p.problems, ""
 	switch {

@@ -217,7 +217,7 @@ func wakeUp(r turn.Record) turn.Time {
 	return at
 }
 
-// Finding is a problem of one conversation, and what became of it.
+// Finding is a problem of one conversation, and whether it was repaired.
 type Finding struct {
 	Bot          string `json:"bot"`
 	Conversation string `json:"conversation"`

@@ -24,7 +24,7 @@ const (
 )
 
 // In: channels, and a payload for each. Out: a row for each.
-// It does not wait for the disk, since what it tells of is durable already, and
+// It does not wait for the disk: the change that it reports is durable already, and
 // it must not hold that lock meanwhile. The setting ends with the transaction.
 const notify = `SELECT set_config('synchronous_commit', 'off', true), pg_notify(n.channel, n.payload)
 	FROM unnest($1::text[], $2::text[]) AS n (channel, payload)`

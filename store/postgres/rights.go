@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// What the calls of this program use, of the schema onereply.
+// The tables and functions of the schema onereply that this program uses.
 var (
 	usedTables    = []string{"conversations", "timers", "entries", "message_ids"}
 	usedFunctions = []string{"commit_v1", "delete_v1", "expire_entries_v1", "expire_ids_v1", "expire_conversations_v1"}

@@ -11,7 +11,7 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// What all scripts begin with.
+// All scripts begin with these two files.
 var (
 	//go:embed scripts/names.lua
 	namesLua string

@@ -162,7 +162,7 @@ func durabilityOf(config, info map[string]string) durability {
 	return logged
 }
 
-// notes say what becomes of acknowledged messages, and what to do.
+// notes explain how safe acknowledged messages are, and what to do about it.
 var notes = map[durability]string{
 	always:         "appendonly yes, appendfsync always: a commit is on the server's disk before it is answered",
 	exceptRewrites: "appendfsync always, but no-appendfsync-on-rewrite is not \"no\": while the log is rewritten, a loss of power loses acknowledged messages; set it to no",

@@ -68,13 +68,13 @@ var conflictTests = []test{
 		s.expectFilled()
 		s.expectFilledRecord("Commit", s.commit(s.write(key, none)).Current)
 	}},
-	{"a record of a newer schema in the way is told as such", func(s *subject) {
+	{"a record of a newer schema in the way is reported as such", func(s *subject) {
 		older := s.plantNewer()
 		for _, expect := range []store.Op{none, older} {
 			s.notWritten(s.write(key, expect, message(1, "m1")), store.ErrNewerSchema)
 		}
 	}},
-	{"a record in the way that can't be read is told as such", func(s *subject) {
+	{"a record in the way that can't be read is reported as such", func(s *subject) {
 		if s.options.Corrupt == nil {
 			s.Skip("this store keeps records as they are")
 		}

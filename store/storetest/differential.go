@@ -23,7 +23,7 @@ type Effort struct {
 // compares every answer and, at the end of each run, all contents. A sequence
 // of calls that fails is cut down to one from which no call can be left out,
 // and printed one call a line, with the seed that leads to it. Now and then the
-// answer to a write is lost, and what became of it must show by loading. It
+// answer to a write is lost, and loading must show whether it was applied. It
 // fails where one of the outcomes of a write was never met.
 func Differential(t *testing.T, open func(t *testing.T) store.Store, effort Effort) {
 	if effort.Seed == 0 {
@@ -54,7 +54,7 @@ func Differential(t *testing.T, open func(t *testing.T) store.Store, effort Effo
 	}
 }
 
-// outcome is what became of a sequence of calls.
+// outcome is the result of a sequence of calls.
 type outcome struct {
 	history  []string // a line for each call, for people
 	mismatch string   // the first difference; "" if there was none

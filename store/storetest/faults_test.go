@@ -115,7 +115,7 @@ var faults = []struct {
 		afterConflict(func(_ *faulty, _ store.Write, r *store.Result) { r.Duplicates = nil }),
 	},
 	{
-		"a conflict hides that the record is newer", "Conflict/a_record_of_a_newer_schema_in_the_way_is_told_as_such",
+		"a conflict hides that the record is newer", "Conflict/a_record_of_a_newer_schema_in_the_way_is_reported_as_such",
 		func(f *faulty) {
 			f.commit = func(ctx context.Context, w store.Write) (store.Result, error) {
 				result, err := f.Store.Commit(ctx, w)
@@ -127,7 +127,7 @@ var faults = []struct {
 		},
 	},
 	{
-		"a record in the way leaves the outcome open", "Conflict/a_record_of_a_newer_schema_in_the_way_is_told_as_such",
+		"a record in the way leaves the outcome open", "Conflict/a_record_of_a_newer_schema_in_the_way_is_reported_as_such",
 		func(f *faulty) {
 			f.commit = func(ctx context.Context, w store.Write) (store.Result, error) {
 				result, err := f.Store.Commit(ctx, w)

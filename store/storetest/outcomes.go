@@ -10,7 +10,7 @@ import (
 // unknown is the outcome of a write whose answer nobody got.
 const unknown = "unknown"
 
-// outcomes counts what became of the writes of a suite. One that never met an
+// outcomes counts the outcomes of the writes of a suite. One that never met an
 // outcome has shown nothing about it, so it fails.
 type outcomes struct {
 	mu     sync.Mutex
@@ -46,7 +46,7 @@ func (o *outcomes) missed() []string {
 }
 
 // unknownTests are about writes whose answer is lost on its way, which no store
-// can prevent: what became of them is settled by loading.
+// can prevent. A load then shows whether they were applied.
 var unknownTests = []test{
 	{"a write that was applied and not answered is known by its op", func(s *subject) {
 		first := s.ok(s.write(key, none, message(1, "m1")))

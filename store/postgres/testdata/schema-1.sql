@@ -28,7 +28,7 @@ CREATE INDEX conversations_by_activity ON onereply.conversations (active_ms);
 CREATE INDEX conversations_by_phase ON onereply.conversations (phase, active_ms)
   WHERE phase <> 'idle';
 
--- What a person should look at, which is little: found without reading the rest.
+-- For lists of what needs a person's attention. They are few, and the rest is not in here.
 CREATE INDEX conversations_by_attention ON onereply.conversations (active_ms)
   WHERE attention;
 
@@ -80,7 +80,7 @@ CREATE INDEX message_ids_by_age ON onereply.message_ids (claimed_ms)
 -- as an array, in the order of their sequences; the ids among them to claim, their
 -- sequences, and whether one occurs twice; entries to change, settles and marks,
 -- as JSON arrays, and the bodies of the changes; whether to wait for a locked row.
--- What is empty is NULL.
+-- An empty argument is NULL.
 -- Out: ok; duplicate, with the ids that were claimed before; sequence, if the first
 -- new entry does not come after the last one; conflict, with the record that is
 -- there, NULL for none, and the ids that are claimed; busy, where the row is locked

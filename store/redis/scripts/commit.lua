@@ -9,10 +9,10 @@
 --      that are there ('' where there is none), ids that are claimed…
 --
 -- Race: two nodes that read the same record both write. The op is compared and
--- replaced here, so one of them is told of the conflict; and a message that is
--- delivered twice at once claims its id once. All that is read, checked and worked
--- out comes before the first change: the server does not undo what a script has
--- done. The op is the very last one, so that whoever finds it finds all of the write.
+-- replaced here, so one of them gets the conflict; and of a message that is delivered
+-- twice at once, one claims the id. All reads, checks and computations come before the
+-- first change, since the server does not undo what a script has done. The op is
+-- written last: a record with this op is proof that the whole write is there.
 
 local taken = 0
 local function take()
@@ -45,8 +45,8 @@ if (there[1] or '') ~= expected then
   return answer
 end
 
--- What is in the transcript counts too, should the record be lost: a sequence is
--- given to one entry.
+-- The last sequence is read from the transcript too, in case the record was lost: no
+-- sequence may be given to two entries.
 local highest = redis.call('ZRANGE', own('entries', name), -1, -1, 'WITHSCORES')[2]
 if highest and expected == '' then
   return {'refused', 'the record of this conversation is lost, and entries of it are there: see what onereply doctor says'}
@@ -131,9 +131,9 @@ for _ = 1, tonumber(take()) do
   end
 end
 
--- What follows needs these rights, and these keys, of which a foreign one of another
--- kind would end the script half way. Only what this write touches is looked at: that
--- is most of what a message costs the server.
+-- The changes below need these rights, and a key that holds another type of value would
+-- end the script half way. So both are checked first, for what this write touches and
+-- nothing else.
 local bot = bot_of(name)
 local moves = expected ~= '' and there[2] ~= phase
 local judged = attention == '1' or there[4] == '1' -- it is or was in the list of what needs attention

@@ -1,4 +1,4 @@
--- What the scripts that write know of a conversation's keys.
+-- The parts that all scripts share which read or write a conversation's keys.
 
 -- An entry is a line with a JSON array of strings, then a line with its body,
 -- which is never looked into. The sequence is in it, so no two are equal.
@@ -18,13 +18,14 @@ local function entry_at(name, seq)
   return text and decode(text)
 end
 
--- What settles can change, or queries by status find, is indexed: it is little,
--- however long the transcript is.
+-- Open entries have an index: settles change them, and queries by status find them.
+-- They are few, however long the transcript is.
 local function is_open(entry)
   return entry ~= nil and (entry.status == 'pending' or entry.status == 'failed')
 end
 
--- What retention may remove. What failed was set aside, and may come back.
+-- Settled entries are those that retention may remove. Failed ones were set aside, and
+-- may come back.
 local function is_settled(entry)
   return entry ~= nil and entry.status ~= 'pending' and entry.status ~= 'failed' and entry.status ~= 'committed'
 end

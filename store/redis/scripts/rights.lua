@@ -1,4 +1,4 @@
--- What this user may not do of what the scripts do, and the program beside them.
+-- Names the commands that the scripts and the program need and this user may not use.
 -- Reads only.
 --
 -- In:  the shard.
