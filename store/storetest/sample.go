@@ -45,10 +45,18 @@ func ReadContents(t *testing.T, s store.Store) Contents {
 	return c
 }
 
-// SameContents reports whether a store holds what was recorded.
+// SameContents expects that a store holds what was recorded.
 func SameContents(t *testing.T, got Contents, want json.RawMessage) {
 	t.Helper()
-	if g, w := canonical(got), canonical(want); g != w {
-		t.Errorf("the store gives\n%s\nand the sample holds\n%s", g, w)
+	g, w := canonical(got), canonical(want)
+	if g == w {
+		return
 	}
+	at := 0 // of the first difference
+	for at < min(len(g), len(w)) && g[at] == w[at] {
+		at++
+	}
+	near := func(text string) string { return text[max(0, at-100):min(len(text), at+100)] }
+	t.Errorf("the store gives\n…%s…\nand the sample holds\n…%s…\nBefore the first release write the sample again, with -record. "+
+		"After it, what was stored must be read as it is.", near(g), near(w))
 }
