@@ -1,0 +1,149 @@
+package turn_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/onereply/onereply/turn"
+)
+
+// life plays events on one record.
+type life struct {
+	t      *testing.T
+	policy turn.Policy
+	record turn.Record
+}
+
+func (l *life) at(after time.Duration, event turn.Event) turn.Effects {
+	l.t.Helper()
+	record, effects := turn.Step(l.record, event, start.Add(after), l.policy)
+	if err := turn.Check(record); err != nil {
+		l.t.Fatalf("%T after %v: %v", event, after, err)
+	}
+	l.record = record
+	return effects
+}
+
+// sending is a life whose reply of two parts was committed after 3 s.
+func sending(t *testing.T, change func(*turn.Policy)) *life {
+	l := &life{t: t, policy: newStory().policy}
+	change(&l.policy)
+	l.at(0, turn.Message{})
+	l.at(2*time.Second, turn.Wake{Holder: "a", Nonce: "a"})
+	l.at(3*time.Second, turn.Generated{Nonce: "a", Parts: 2})
+	return l
+}
+
+// TestRetryForIsKeptToTheMillisecond: a send is tried again before RetryFor is
+// over, and not from then on, whether the last try failed or is unknown.
+func TestRetryForIsKeptToTheMillisecond(t *testing.T) {
+	retry := func(p *turn.Policy) { p.ResendUnknown, p.RetryFor = true, 10*time.Second }
+	for _, event := range []turn.Event{turn.SendFailed{Nonce: "a", Jitter: 0}, turn.SendUnknown{Nonce: "a"}} {
+		early := sending(t, retry)
+		early.at(13*time.Second-time.Millisecond, event)
+		if early.record.Phase != turn.Sending || early.record.Reply.RetryAt != start.Add(13*time.Second+499*time.Millisecond) {
+			t.Errorf("%T just before the end left %s, %+v", event, early.record.Phase, early.record.Reply)
+		}
+		late := sending(t, retry)
+		late.at(13*time.Second, event)
+		if late.record.Reply != nil {
+			t.Errorf("%T at the end left %+v", event, late.record.Reply)
+		}
+	}
+}
+
+// TestLostWorkersAreCountedForEachPart: a delivered part begins the count anew, and
+// the count is what ends the resending of one part.
+func TestLostWorkersAreCountedForEachPart(t *testing.T) {
+	l := sending(t, func(p *turn.Policy) { p.ResendUnknown, p.MaxAttempts = true, 2 })
+	l.at(40*time.Second, turn.Wake{Holder: "b", Nonce: "b"})
+	if lost := l.record.Reply.Lost; lost != (turn.Lost{Count: 1, Holder: "a", At: start.Add(40 * time.Second)}) {
+		t.Fatalf("after the first loss: %+v", lost)
+	}
+	l.at(41*time.Second, turn.Sent{Nonce: "b", Part: 0})
+	if lost := l.record.Reply.Lost; lost != (turn.Lost{}) {
+		t.Fatalf("after a delivered part: %+v", lost)
+	}
+	l.at(80*time.Second, turn.Wake{Holder: "c", Nonce: "c"})
+	if l.record.Reply == nil || l.record.Reply.Lost.Count != 1 || l.record.Reply.Lost.Holder != "b" {
+		t.Fatalf("after a loss over the second part: %+v", l.record.Reply)
+	}
+	l.at(120*time.Second, turn.Wake{Holder: "d", Nonce: "d"})
+	if l.record.Reply != nil || len(l.record.Unconfirmed) != 1 || l.record.Unconfirmed[0].Done != 1 {
+		t.Errorf("after as many losses as are allowed: %+v, %+v", l.record.Reply, l.record.Unconfirmed)
+	}
+}
+
+// TestWindowsThatFollowAnAttempt: when the next attempt is due, with and without
+// newer input, and at the hard cap of the new window.
+func TestWindowsThatFollowAnAttempt(t *testing.T) {
+	started := func() *life {
+		l := &life{t: t, policy: newStory().policy}
+		l.at(0, turn.Message{})
+		l.at(2*time.Second, turn.Wake{Holder: "a", Nonce: "a"})
+		return l
+	}
+	for _, test := range []struct {
+		name   string
+		events map[time.Duration]turn.Event
+		due    time.Duration
+	}{
+		{"a hand-back with nothing newer is due at once", map[time.Duration]turn.Event{5 * time.Second: turn.HandBack{Nonce: "a"}}, 5 * time.Second},
+		{"a hand-back with newer input waits for its quiet time", map[time.Duration]turn.Event{
+			4 * time.Second: turn.Message{}, 5 * time.Second: turn.HandBack{Nonce: "a"}}, 6 * time.Second},
+		{"a discard waits for the quiet time of the newer input", map[time.Duration]turn.Event{
+			4 * time.Second: turn.Message{}, 5 * time.Second: turn.Interrupted{Nonce: "a"}}, 6 * time.Second},
+		{"a newer input whose quiet time is over is due at the discard", map[time.Duration]turn.Event{
+			4 * time.Second: turn.Message{}, 20 * time.Second: turn.Interrupted{Nonce: "a"}}, 20 * time.Second},
+		{"the hard cap counts from the hand-back", map[time.Duration]turn.Event{
+			4 * time.Second: turn.Message{Quiet: time.Minute}, 5 * time.Second: turn.HandBack{Nonce: "a"}}, 15 * time.Second},
+	} {
+		l := started()
+		for _, after := range []time.Duration{4 * time.Second, 5 * time.Second, 20 * time.Second} {
+			if event := test.events[after]; event != nil {
+				l.at(after, event)
+			}
+		}
+		if l.record.Phase != turn.Collecting || l.record.Window.Due != start.Add(test.due) {
+			t.Errorf("%s: %s, due %v", test.name, l.record.Phase, l.record.Window.Due.Sub(start))
+		}
+		if e := l.at(test.due-time.Millisecond, turn.Wake{Holder: "b", Nonce: "b"}); e.Reason != turn.NotDue {
+			t.Errorf("%s: a millisecond earlier it is %s %s", test.name, e.Outcome, e.Reason)
+		}
+		if l.at(test.due, turn.Wake{Holder: "b", Nonce: "b"}); l.record.Phase != turn.Generating {
+			t.Errorf("%s: when it is due it is %s", test.name, l.record.Phase)
+		}
+	}
+}
+
+// TestBackOffs: they double from half to a whole second up to a minute, and keep to
+// what the other side asked for, up to an hour.
+func TestBackOffs(t *testing.T) {
+	for _, test := range []struct {
+		outages, jitter int
+		after, want     time.Duration
+	}{
+		{1, 0, 0, 500 * time.Millisecond}, {1, 999, 0, 999500 * time.Microsecond}, {2, 0, 0, time.Second},
+		{6, 0, 0, 16 * time.Second}, {7, 0, 0, 30 * time.Second}, {20, 0, 0, 30 * time.Second}, {20, 500, 0, 45 * time.Second},
+		{1, 0, 30 * time.Second, 30 * time.Second}, {1, 0, time.Hour, time.Hour}, {1, 0, 2 * time.Hour, time.Hour},
+		{7, 0, 10 * time.Second, 30 * time.Second},
+	} {
+		l := &life{t: t, policy: newStory().policy}
+		l.at(0, turn.Message{})
+		now := 2 * time.Second
+		for n := 1; n <= test.outages; n++ {
+			l.at(now, turn.Wake{Holder: "a", Nonce: "a"})
+			failed := turn.GenerateFailed{Nonce: "a", Fault: turn.Outage}
+			if n == test.outages {
+				failed.After, failed.Jitter = test.after, test.jitter
+			}
+			l.at(now, failed)
+			if n < test.outages {
+				now = l.record.Window.Due.Sub(start)
+			}
+		}
+		if got := l.record.Window.Due.Sub(start.Add(now)); got != test.want.Truncate(time.Millisecond) {
+			t.Errorf("outage %d with jitter %d, asked for %v: %v, want %v", test.outages, test.jitter, test.after, got, test.want)
+		}
+	}
+}
