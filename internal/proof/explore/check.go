@@ -288,8 +288,8 @@ func (s *storage) works() bool {
 	return false
 }
 
-// checkLog is P4: what was acknowledged is there, and the version counts what
-// was accepted and nothing else.
+// checkLog is P4: each acknowledged message is in the transcript, and the version
+// counts exactly the accepted inputs.
 func (w *world) checkLog() {
 	for id := uint8(1); id <= w.ledger.messages; id++ {
 		if w.ledger.acknowledged&(1<<id) != 0 && w.store.message(id) == nil {
@@ -301,8 +301,8 @@ func (w *world) checkLog() {
 	}
 }
 
-// checkWaiting is P3 for the counters: what waits in the log is what the
-// record counts, and lies where a prompt will find it.
+// checkWaiting is P3 for the counters: the record counts the messages that wait in
+// the transcript, and they lie where a prompt will find them.
 func (w *world) checkWaiting() {
 	r, count := w.store.record, 0
 	for _, m := range w.store.messages {
@@ -322,8 +322,9 @@ func (w *world) checkWaiting() {
 	}
 }
 
-// checkAside is P3 for what was set aside: somebody hears of it, and can have it
-// back, until a human has closed what waits.
+// checkAside is P3 for messages that were set aside: the record knows of each of
+// them, so that people see them and a requeue brings them back, until a human has
+// closed them.
 func (w *world) checkAside() {
 	count, known := 0, 0
 	for _, m := range w.store.messages {

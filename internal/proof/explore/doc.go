@@ -4,7 +4,7 @@
 // their own, delivery in order (P1 to P7).
 //
 // The world is two workers that act as the engine does, one conversation in a
-// store, a channel that keeps what a person would see, and people who write.
+// store, a channel that keeps everything a person would see, and people who write.
 // Nothing in it is random: whatever can happen is a [move], and all of them
 // are tried. Faults are moves too; a [Scope] says how many of each kind may
 // happen on one path, which keeps the world finite. Two states that differ

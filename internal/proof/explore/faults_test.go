@@ -494,7 +494,7 @@ func comparePage(t *testing.T, table string) {
 	}
 }
 
-// places are all calls that note a broken promise, with the check that each
+// sites are all calls that note a broken promise, with the check that each
 // names.
 func sites(t *testing.T) map[string]string {
 	t.Helper()

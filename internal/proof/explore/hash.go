@@ -90,7 +90,7 @@ func (e *encoder) flag(v bool) {
 	e.small(0)
 }
 
-// time writes t relative to now; what lies further back than past is all one.
+// time writes t relative to now. All times further back than past are alike.
 func (e *encoder) time(t turn.Time, past time.Duration) {
 	if t == 0 {
 		e.small(255)
@@ -411,7 +411,7 @@ func (e *encoder) task(t task) {
 	}
 }
 
-// follows writes what a write that was applied asks its worker to do.
+// follows writes the work that an applied write asks its worker to do.
 func (e *encoder) follows(x write) {
 	e.text(string(x.effects.Outcome))
 	e.time(x.record.Lease.Expires, 0)

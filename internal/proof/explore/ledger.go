@@ -6,9 +6,9 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// ledger is what an onlooker remembers in order to judge. It is kept from
-// what is visible (who wrote what and when, what was answered to whom, what
-// the channel delivered), not from the counters of the record.
+// ledger is the memory of an onlooker, by which the checks judge. It is kept from
+// visible facts (messages and their times, acknowledgements, deliveries), and never
+// from the counters of the record.
 type ledger struct {
 	messages     uint8  // ids given out by people
 	changes      uint8  // edits and deletions asked for
@@ -212,8 +212,8 @@ func (l *ledger) endQuiet(w *world, x write) {
 	}
 }
 
-// noteWindow keeps what the hard cap counts from: the first waiting input; a
-// discard, a resume, a withdrawal; across a take-over what it was.
+// noteWindow keeps the moment that the hard cap counts from: the first waiting
+// input, or a discard, a resume or a withdrawal. A take-over leaves it.
 func (l *ledger) noteWindow(q request, x write, was turn.Record, s *storage) {
 	switch {
 	case sendsAgain(was) && was.Turn == s.record.Turn: // back to what it interrupted
@@ -245,9 +245,9 @@ func (s *storage) oldest(through int64, deleted bool) turn.Time {
 	return at
 }
 
-// noteSends keeps what is known of the reply that is being sent: since when,
-// how often that failed, when it must be tried again, and of which parts nobody
-// can know whether they were delivered.
+// noteSends keeps the facts about the reply that is being sent: since when, how
+// often a send failed, when the next try is due, and for which parts the outcome
+// can't be known.
 func (l *ledger) noteSends(w *world, q request, x write, was turn.Record) {
 	is := w.store.record
 	if q.kind == resend {

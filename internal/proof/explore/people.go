@@ -94,9 +94,9 @@ func (w *world) ask(m move) {
 	w.apply(int(m.worker), q, m.answer)
 }
 
-// forget deletes the conversation with all that belongs to it. Worker i stops
-// what it does for it; the other one does not know. It takes a tick, so that
-// tokens that begin with the time grow.
+// forget deletes the conversation with all that belongs to it. Worker i stops its
+// work for it; the other worker does not know yet. It takes a tick, so that tokens,
+// which begin with the time, grow.
 func (w *world) forget(i int) {
 	w.left.Deletions--
 	w.now = w.now.Add(w.scope.tick())

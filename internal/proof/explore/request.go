@@ -6,7 +6,7 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// kind is what a worker is asked to apply.
+// kind is the kind of a request.
 type kind uint8
 
 const (
@@ -49,7 +49,8 @@ var kindNames = [...]string{
 
 func (k kind) String() string { return kindNames[k] }
 
-// request is what a worker applies to the conversation, as often as it takes.
+// request is one change that a worker applies to the conversation. After a conflict
+// it is applied again, to the record that is there then.
 type request struct {
 	kind     kind
 	message  uint8  // of an input: the message's id

@@ -176,9 +176,9 @@ func (q request) touches(s *storage) bool {
 	return (q.kind == edit || q.kind == remove) && s.message(q.message).status == turn.InputFailed
 }
 
-// newReply is the entry of a reply. What one of the responder covers is what
-// its prompt held; what a person's covers, its write settles; the text that
-// stands in for a failed turn answers nothing.
+// newReply is the entry of a reply. A reply of the responder covers the inputs of
+// its prompt; a person's reply covers the inputs that its write settles; a fallback
+// text answers nothing.
 func newReply(r turn.Record, q request, seq int64) reply {
 	e := reply{seq: seq, status: turn.ReplyCommitted}
 	if r.Reply != nil && r.Reply.Seq == seq {

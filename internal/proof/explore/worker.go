@@ -2,7 +2,7 @@ package explore
 
 import "github.com/onereply/onereply/turn"
 
-// answer is what becomes of a write.
+// answer is how a write ends.
 type answer uint8
 
 const (
@@ -17,7 +17,7 @@ var answerNames = [...]string{
 	"", ", the write is slow", ", the answer is late", ", applied but the outcome is unknown", ", lost but the outcome is unknown",
 }
 
-// apply is what a worker does with a request: load, Step, commit.
+// apply carries out a request as a worker does: load, Step, commit.
 func (w *world) apply(i int, q request, a answer) {
 	w.prepareFlaws(i, &q)
 	if q.known(&w.store) && !q.repeated {
@@ -133,7 +133,7 @@ func (w *world) takeJob(i, k int) job {
 	return j
 }
 
-// carryOut does what a committed step asks for.
+// carryOut carries out the actions of a committed step.
 func (w *world) carryOut(i int, q request, x write) {
 	if x.life == w.life {
 		w.acknowledge(q)
@@ -201,7 +201,7 @@ func (w *world) cancel(i int, a turn.Cancel) {
 	w.workers[i].jobs = jobs
 }
 
-// acknowledge answers whoever waits outside.
+// acknowledge tells the sender of a message that it is durable.
 func (w *world) acknowledge(q request) {
 	if q.kind == receive {
 		w.ledger.acknowledged |= 1 << q.message
