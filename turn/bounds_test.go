@@ -147,3 +147,63 @@ func TestBackOffs(t *testing.T) {
 		}
 	}
 }
+
+// TestEachReasonForAttentionCounts: each of them alone, and none.
+func TestEachReasonForAttentionCounts(t *testing.T) {
+	lost := turn.Lost{Count: 1}
+	for name, record := range map[string]turn.Record{
+		"failed":                    {Phase: turn.Failed},
+		"set aside":                 {Phase: turn.Idle, SetAside: &turn.SetAside{Pending: 1}},
+		"unconfirmed":               {Phase: turn.Idle, Unconfirmed: []turn.Unconfirmed{{Turn: 1}}},
+		"lost while it generated":   {Phase: turn.Generating, Tries: turn.Tries{Lost: lost}},
+		"lost while it was sending": {Phase: turn.Sending, Reply: &turn.Reply{Lost: lost}},
+	} {
+		if !record.NeedsAttention() {
+			t.Errorf("%s: nobody is told", name)
+		}
+	}
+	for _, phase := range []turn.Phase{turn.Idle, turn.Collecting, turn.Generating} {
+		if (turn.Record{Phase: phase}).NeedsAttention() || (turn.Record{Phase: turn.Sending, Reply: &turn.Reply{}}).NeedsAttention() {
+			t.Errorf("%s needs attention for no reason", phase)
+		}
+	}
+}
+
+// TestTokensBeginOnceAndGrowByOne: only the first token of a conversation begins
+// with the number that the worker brings.
+func TestTokensBeginOnceAndGrowByOne(t *testing.T) {
+	l := &life{t: t, policy: newStory().policy}
+	l.at(0, turn.Message{})
+	for i, first := range []int64{1000, 5000, 0} {
+		l.at(time.Duration(i+1)*time.Minute, turn.Wake{Holder: "a", Nonce: string(rune('a' + i)), First: first})
+		if want := int64(1000 + i); l.record.Lease.Token != want || l.record.Token != want {
+			t.Errorf("lease %d has token %d, want %d", i, l.record.Lease.Token, want)
+		}
+	}
+}
+
+// TestFailuresAndLossesTogetherFailTheTurn: where the model failed too, the messages
+// are not set aside; they stay pending.
+func TestFailuresAndLossesTogetherFailTheTurn(t *testing.T) {
+	l := &life{t: t, policy: newStory().policy}
+	l.policy.MaxAttempts = 2
+	l.at(0, turn.Message{})
+	l.at(2*time.Second, turn.Wake{Holder: "a", Nonce: "a"})
+	l.at(3*time.Second, turn.GenerateFailed{Nonce: "a", Fault: turn.Failure})
+	l.at(10*time.Second, turn.Wake{Holder: "a", Nonce: "b"})
+	l.at(time.Minute, turn.Wake{Holder: "b", Nonce: "c"})
+	if r := l.record; r.Phase != turn.Failed || r.Pending != 1 || r.SetAside != nil || r.Lease != (turn.Lease{}) {
+		t.Errorf("it is %s, %d pending, %+v set aside, lease %+v", r.Phase, r.Pending, r.SetAside, r.Lease)
+	}
+}
+
+// TestARefusedReplyBehindAHumansIsClosed: a human answered its messages meanwhile, so
+// the refusal fails no turn, and the human's reply goes out.
+func TestARefusedReplyBehindAHumansIsClosed(t *testing.T) {
+	l := sending(t, func(*turn.Policy) {})
+	l.at(4*time.Second, turn.HumanReply{Parts: 1})
+	l.at(5*time.Second, turn.SendFailed{Nonce: "a", ForGood: true, Text: "refused"})
+	if r := l.record; r.Phase != turn.Sending || r.Reply.Kind != turn.ReplyHuman || len(r.Queue) != 0 {
+		t.Errorf("it is %s, %+v", r.Phase, r.Reply)
+	}
+}
