@@ -296,6 +296,10 @@ func TestReadPrompt(t *testing.T) {
 	if waits, tail, err = ReadPrompt(t.Context(), s, read); err != nil || !slices.Equal(ids(waits), []string{"m1", "m5", "m6"}) || tail != nil {
 		t.Errorf("without a history: %q, %q, %v", ids(waits), ids(tail), err)
 	}
+	read.AfterSeq, read.History = 6, 3
+	if waits, tail, err = ReadPrompt(t.Context(), s, read); err != nil || waits != nil || !slices.Equal(ids(tail), []string{"m2", "m3", "r4"}) {
+		t.Errorf("nothing waits after the last: %q, %q, %v", ids(waits), ids(tail), err)
+	}
 	read.History = 1
 	for call := 1; call <= 2; call++ {
 		s := &watchedStore{Store: s.Store, failFrom: call}
