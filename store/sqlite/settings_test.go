@@ -58,6 +58,9 @@ func TestOptions(t *testing.T) {
 func TestSoManyReadsRunAtOnce(t *testing.T) {
 	for given, count := range map[int]int{0: 4, 2: 2} {
 		s := openWith(t, newPath(t), Options{Readers: given})
+		if got := cap(s.readers.free); got != count {
+			t.Errorf("%d readers given: there are %d", given, got)
+		}
 		goOn, running, ended := make(chan struct{}), make(chan struct{}), make(chan error)
 		for range count {
 			go func() {
