@@ -286,33 +286,6 @@ func TestAttentionToWhatWasSetAside(t *testing.T) {
 	})
 }
 
-// The program before did not say which turn had failed; it was the last one.
-func TestAttentionToWhatTheProgramBeforeSetAside(t *testing.T) {
-	kept := memory.New()
-	record := turn.Record{
-		Schema:   1,
-		Phase:    turn.Failed,
-		Version:  1,
-		Answered: 1,
-		Attempt:  turn.Attempt{Through: 1},
-		Turn:     1,
-		Seq:      1,
-		AfterSeq: 1,
-		Tries:    turn.Tries{LastError: "lost"},
-		SetAside: &turn.SetAside{Through: 1, Pending: 1},
-	}
-	write := store.Write{Key: store.Key{Bot: "bot", Conversation: "c"}, Op: store.Op{15: 1}, Record: record, At: 1}
-	if result, err := kept.Commit(t.Context(), write); err != nil || result.Status != store.OK {
-		t.Fatal(result, err)
-	}
-	app, err := onereply.Open(t.Context(), kept, onereply.Options{}, onereply.Bot{Name: "bot", Responder: parts("x")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer app.Close()
-	wantNeeds(t, app, `failed_turn c/1 "lost" [requeue]`)
-}
-
 // idle is a store whose timers nobody can claim.
 type idle struct{ store.Store }
 

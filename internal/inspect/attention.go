@@ -133,7 +133,7 @@ func setAside(item store.Item) Finding {
 	r := item.Snapshot.Record
 	a := r.SetAside
 	out := Finding{
-		Kind: SetAside, Key: item.Key, Turn: cmp.Or(a.Turn, r.Turn),
+		Kind: SetAside, Key: item.Key, Turn: a.Turn,
 		At: cmp.Or(a.At, item.Active), Since: cmp.Or(a.Since, a.At, item.Active), Actions: []string{"requeue"},
 		Reason: "1 message was set aside: each worker that took it was lost",
 	}

@@ -53,8 +53,8 @@ func TestFindings(t *testing.T) {
 			find(Finding{Kind: SetAside, Turn: 3, At: now - 60, Since: now - 60, Reason: "1 message was set aside: each worker that took it was lost", Actions: none}),
 		},
 		"set aside, while a reply is sent": {
-			turn.Record{Phase: turn.Sending, Turn: 5, Reply: &turn.Reply{}, SetAside: &turn.SetAside{Pending: 1}},
-			find(Finding{Kind: SetAside, Turn: 5, At: active, Since: active, Reason: "1 message was set aside: each worker that took it was lost", Actions: none}),
+			turn.Record{Phase: turn.Sending, Turn: 5, Reply: &turn.Reply{}, SetAside: &turn.SetAside{Turn: 3, Pending: 1}},
+			find(Finding{Kind: SetAside, Turn: 3, At: active, Since: active, Reason: "1 message was set aside: each worker that took it was lost", Actions: none}),
 		},
 		"unknown": {
 			turn.Record{Unconfirmed: []turn.Unconfirmed{{Seq: 7, Turn: 2, Status: turn.ReplyUnknown, At: now - 30, Parts: 1}}},
