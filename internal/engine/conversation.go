@@ -139,17 +139,12 @@ func (n *Node) pump(c *conversation) {
 //
 // A store that no other process has open is read without a round trip, and a write
 // waits for the disk there: the read is cheaper. Where the store has just failed, or
-// an earlier write may still arrive, the record is read to know where things stand.
+// has answered with a conflict, the record is read to know where things stand.
 func (n *Node) mayGuess(c *conversation) bool {
 	if c.knows != nothing || n.options.Alone || c.fails > 0 || c.conflicts > 0 {
 		return false
 	}
-	for _, t := range c.next() {
-		if t.Op != Receive || t.history.idClaimed || t.history.uncertain() {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(c.next(), func(t *task) bool { return t.Op != Receive })
 }
 
 // isWaitedFor reports whether a caller waits for an answer.
