@@ -372,8 +372,8 @@ func TestANodeOfTheSameName(t *testing.T) {
 	if hear("another", Ready) != 0 {
 		t.Error("one of another name was told of")
 	}
-	if hear("own", Ready) != 1 || hear("own", Ready) != 1 {
-		t.Error("it is not told of, or twice")
+	if first, second := hear("own", Ready), hear("own", Ready); first != 1 || second != 1 {
+		t.Errorf("the log tells of it %d times, then %d times; want once", first, second)
 	}
 	log.Reset()
 	f.warned = false

@@ -498,7 +498,7 @@ func TestOpsAreUnique(t *testing.T) {
 			seen[op] = true
 		}
 	}
-	if random() == random() {
+	if first, second := random(), random(); first == second {
 		t.Error("two random numbers are the same")
 	}
 }

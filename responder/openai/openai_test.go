@@ -401,6 +401,3 @@ func FuzzAnswer(f *testing.F) {
 		}
 	})
 }
-
-// canned is a transport that answers with one body.
-type canned struct{ body string }
