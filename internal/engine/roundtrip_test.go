@@ -194,3 +194,23 @@ func TestAnOldAnswerRefusesNothing(t *testing.T) {
 		t.Errorf("the resume: %+v; on hold: %v", got, h.record().OnHold)
 	}
 }
+
+// Two nodes that share a conversation pay two round trips for each message, however
+// often one comes before the other.
+func TestConflictsDoNotAddUp(t *testing.T) {
+	h := newHand(t)
+	other := newHandOn(t, h.store, start)
+	for i := range 10 {
+		other.say(fmt.Sprint("theirs", i))
+		other.settle()
+		h.calls = nil
+		h.say(fmt.Sprint("ours", i))
+		h.settle()
+		if got := fmt.Sprint(h.calls); got != "[commit commit]" {
+			t.Fatalf("message %d: %s, want two writes", i, got)
+		}
+	}
+	if r := h.record(); r.Version != 20 || r.Pending != 20 {
+		t.Errorf("version %d with %d pending, want 20 of each", r.Version, r.Pending)
+	}
+}
