@@ -30,13 +30,13 @@ func TestEntriesAndEventsKeepEachField(t *testing.T) {
 	}
 	told := engine.Event{
 		Notice: turn.Notice{
-			Kind: turn.ReplySentKind, At: 1000, Reason: "reason", Turn: 2, Token: 3, Version: 4, Through: 5, Due: 6000, Seq: 7, Attempt: 8,
+			Kind: turn.KindReplySent, At: 1000, Reason: "reason", Turn: 2, Token: 3, Version: 4, Through: 5, Due: 6000, Seq: 7, Attempt: 8,
 			Part: 9, Parts: 10, Late: true, Holder: "holder", MessageID: "m", FirstByte: 11000,
 		},
 		Key: store.Key{Bot: "b", Conversation: "c"}, Node: "node", ReplyID: "r", Covers: []string{"m"}, Text: "text", TextLeftOut: true,
 	}
 	seen := Event{
-		ID: "id", Type: string(turn.ReplySentKind), At: timeOf(1000), Node: "node", Bot: "b", Conversation: "c", Turn: 2, Token: 3, Attempt: 8,
+		ID: "id", Type: string(turn.KindReplySent), At: timeOf(1000), Node: "node", Bot: "b", Conversation: "c", Turn: 2, Token: 3, Attempt: 8,
 		Version: 4, Through: 5, DueAt: timeOf(6000), FirstByteAt: timeOf(11000), Seq: 7, MessageID: "m", ReplyID: "r", Covers: []string{"m"},
 		Text: "text", TextLeftOut: true, Part: 9, Parts: 10, LateInput: true, Reason: "reason",
 	}

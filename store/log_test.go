@@ -15,7 +15,7 @@ func TestTraceIsBounded(t *testing.T) {
 	var trace store.Trace
 	for i := range 1000 {
 		trace = trace.Add(turn.Notice{
-			Kind: turn.PartFailed, At: turn.Time(i + 1), Since: 1,
+			Kind: turn.KindPartFailed, At: turn.Time(i + 1), Since: 1,
 			Reason: strings.Repeat("ä", i), Holder: strings.Repeat("x", i), MessageID: strings.Repeat("😀", i),
 		})
 	}

@@ -56,7 +56,7 @@ func (s *step) takeOver(e Wake) {
 	s.Changed = true
 	holder := s.Lease.Holder
 	s.act(Cancel{Nonce: s.Lease.Nonce, Reason: Crashed})
-	s.notify(ReplyDiscardedKind, Crashed)
+	s.notify(KindReplyDiscarded, Crashed)
 	if s.Pending == 0 {
 		s.startNext()
 		return
@@ -149,7 +149,7 @@ func (s *step) beginAttempt() {
 	s.Tries.Runs++
 	s.countMinute()
 	s.startWork()
-	s.notify(TurnStarted, "")
+	s.notify(KindTurnStarted, "")
 	n := &s.Notices[len(s.Notices)-1]
 	n.Due, n.Holder = s.Window.Due, s.Lease.Holder
 }
@@ -203,7 +203,7 @@ func (s *step) handBack() {
 		return
 	}
 	s.Tries.Attempts--
-	s.notify(ReplyDiscardedKind, HandedBack)
+	s.notify(KindReplyDiscarded, HandedBack)
 	s.openRetry()
 }
 
@@ -227,7 +227,7 @@ func (s *step) cancelAttempt(reason string) {
 		return
 	}
 	s.act(Cancel{Nonce: s.Lease.Nonce, Reason: reason})
-	s.notify(ReplyDiscardedKind, reason)
+	s.notify(KindReplyDiscarded, reason)
 	s.Tries.Attempts--
 	s.Lease = Lease{}
 }
@@ -247,8 +247,8 @@ func (s *step) seal(e Seal) {
 // back-off, or the turn fails. An outage is waited out and uses up no attempt.
 func (s *step) attemptFailed(e GenerateFailed) {
 	s.Tries.LastError = e.Text
-	s.notify(ReplyDiscardedKind, string(e.Fault))
-	s.notify(AttemptFailed, string(e.Fault))
+	s.notify(KindReplyDiscarded, string(e.Fault))
+	s.notify(KindAttemptFailed, string(e.Fault))
 	failed := len(s.Notices) - 1
 	failures := s.Tries.Attempts
 	switch {
@@ -278,7 +278,7 @@ func (s *step) attemptFailed(e GenerateFailed) {
 func (s *step) failTurn() {
 	s.Lease = Lease{}
 	s.Attempt.Through, s.Attempt.Newer, s.Attempt.NewerSince, s.Attempt.Edited = s.Version, 0, 0, false
-	s.notify(TurnFailed, s.Tries.LastError)
+	s.notify(KindTurnFailed, s.Tries.LastError)
 	s.Phase = Failed
 	s.Window.Start, s.Window.QuietUntil, s.Window.NotBefore, s.Window.Due = 0, 0, 0, 0
 	s.sendFallback()
@@ -296,7 +296,7 @@ func (s *step) sendFallback() {
 		Parts: 1, Kind: ReplyFallback, Since: s.now, RetryAt: s.now,
 	}
 	s.Phase = Sending
-	s.notifyReply(ReplyCommittedKind, s.Reply, ReplyFallback)
+	s.notifyReply(KindReplyCommitted, s.Reply, ReplyFallback)
 }
 
 // advanceAfterSeq moves the sequence that all pending messages lie behind. A

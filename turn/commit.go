@@ -33,7 +33,7 @@ func (s *step) attemptInterrupted() {
 // window starts now.
 func (s *step) discardAttempt() {
 	s.Outcome, s.Reason = Discarded, Superseded
-	s.notify(ReplyDiscardedKind, Superseded)
+	s.notify(KindReplyDiscarded, Superseded)
 	s.Tries.Discards++
 	s.Tries.Attempts--
 	s.openWindow(s.now)
@@ -52,7 +52,7 @@ func (s *step) commitReply(parts int) {
 	}
 	s.Phase = Sending
 	s.Tries.LastError = ""
-	s.notifyReply(ReplyCommittedKind, s.Reply, "")
+	s.notifyReply(KindReplyCommitted, s.Reply, "")
 	s.Notices[len(s.Notices)-1].Late = s.Reply.Late
 	switch {
 	case parts == 0:

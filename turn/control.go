@@ -37,7 +37,7 @@ func (s *step) pause(e Pause) {
 	}
 	s.Changed = true
 	s.OnHold, s.PauseReason = true, e.Reason
-	s.notify(ConversationPaused, e.Reason)
+	s.notify(KindConversationPaused, e.Reason)
 	switch {
 	case s.Phase == Generating && !s.Attempt.Sealed:
 		s.cancelAttempt(WasPaused)
@@ -54,7 +54,7 @@ func (s *step) resume(e Resume) {
 	}
 	s.Changed = true
 	s.OnHold, s.PauseReason = false, ""
-	s.notify(ConversationResumed, "")
+	s.notify(KindConversationResumed, "")
 	if !e.Answer {
 		s.settleAll(InputClosed, 0)
 	}
@@ -132,7 +132,7 @@ func (s *step) humanReply(e HumanReply) {
 		Parts: e.Parts, Kind: ReplyHuman, Since: s.now, RetryAt: s.now,
 	}
 	s.Queue = append(s.Queue, reply)
-	s.notifyReply(ReplyCommittedKind, &reply, ReplyHuman)
+	s.notifyReply(KindReplyCommitted, &reply, ReplyHuman)
 	s.settleAll(InputAnswered, s.Seq)
 }
 
@@ -149,7 +149,7 @@ func (s *step) requeue() {
 	}
 	s.Changed = true
 	s.bringBackSetAside()
-	s.notify(TurnRequeued, "")
+	s.notify(KindTurnRequeued, "")
 	if s.Phase == Collecting {
 		return
 	}

@@ -133,27 +133,27 @@ type Kind string
 
 // The kinds.
 const (
-	MessageAccepted     Kind = "message.accepted"
-	TurnScheduled       Kind = "turn.scheduled"
-	TurnStarted         Kind = "turn.started"
-	ReplyDiscardedKind  Kind = "reply.discarded"
-	ReplyCommittedKind  Kind = "reply.committed"
-	ReplySentKind       Kind = "reply.sent"
-	ReplyFailedKind     Kind = "reply.failed"
-	TurnFailed          Kind = "turn.failed"
-	ConversationPaused  Kind = "conversation.paused"
-	ConversationResumed Kind = "conversation.resumed"
+	KindMessageAccepted     Kind = "message.accepted"
+	KindTurnScheduled       Kind = "turn.scheduled"
+	KindTurnStarted         Kind = "turn.started"
+	KindReplyDiscarded      Kind = "reply.discarded"
+	KindReplyCommitted      Kind = "reply.committed"
+	KindReplySent           Kind = "reply.sent"
+	KindReplyFailed         Kind = "reply.failed"
+	KindTurnFailed          Kind = "turn.failed"
+	KindConversationPaused  Kind = "conversation.paused"
+	KindConversationResumed Kind = "conversation.resumed"
 
 	// These do not occur in an ordinary turn.
-	MessageRepeated Kind = "message.repeated" // a message was delivered again; whoever claims ids tells it, not Step
-	AttemptFailed   Kind = "attempt.failed"   // an attempt gave no result
-	PartSent        Kind = "part.sent"        // one of several parts was delivered
-	PartFailed      Kind = "part.failed"      // a part was certainly not delivered
-	PartUnknown     Kind = "part.unknown"     // nobody knows whether a part was delivered
-	LeaseLost       Kind = "lease.lost"       // a holder was lost while it sent
-	TurnRequeued    Kind = "turn.requeued"    // a failed turn is tried again
-	ReplyResent     Kind = "reply.resent"     // an operator has a reply sent again
-	ReplyMarked     Kind = "reply.marked"     // an operator marked a reply as sent
+	KindMessageRepeated Kind = "message.repeated" // a message was delivered again; whoever claims ids tells it, not Step
+	KindAttemptFailed   Kind = "attempt.failed"   // an attempt gave no result
+	KindPartSent        Kind = "part.sent"        // one of several parts was delivered
+	KindPartFailed      Kind = "part.failed"      // a part was certainly not delivered
+	KindPartUnknown     Kind = "part.unknown"     // nobody knows whether a part was delivered
+	KindLeaseLost       Kind = "lease.lost"       // a holder was lost while it sent
+	KindTurnRequeued    Kind = "turn.requeued"    // a failed turn is tried again
+	KindReplyResent     Kind = "reply.resent"     // an operator has a reply sent again
+	KindReplyMarked     Kind = "reply.marked"     // an operator marked a reply as sent
 )
 
 // Notice says what happened, in one line. It carries numbers and times but no

@@ -23,7 +23,7 @@ func (s *step) wakeSending(e Wake) {
 	case s.Lease.Nonce != "":
 		s.Changed = true
 		s.act(Cancel{Nonce: s.Lease.Nonce, Reason: Crashed})
-		s.notifyReply(LeaseLost, s.Reply, "")
+		s.notifyReply(KindLeaseLost, s.Reply, "")
 		s.Notices[len(s.Notices)-1].Holder = s.Lease.Holder
 		s.Reply.Unsure, s.Reply.RetryAt = true, s.now
 		s.Reply.Lost = s.Reply.Lost.more(s.Lease.Holder, s.now)
@@ -59,7 +59,7 @@ func (s *step) partSent() {
 	s.Reply.Done++
 	s.Reply.Unsure, s.Reply.Tries, s.Reply.Lost = false, 0, Lost{}
 	if s.Reply.Parts > 1 {
-		s.notifyPart(PartSent, "", s.Reply.Done)
+		s.notifyPart(KindPartSent, "", s.Reply.Done)
 	}
 	switch {
 	case s.Reply.Done == s.Reply.Parts:
@@ -76,7 +76,7 @@ func (s *step) partSent() {
 func (s *step) partFailed(e SendFailed) {
 	s.Tries.LastError = e.Text
 	s.Reply.Tries++
-	s.notifyPart(PartFailed, e.Text, s.Reply.Done+1)
+	s.notifyPart(KindPartFailed, e.Text, s.Reply.Done+1)
 	switch {
 	case e.ForGood:
 		s.giveUpReply(e.Text)
@@ -99,7 +99,7 @@ func (s *step) partUnknown(e SendUnknown) {
 	s.Tries.LastError = e.Text
 	s.Reply.Tries++
 	s.Reply.Unsure = true
-	s.notifyPart(PartUnknown, e.Text, s.Reply.Done+1)
+	s.notifyPart(KindPartUnknown, e.Text, s.Reply.Done+1)
 	if !s.policy.ResendUnknown || s.now.Sub(s.Reply.Since) >= s.policy.RetryFor || !s.mayBeSent() && !s.survivesPause() {
 		s.finishReply(ReplyUnknown, e.Text)
 		return
@@ -132,7 +132,7 @@ func (s *step) mayWithdraw() bool {
 // withdrawReply takes the reply back. Its messages are answered afresh.
 func (s *step) withdrawReply() {
 	s.Marks = append(s.Marks, Mark{Seq: s.Reply.Seq, Status: ReplyWithdrawn, Reason: Withdrawn})
-	s.notifyReply(ReplyDiscardedKind, s.Reply, Withdrawn)
+	s.notifyReply(KindReplyDiscarded, s.Reply, Withdrawn)
 	s.answerAfresh()
 }
 
@@ -163,7 +163,7 @@ func (s *step) giveUpReply(reason string) {
 		s.finishReply(ReplyFailed, reason)
 	default:
 		s.Marks = append(s.Marks, Mark{Seq: reply.Seq, Status: ReplyFailed, Reason: reason})
-		s.notifyReply(ReplyFailedKind, s.Reply, reason)
+		s.notifyReply(KindReplyFailed, s.Reply, reason)
 		if s.Version != reply.Through || s.Answered >= reply.Through {
 			s.answerAfresh()
 			return
@@ -185,7 +185,7 @@ func (s *step) stopReply(reason string) {
 		s.finishReply(ReplyFailed, reason)
 	default:
 		s.Marks = append(s.Marks, Mark{Seq: s.Reply.Seq, Status: ReplyWithdrawn, Reason: reason})
-		s.notifyReply(ReplyDiscardedKind, s.Reply, reason)
+		s.notifyReply(KindReplyDiscarded, s.Reply, reason)
 		s.answerAfresh()
 	}
 }
@@ -198,12 +198,12 @@ func (s *step) finishReply(status Status, reason string) {
 	s.Marks = append(s.Marks, Mark{Seq: reply.Seq, Status: status, Reason: reason})
 	switch status {
 	case ReplySent:
-		s.notifyReply(ReplySentKind, s.Reply, s.Reply.resendReason())
+		s.notifyReply(KindReplySent, s.Reply, s.Reply.resendReason())
 	case ReplyNone:
 	case ReplyUnknown:
-		s.notifyReply(ReplyFailedKind, s.Reply, UnknownOutcome)
+		s.notifyReply(KindReplyFailed, s.Reply, UnknownOutcome)
 	default:
-		s.notifyReply(ReplyFailedKind, s.Reply, reason)
+		s.notifyReply(KindReplyFailed, s.Reply, reason)
 	}
 	s.addUnconfirmed(reply, status)
 	s.Reply = nil

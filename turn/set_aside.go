@@ -40,7 +40,7 @@ func (s *step) setAsideInputs() {
 	s.Lease = Lease{}
 	s.Answered, s.Pending = s.Attempt.Through, s.Attempt.Newer
 	s.advanceAfterSeq(s.Attempt.ThroughSeq)
-	s.notify(TurnFailed, s.Tries.LastError)
+	s.notify(KindTurnFailed, s.Tries.LastError)
 	if s.Pending > 0 {
 		s.startNext()
 		return

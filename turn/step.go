@@ -156,7 +156,7 @@ func (s *step) notify(kind Kind, reason string) {
 		Version: s.Version, Through: s.Attempt.Through, Attempt: s.Tries.Runs, Since: s.Window.WaitingSince,
 	})
 	switch kind {
-	case ReplyCommittedKind, ReplyDiscardedKind, AttemptFailed:
+	case KindReplyCommitted, KindReplyDiscarded, KindAttemptFailed:
 		s.Notices[len(s.Notices)-1].FirstByte = s.firstByte
 	}
 }

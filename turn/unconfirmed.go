@@ -58,7 +58,7 @@ func (s *step) askToResend(turn int64) {
 	}
 	if u := &s.Unconfirmed[i]; !u.Resend {
 		s.Changed, u.Resend = true, true
-		s.notifyUnconfirmed(ReplyResent, *u)
+		s.notifyUnconfirmed(KindReplyResent, *u)
 	}
 }
 
@@ -74,7 +74,7 @@ func (s *step) markSent(turn int64) {
 	u := s.Unconfirmed[i]
 	s.Marks = append(s.Marks, Mark{Seq: u.Seq, Status: ReplySent, Reason: ByOperator})
 	s.Unconfirmed = slices.Delete(s.Unconfirmed, i, i+1)
-	s.notifyUnconfirmed(ReplyMarked, u)
+	s.notifyUnconfirmed(KindReplyMarked, u)
 }
 
 func (s *step) notifyUnconfirmed(kind Kind, u Unconfirmed) {

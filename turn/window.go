@@ -141,7 +141,7 @@ func (s *step) countInput(reason string, seq int64) {
 	if s.OnHold {
 		s.Outcome = OnPause
 	}
-	s.notify(MessageAccepted, reason)
+	s.notify(KindMessageAccepted, reason)
 	s.Notices[len(s.Notices)-1].Seq = seq
 }
 
@@ -240,7 +240,7 @@ func (s *step) schedule() {
 	if s.Window.Due == capped && s.Window.QuietUntil > capped {
 		reason = AtCap
 	}
-	s.notify(TurnScheduled, reason)
+	s.notify(KindTurnScheduled, reason)
 	s.Notices[len(s.Notices)-1].Due = s.Window.Due
 }
 

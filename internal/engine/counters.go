@@ -75,14 +75,14 @@ func newCounters() Counters {
 func (n *Node) count(e *Event) {
 	c := &n.Counters
 	switch e.Kind {
-	case turn.TurnStarted:
+	case turn.KindTurnStarted:
 		c.add(n.now, Tally{ModelCalls: 1})
 		c.DueToStart.add(max(0, n.now.Sub(e.Due).Seconds()))
-	case turn.ReplyDiscardedKind:
+	case turn.KindReplyDiscarded:
 		n.countDiscard(e)
-	case turn.LeaseLost:
+	case turn.KindLeaseLost:
 		c.loseLease(n.now)
-	case turn.ReplySentKind:
+	case turn.KindReplySent:
 		c.Deliveries["sent"]++
 		if e.Author == turn.ReplyAnswer && e.Reason != turn.ByOperator {
 			c.Turns["sent"]++
@@ -90,17 +90,17 @@ func (n *Node) count(e *Event) {
 			c.BurstSize.add(float64(len(e.Covers)))
 			c.TimeToReply.add(max(0, n.now.Sub(e.Since).Seconds()))
 		}
-	case turn.ReplyFailedKind:
+	case turn.KindReplyFailed:
 		if e.Reason == turn.UnknownOutcome {
 			c.Turns["unknown"]++
 			c.Deliveries["unknown"]++
 			return
 		}
 		c.Deliveries["failed"]++
-	case turn.TurnFailed:
+	case turn.KindTurnFailed:
 		c.Turns["failed"]++
 		c.add(n.now, Tally{Failed: 1})
-	case turn.ReplyCommittedKind:
+	case turn.KindReplyCommitted:
 		if e.Parts == 0 {
 			c.Turns["no_reply"]++
 		}

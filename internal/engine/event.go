@@ -29,7 +29,7 @@ const Delta turn.Kind = "reply.delta"
 // NewEvent adds to a notice what follows from it without the transcript.
 func NewEvent(key store.Key, notice turn.Notice) Event {
 	e := Event{Notice: notice, Key: key}
-	if notice.Seq != 0 && notice.Kind != turn.MessageAccepted && notice.Kind != turn.MessageRepeated {
+	if notice.Seq != 0 && notice.Kind != turn.KindMessageAccepted && notice.Kind != turn.KindMessageRepeated {
 		e.ReplyID = ReplyID(key, notice.Turn)
 	}
 	return e
@@ -39,7 +39,7 @@ func NewEvent(key store.Key, notice turn.Notice) Event {
 // notice is about, or of the reply that is being sent.
 func (n *Node) event(c *conversation, t *task, notice turn.Notice) Event {
 	e := NewEvent(c.key, notice)
-	if notice.Kind == turn.MessageAccepted {
+	if notice.Kind == turn.KindMessageAccepted {
 		e.MessageID = t.ID
 		e.Text = t.Body.Text
 		if t.Text != nil {
@@ -56,7 +56,7 @@ func (n *Node) event(c *conversation, t *task, notice turn.Notice) Event {
 // part of it does not.
 func showsText(kind turn.Kind) bool {
 	switch kind {
-	case turn.ReplyCommittedKind, turn.ReplySentKind, turn.ReplyFailedKind, turn.ReplyDiscardedKind:
+	case turn.KindReplyCommitted, turn.KindReplySent, turn.KindReplyFailed, turn.KindReplyDiscarded:
 		return true
 	}
 	return false

@@ -17,7 +17,7 @@ func (n *Node) keepRepeat(c *conversation, t *task) {
 	if t.result.Outcome != Duplicate || len(c.repeats) == maxRepeats || len(t.ID) > maxRepeatBytes {
 		return
 	}
-	c.repeats = append(c.repeats, turn.Notice{Kind: turn.MessageRepeated, At: n.now, MessageID: t.ID})
+	c.repeats = append(c.repeats, turn.Notice{Kind: turn.KindMessageRepeated, At: n.now, MessageID: t.ID})
 }
 
 // noteRepeats adds them to the trace, before anything else that the batch does.

@@ -137,7 +137,7 @@ func (b *batch) findReply(seq int64) *turn.Reply {
 // that the notice of its commit names.
 func (b *batch) emptyReplyTurn() int64 {
 	for i := len(b.events) - 1; i >= 0; i-- {
-		if b.events[i].Kind == turn.ReplyCommittedKind {
+		if b.events[i].Kind == turn.KindReplyCommitted {
 			return b.events[i].Turn
 		}
 	}

@@ -12,7 +12,7 @@ import (
 
 // step is a step of a turn; its reason tells it from the others.
 func step(number int64, reason string) turn.Notice {
-	return turn.Notice{Kind: turn.TurnScheduled, Turn: number, Reason: reason}
+	return turn.Notice{Kind: turn.KindTurnScheduled, Turn: number, Reason: reason}
 }
 
 func trace(steps ...turn.Notice) store.Trace { return store.Trace{Steps: steps} }
@@ -24,17 +24,17 @@ func threeTurns(t *testing.T) *watched {
 		return store.Entry{Seq: seq, Kind: kind, ID: id, At: now, Version: 1, Body: store.Body{Turn: number, Trace: of}}
 	}
 	accepted := func(number, seq int64) turn.Notice {
-		return turn.Notice{Kind: turn.MessageAccepted, Turn: number, Seq: seq}
+		return turn.Notice{Kind: turn.KindMessageAccepted, Turn: number, Seq: seq}
 	}
 	put(t, s, store.Write{
 		Key: keyOf("bot", 1), At: now,
 		Record: turn.Record{Phase: turn.Collecting, Turn: 3, Seq: 6, Version: 3, Pending: 1, Window: turn.Window{Start: now}},
 		Log:    store.Log{Trace: trace(step(2, "2c"), step(3, "3b"))},
 		Append: []store.Entry{
-			entry(1, store.Message, "m1", 0, trace(turn.Notice{Kind: turn.ConversationPaused, Reason: "0a"}, accepted(1, 1))),
-			entry(2, store.Reply, "r1", 1, store.Trace{Lost: 4, Steps: []turn.Notice{step(1, "1b"), {Kind: turn.ReplyCommittedKind, Turn: 1, Seq: 2}}}),
+			entry(1, store.Message, "m1", 0, trace(turn.Notice{Kind: turn.KindConversationPaused, Reason: "0a"}, accepted(1, 1))),
+			entry(2, store.Reply, "r1", 1, store.Trace{Lost: 4, Steps: []turn.Notice{step(1, "1b"), {Kind: turn.KindReplyCommitted, Turn: 1, Seq: 2}}}),
 			entry(3, store.Message, "m2", 0, trace(step(1, "1c"), accepted(2, 3))),
-			entry(4, store.Reply, "r2", 2, trace(step(2, "2b"), turn.Notice{Kind: turn.TurnStarted, Turn: 2, Holder: "node-1"})),
+			entry(4, store.Reply, "r2", 2, trace(step(2, "2b"), turn.Notice{Kind: turn.KindTurnStarted, Turn: 2, Holder: "node-1"})),
 			entry(6, store.Message, "m3", 0, trace(accepted(3, 6))),
 		},
 	})

@@ -456,16 +456,16 @@ func TestWhatWasUnderWayCantBeRead(t *testing.T) {
 // wants to know.
 func TestTell(t *testing.T) {
 	levels := map[turn.Kind]slog.Level{
-		turn.TurnFailed: slog.LevelWarn, turn.ReplyFailedKind: slog.LevelWarn,
-		turn.ReplyDiscardedKind: slog.LevelInfo, turn.LeaseLost: slog.LevelInfo, turn.TurnRequeued: slog.LevelInfo,
-		turn.ReplyResent: slog.LevelInfo, turn.ReplyMarked: slog.LevelInfo,
-		turn.MessageAccepted: slog.LevelDebug, turn.ReplySentKind: slog.LevelDebug, turn.TurnStarted: slog.LevelDebug,
+		turn.KindTurnFailed: slog.LevelWarn, turn.KindReplyFailed: slog.LevelWarn,
+		turn.KindReplyDiscarded: slog.LevelInfo, turn.KindLeaseLost: slog.LevelInfo, turn.KindTurnRequeued: slog.LevelInfo,
+		turn.KindReplyResent: slog.LevelInfo, turn.KindReplyMarked: slog.LevelInfo,
+		turn.KindMessageAccepted: slog.LevelDebug, turn.KindReplySent: slog.LevelDebug, turn.KindTurnStarted: slog.LevelDebug,
 	}
 	inLab(t, nil, func(l *lab) {
 		for kind, level := range levels {
 			l.node.tell(&engine.Event{Key: key, Notice: turn.Notice{Kind: kind, Turn: 2, Token: 3, Version: 5, Through: 4, Reason: "because", Holder: "holder"}})
 			node := "node"
-			if kind == turn.LeaseLost {
+			if kind == turn.KindLeaseLost {
 				node = "holder"
 			}
 			if got := l.told(kind); len(got) != 1 || got[0].Node != node || got[0].Version != 5 {

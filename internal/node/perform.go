@@ -129,7 +129,7 @@ func (n *Node) recover(o engine.Recover) {
 // tell hands on what happened, and logs it.
 func (n *Node) tell(e *engine.Event) {
 	e.Node = n.options.Name
-	if e.Kind == turn.LeaseLost {
+	if e.Kind == turn.KindLeaseLost {
 		e.Node = e.Holder // the one that was lost
 	}
 	n.options.Tell(e)
@@ -151,9 +151,9 @@ func (n *Node) tell(e *engine.Event) {
 // levelOf is how much an operator wants to know of it.
 func levelOf(kind turn.Kind) slog.Level {
 	switch kind {
-	case turn.TurnFailed, turn.ReplyFailedKind:
+	case turn.KindTurnFailed, turn.KindReplyFailed:
 		return slog.LevelWarn
-	case turn.ReplyDiscardedKind, turn.LeaseLost, turn.TurnRequeued, turn.ReplyResent, turn.ReplyMarked:
+	case turn.KindReplyDiscarded, turn.KindLeaseLost, turn.KindTurnRequeued, turn.KindReplyResent, turn.KindReplyMarked:
 		return slog.LevelInfo
 	}
 	return slog.LevelDebug

@@ -63,7 +63,7 @@ func TestABurst(t *testing.T) {
 		if fmt.Sprint(first) != fmt.Sprint(want) {
 			t.Errorf("a delta is %+v, want %+v", first, want)
 		}
-		committed := l.told(turn.ReplyCommittedKind)
+		committed := l.told(turn.KindReplyCommitted)
 		if len(committed) != 1 || committed[0].FirstByte != first.At || committed[0].Node != "node" {
 			t.Errorf("committed %+v", committed)
 		}

@@ -148,10 +148,10 @@ func (l *ledger) modelStops(nonce string) { l.calls[nonce].stopped = true }
 // event takes what watchers learn. It is P3's bound: nobody is kept waiting by
 // more discards than are allowed.
 func (l *ledger) event(e engine.Event) {
-	if e.Kind == turn.ReplyDiscardedKind && (e.Reason == string(turn.Failure) || e.Reason == string(turn.Rejected)) {
+	if e.Kind == turn.KindReplyDiscarded && (e.Reason == string(turn.Failure) || e.Reason == string(turn.Rejected)) {
 		l.conversation(e.Key).lost[e.Turn] = 0
 	}
-	if e.Kind != turn.ReplyDiscardedKind || e.Reason != turn.Superseded || e.At <= l.gone[e.Key].Add(slack) {
+	if e.Kind != turn.KindReplyDiscarded || e.Reason != turn.Superseded || e.At <= l.gone[e.Key].Add(slack) {
 		return
 	}
 	l.sums.Discards++
