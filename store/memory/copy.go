@@ -36,6 +36,8 @@ func copyEntry(e store.Entry) store.Entry {
 	return e
 }
 
+// copyPointer copies the value behind a pointer. Its fields must be plain values; the
+// slices behind one are copied by its caller.
 func copyPointer[T any](p *T) *T {
 	if p == nil {
 		return nil

@@ -10,7 +10,11 @@ import (
 	"github.com/onereply/onereply/store"
 )
 
-// List implements [store.Store].
+// List implements [store.Store]. It sorts all that the query selects at each call. That
+// is slow for many conversations, and has no index that could disagree with them.
+//
+// A record that can't be read is an item with its error, and not a failure of the list:
+// one conversation must not hide the others.
 func (s *Store) List(ctx context.Context, query store.ListQuery) (store.Page, error) {
 	if err := s.enter(ctx); err != nil {
 		return store.Page{}, fmt.Errorf("memory: list: %w", err)
@@ -34,8 +38,10 @@ func (s *Store) List(ctx context.Context, query store.ListQuery) (store.Page, er
 	return page, nil
 }
 
-// listed returns what the query selects beyond the place where the last page
-// ended, in the order of the list.
+// listed returns the places that the query selects beyond the place where the last page
+// ended, in the order of the list. The zero place is before all, so it needs no case of
+// its own. The phase is compared as people see it: a paused conversation is found under
+// paused only.
 func (s *Store) listed(query store.ListQuery, after paging.Place) []paging.Place {
 	var places []paging.Place
 	for key, c := range s.conversations {
@@ -51,7 +57,9 @@ func (s *Store) listed(query store.ListQuery, after paging.Place) []paging.Place
 	return places
 }
 
-// Sweep implements [store.Store]. It goes by key.
+// Sweep implements [store.Store]. It goes by key, so that writes do not move a
+// conversation from one page to another while somebody walks. The timer is read in the
+// same step as the record: here both always agree.
 func (s *Store) Sweep(ctx context.Context, from string, limit int) ([]store.Found, string, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, "", fmt.Errorf("memory: sweep: %w", err)
@@ -75,7 +83,9 @@ func (s *Store) Sweep(ctx context.Context, from string, limit int) ([]store.Foun
 }
 
 // keysAfter returns the keys beyond the place where the last page ended, in
-// order. The order is kept, since sweeps are long and keys seldom change.
+// order. The order is kept, since sweeps are long and keys seldom change: whoever
+// adds or removes a conversation sets it to nil. The key at which the last page ended
+// may be gone by now; the next one after it is where the page begins.
 func (s *Store) keysAfter(after *store.Key) []store.Key {
 	if s.order == nil {
 		s.order = slices.SortedFunc(maps.Keys(s.conversations), store.Key.Compare)

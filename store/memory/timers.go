@@ -12,7 +12,10 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// Claim implements [store.Store].
+// Claim implements [store.Store]. It takes the timers out of the heap and arms each
+// again, hold after now. If the node that claimed one dies, the timer is due again
+// then. Records of a newer schema are left alone: a node that knows that schema
+// can act on them.
 func (s *Store) Claim(ctx context.Context, now turn.Time, limit int, hold time.Duration, bots ...string) ([]store.Timer, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, fmt.Errorf("memory: claim timers: %w", err)
@@ -27,7 +30,9 @@ func (s *Store) Claim(ctx context.Context, now turn.Time, limit int, hold time.D
 	return due, nil
 }
 
-// Due implements [store.Store].
+// Due implements [store.Store]. A heap is in order at its top only, so the timers are
+// taken out and armed again for the same time. Nothing is seen of that from outside,
+// because the lock is held.
 func (s *Store) Due(ctx context.Context, until turn.Time, limit int, bots ...string) ([]store.Timer, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, fmt.Errorf("memory: due timers: %w", err)
@@ -43,13 +48,15 @@ func (s *Store) Due(ctx context.Context, until turn.Time, limit int, bots ...str
 }
 
 // timers is the timer namespace: at most one for each conversation, found by
-// key and, through a heap, by time.
+// key and, through a heap, by time. Both hold the same pointers, and set and clear
+// are the only functions that change either, so both always hold the same timers.
 type timers struct {
 	byKey  map[store.Key]*armed
 	byTime timerHeap
 }
 
-// armed is one timer and its place in the heap.
+// armed is one timer and its place in the heap. Without the place, clearing a timer
+// would have to search the whole heap, and most commits clear one.
 type armed struct {
 	store.Timer
 	place int
@@ -77,6 +84,7 @@ func (t *timers) set(key store.Key, at turn.Time) {
 	heap.Push(&t.byTime, timer)
 }
 
+// clear removes the timer of a conversation. Without one it does nothing.
 func (t *timers) clear(key store.Key) {
 	if timer := t.byKey[key]; timer != nil {
 		heap.Remove(&t.byTime, timer.place)
@@ -85,6 +93,9 @@ func (t *timers) clear(key store.Key) {
 }
 
 // take removes and returns what is due and wanted, earliest first, at most limit.
+// The others that it met on the way are put back at the end: they must neither count
+// towards the limit nor hide what is behind them. The caller arms again whatever it
+// wants to keep.
 func (t *timers) take(until turn.Time, limit int, wanted func(store.Key) bool) []store.Timer {
 	var due, others []store.Timer
 	for len(due) < limit && len(t.byTime) > 0 && t.byTime[0].At <= until {
@@ -105,23 +116,29 @@ func (t *timers) take(until turn.Time, limit int, wanted func(store.Key) bool) [
 // timerHeap orders timers by time, then key, for container/heap.
 type timerHeap []*armed
 
+// Len implements [heap.Interface].
 func (h timerHeap) Len() int { return len(h) }
 
+// Less orders by key where times are equal: so claims have one right answer, with which
+// other stores can be compared.
 func (h timerHeap) Less(i, j int) bool {
 	return cmp.Or(cmp.Compare(h[i].At, h[j].At), h[i].Key.Compare(h[j].Key)) < 0
 }
 
+// Swap keeps each timer's place true; heap.Remove is called with it.
 func (h timerHeap) Swap(i, j int) {
 	h[i], h[j] = h[j], h[i]
 	h[i].place, h[j].place = i, j
 }
 
+// Push appends; heap.Push then moves the timer up to its place.
 func (h *timerHeap) Push(x any) {
 	timer := x.(*armed)
 	timer.place = len(*h)
 	*h = append(*h, timer)
 }
 
+// Pop removes the last one, to which heap.Pop and heap.Remove have moved the timer.
 func (h *timerHeap) Pop() any {
 	last := len(*h) - 1
 	timer := (*h)[last]

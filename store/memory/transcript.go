@@ -11,7 +11,8 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// Entries implements [store.Store].
+// Entries implements [store.Store]. A conversation that is not there has no entries,
+// and that is no error.
 func (s *Store) Entries(ctx context.Context, key store.Key, query store.EntryQuery) ([]store.Entry, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, fmt.Errorf("memory: entries of %v: %w", key, err)
@@ -24,6 +25,9 @@ func (s *Store) Entries(ctx context.Context, key store.Key, query store.EntryQue
 	return c.selected(query), nil
 }
 
+// selected returns copies of the entries that match, up to the limit. It counts first,
+// so that the slice is made once: entries are large, and a slice that grows copies
+// them again and again.
 func (c *conversation) selected(query store.EntryQuery) []store.Entry {
 	count := 0 // entries are large, and a slice that grows copies them again and again
 	for i := range c.entries {
@@ -47,6 +51,8 @@ func (c *conversation) selected(query store.EntryQuery) []store.Entry {
 	return found
 }
 
+// matches reports whether a query selects an entry. A zero field selects all. An id
+// selects messages only, because the ids of replies are not claimed.
 func matches(e *store.Entry, query store.EntryQuery) bool {
 	return e.Seq > query.After &&
 		(query.Before == 0 || e.Seq < query.Before) &&
@@ -54,7 +60,8 @@ func matches(e *store.Entry, query store.EntryQuery) bool {
 		(query.Status == "" || e.Status == query.Status)
 }
 
-// add appends an entry and claims its id, if it is a message.
+// add appends an entry and claims its id, if it is a message. Adding and claiming are
+// one step, so a message is in the transcript if and only if its id was claimed with it.
 func (c *conversation) add(e store.Entry, at turn.Time) {
 	c.entries = append(c.entries, copyEntry(e))
 	c.lastSeq = e.Seq
@@ -63,14 +70,20 @@ func (c *conversation) add(e store.Entry, at turn.Time) {
 	}
 }
 
-// find returns the place of a sequence, and whether an entry has it.
+// find returns the place of a sequence, and whether an entry has it. If none has, the
+// place is that of the first entry after it, which settle uses as its start.
 func (c *conversation) find(seq int64) (int, bool) {
 	return slices.BinarySearchFunc(c.entries, seq, func(e store.Entry, seq int64) int {
 		return cmp.Compare(e.Seq, seq)
 	})
 }
 
-// settle carries out a [turn.Settle].
+// settle carries out a [turn.Settle]. It gives a status to all inputs of a range of
+// versions, and names the reply that answers them. Only those that wait are changed: a
+// message that was settled otherwise meanwhile, such as a deleted one, stays so. With
+// Reopen it goes the other way: inputs that were set aside wait again.
+//
+// The sequence only says where to start reading; the versions decide.
 func (c *conversation) settle(settle turn.Settle) {
 	from, to := turn.InputPending, settle.Status
 	if settle.Reopen {
@@ -86,7 +99,8 @@ func (c *conversation) settle(settle turn.Settle) {
 	}
 }
 
-// mark carries out a [turn.Mark].
+// mark carries out a [turn.Mark], the new status of a reply and the reason for it. If
+// retention has removed the reply, nothing is left to mark.
 func (c *conversation) mark(mark turn.Mark) {
 	if i, found := c.find(mark.Seq); found && c.entries[i].Kind == store.Reply {
 		c.entries[i].Status, c.entries[i].Reason = mark.Status, mark.Reason
