@@ -17,12 +17,14 @@ type Message struct {
 	Sender *onereply.Person `json:"sender,omitempty"`
 }
 
-// Send hands a message in. It returns once the message is durable.
+// Send hands a message in. It returns once the message is durable, and before a model
+// runs. With an ID it may be repeated after an error: the node takes an id once.
 func (c *Client) Send(ctx context.Context, bot, conversation string, m Message) (Document[onereply.Receipt], error) {
 	return fetch[Document[onereply.Receipt]](ctx, c, http.MethodPost, path(bot, conversation, "/messages"), m)
 }
 
-// Reply delivers a human's reply, and closes all waiting messages.
+// Reply delivers a human's reply, and closes all waiting messages. It has no id, so a
+// repeat sends a second reply: after an error, look at the transcript first.
 func (c *Client) Reply(ctx context.Context, bot, conversation, text string) (Document[onereply.Receipt], error) {
 	body := struct {
 		Text string `json:"text"`
@@ -30,7 +32,7 @@ func (c *Client) Reply(ctx context.Context, bot, conversation, text string) (Doc
 	return fetch[Document[onereply.Receipt]](ctx, c, http.MethodPost, path(bot, conversation, "/replies"), body)
 }
 
-// Flush ends the quiet time now.
+// Flush ends the quiet time now, so that waiting messages are answered at once.
 func (c *Client) Flush(ctx context.Context, bot, conversation string) (Document[onereply.State], error) {
 	return fetch[Document[onereply.State]](ctx, c, http.MethodPost, path(bot, conversation, "/flush"), nil)
 }
@@ -83,7 +85,8 @@ func (c *Client) State(ctx context.Context, bot, conversation string) (Document[
 	return fetch[Document[onereply.State]](ctx, c, http.MethodGet, path(bot, conversation, ""), nil)
 }
 
-// Transcript gives a page of entries with a sequence greater than after.
+// Transcript gives a page of entries with a sequence greater than after, in rising
+// order. A page with fewer entries than limit is the last one.
 func (c *Client) Transcript(ctx context.Context, bot, conversation string, after int64, limit int) ([]Document[onereply.Entry], error) {
 	query := url.Values{"after": {strconv.FormatInt(after, 10)}, "limit": {strconv.Itoa(limit)}}
 	type transcript struct {
@@ -93,7 +96,7 @@ func (c *Client) Transcript(ctx context.Context, bot, conversation string, after
 	return page.Entries, err
 }
 
-// Forget deletes all that is stored of a conversation.
+// Forget deletes all that is stored of a conversation. There is no way back.
 func (c *Client) Forget(ctx context.Context, bot, conversation string) error {
 	return c.call(ctx, http.MethodDelete, path(bot, conversation, ""), nil, nil)
 }

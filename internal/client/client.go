@@ -2,6 +2,15 @@
 // requests, and answers into the types of the root package or an [*Error]; its callers
 // print, and decide when to give up. It must never import the server, the console, a
 // store, a responder or a channel.
+//
+// Each method of [Client] is one request, and none is tried again here: a person at a
+// terminal sees the error and decides. A message that was sent without an id would be
+// taken twice if it were sent again. The one exception is [Client.Follow], which reads
+// only: it connects again and goes on after the last event.
+//
+// Errors come in three kinds. An [*Error] is a refusal by the node, with its status and
+// its reason. A node that can't be reached, or an answer that can't be read, is an error
+// whose text says what to look at. If the context ended, the error wraps the context's.
 package client
 
 import (
@@ -27,7 +36,7 @@ const (
 	maxEventBytes = 4 << 20  // of one event of a stream
 )
 
-// Client calls one node. It is safe for concurrent use.
+// Client calls one node. It is safe for concurrent use, and needs no closing.
 type Client struct {
 	base   string
 	apiKey string
@@ -35,7 +44,11 @@ type Client struct {
 }
 
 // New returns a client for the node at server, such as http://127.0.0.1:8080.
-// apiKey is "" where the node asks for none.
+// apiKey is "" where the node asks for none. Nothing is sent yet, so a URL that is well
+// formed and wrong shows with the first call only.
+//
+// The transport bounds connecting and waiting for the header. It does not bound the
+// body: the call's context does that, and the body of a stream has no end.
 func New(server, apiKey string) (*Client, error) {
 	base, err := url.Parse(server)
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Hostname() == "" {
@@ -53,7 +66,8 @@ func New(server, apiKey string) (*Client, error) {
 	return &Client{base: strings.TrimRight(server, "/"), apiKey: apiKey, http: &http.Client{Transport: transport}}, nil
 }
 
-// fetch is a call whose answer is a T.
+// fetch is a call whose answer is a T. It is a function because methods can't have type
+// parameters.
 func fetch[T any](ctx context.Context, c *Client, method, path string, in any) (T, error) {
 	var out T
 	err := c.call(ctx, method, path, in, &out)
@@ -61,7 +75,8 @@ func fetch[T any](ctx context.Context, c *Client, method, path string, in any) (
 }
 
 // call sends in as JSON, if it is not nil, and reads the answer into out, if that is not
-// nil.
+// nil. The time-out bounds all of it, the reading of the answer included. Any status
+// from 300 on is an error.
 func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()

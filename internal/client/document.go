@@ -9,7 +9,8 @@ type Document[T any] struct {
 	Raw   json.RawMessage
 }
 
-// UnmarshalJSON reads the value and keeps the JSON.
+// UnmarshalJSON reads the value and keeps the JSON. It copies, because the decoder uses
+// the bytes again after the call.
 func (d *Document[T]) UnmarshalJSON(data []byte) error {
 	d.Raw = append(d.Raw[:0], data...)
 	return json.Unmarshal(data, &d.Value)

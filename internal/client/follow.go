@@ -13,7 +13,8 @@ import (
 	"github.com/onereply/onereply/internal/sse"
 )
 
-// Reconnecting after a stream broke.
+// Reconnecting after a stream broke. The node sends a comment after 15 seconds without
+// an event, so maxSilence leaves room for five that are lost or late.
 const (
 	firstPause = 250 * time.Millisecond
 	maxPause   = 5 * time.Second
@@ -28,6 +29,9 @@ var errSilent = errors.New("the stream was silent for too long")
 // Follow then returns. When a stream breaks, Follow connects again and goes on after the
 // last event. A node that can't be reached at first, or that refuses, is an error at
 // once.
+//
+// A node keeps events in its memory only. After a restart, or on another node, those
+// of the meantime are missing, and nothing says so: the transcript has what counts.
 func (c *Client) Follow(ctx context.Context, bot, conversation string, each func(Document[onereply.Event]) error) error {
 	f := &follower{client: c, path: "/v1/events", each: each}
 	switch {
@@ -39,7 +43,9 @@ func (c *Client) Follow(ctx context.Context, bot, conversation string, each func
 	return f.run(ctx)
 }
 
-// follower is one stream of events, over as many connections as it takes.
+// follower is one stream of events, over as many connections as it takes. Its last and
+// pause outlive a connection: last is where the next one goes on, and pause is how long
+// to wait before it. connected tells a wrong address from a node that restarts.
 type follower struct {
 	client    *Client
 	path      string
@@ -49,7 +55,8 @@ type follower struct {
 	pause     time.Duration
 }
 
-// refused is an error that a new connection would meet again.
+// refused is an error that a new connection would meet again, such as a missing key, or
+// an error of the caller's function. It ends the stream; any other error is tried again.
 type refused struct{ err error }
 
 func (r refused) Error() string { return r.err.Error() }
@@ -81,6 +88,11 @@ func (f *follower) run(ctx context.Context) error {
 }
 
 // connect opens the stream and reads it until it breaks.
+//
+// Status 429 and those from 500 on pass with time, and are tried again; any other that
+// is not 200 is final. The connection that was made resets the pause. From then on the
+// timer watches: a node that loses power closes nothing, so without the timer a reader
+// would wait for ever.
 func (f *follower) connect(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -110,7 +122,8 @@ func (f *follower) connect(ctx context.Context) error {
 }
 
 // read gives on the events of one connection, and remembers the last one, after which
-// the next connection goes on.
+// the next connection goes on. It remembers an event only once the caller has handled
+// it, so that a broken connection neither skips an event nor gives it twice.
 func (f *follower) read(stream *sse.Reader) error {
 	for {
 		received, err := stream.Next()

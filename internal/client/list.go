@@ -16,7 +16,9 @@ type Page struct {
 	Next          string                     `json:"next_cursor"` // gives the next page; "" at the end
 }
 
-// List is one page of conversations, newest activity first, of one bot or of all.
+// List is one page of conversations, newest activity first, of one bot or of all. A
+// caller that wants more passes the page's Next as the Cursor of its next call. With
+// Limit 0 the node chooses how many a page has.
 func (c *Client) List(ctx context.Context, q onereply.ConversationQuery) (Page, error) {
 	query := url.Values{}
 	set := func(name, value string) {

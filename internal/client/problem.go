@@ -8,7 +8,8 @@ import (
 	"net/http"
 )
 
-// Error is the problem document (RFC 9457) of a call that the node refused.
+// Error is the problem document (RFC 9457) of a call that the node refused. If the
+// answer is no such document, because a proxy has sent it, Title tells the HTTP status.
 type Error struct {
 	Status int    `json:"status"` // of HTTP
 	Type   string `json:"type"`   // stable, for programs
@@ -28,7 +29,8 @@ func (e *Error) Error() string {
 	return text
 }
 
-// problem reads the answer of a call that failed.
+// problem reads the answer of a call that failed. The status is that of HTTP, also where
+// the document names another one, or none.
 func problem(response *http.Response) error {
 	e := &Error{}
 	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
