@@ -1,10 +1,15 @@
 // Command library is a whole bot: it reads lines as the messages of one chat,
 // and prints the replies. It is an example, and nothing may import it.
 //
-// A program that uses the library does these things in this order: open a store, open
-// an App on it with its bots, hand in messages, and at the end drain and close in the
-// opposite order. The App has goroutines of its own; Receive returns as soon as a
-// message is stored, and the reply comes later, through the bot's Sender.
+// A program that uses the library opens a store, opens an App on it with its bots,
+// and hands in messages. Receive returns as soon as a message is stored; the App
+// answers on goroutines of its own, and the reply comes later, through the bot's
+// Sender. Lines that are typed in quick succession get one reply together. After an
+// error of Receive, a channel delivers the message again with the same ID: an ID is
+// taken once.
+//
+// At the end the program drains the App and closes it, and then closes the store.
+// Deferred calls run from the last to the first, so the App ends before its store.
 package main
 
 import (
@@ -26,8 +31,6 @@ func main() {
 	}
 }
 
-// run is the bot's life. Its deferred calls run from the last to the first, so the App
-// is closed before the store that it uses.
 func run(ctx context.Context) error {
 	conversations, err := sqlite.Open("bot.db", sqlite.Options{})
 	if err != nil {
@@ -51,9 +54,6 @@ func run(ctx context.Context) error {
 	}
 	defer app.Close() // cuts off what still runs, and gives it back
 
-	// Lines that are typed in quick succession get one reply together. After an
-	// error of Receive, a channel delivers the message again with the same ID: an ID is
-	// taken once.
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
 		message := onereply.Message{Text: lines.Text()} // and the ID that your channel gave it
