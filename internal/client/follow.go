@@ -30,8 +30,10 @@ var errSilent = errors.New("the stream was silent for too long")
 // last event. A node that can't be reached at first, or that refuses, is an error at
 // once.
 //
-// A node keeps events in its memory only. After a restart, or on another node, those
-// of the meantime are missing, and nothing says so: the transcript has what counts.
+// A node keeps its last events, in its memory only. If it does not know the event to go
+// on after, because it was restarted or is another one, the stream begins with the
+// oldest event that it has: some may be missing, and some may come twice. The
+// transcript has all messages and replies.
 func (c *Client) Follow(ctx context.Context, bot, conversation string, each func(Document[onereply.Event]) error) error {
 	f := &follower{client: c, path: "/v1/events", each: each}
 	switch {
@@ -121,9 +123,9 @@ func (f *follower) connect(ctx context.Context) error {
 	return f.read(sse.NewReader(watched{response.Body, silence}, maxEventBytes))
 }
 
-// read gives on the events of one connection, and remembers the last one, after which
-// the next connection goes on. It remembers an event only once the caller has handled
-// it, so that a broken connection neither skips an event nor gives it twice.
+// read hands the events of one connection to the caller, and remembers the last one,
+// after which the next connection goes on. It remembers an event only once the caller has handled
+// it, so that none is skipped when the connection breaks.
 func (f *follower) read(stream *sse.Reader) error {
 	for {
 		received, err := stream.Next()
