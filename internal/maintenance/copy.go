@@ -11,29 +11,44 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// Bounds of a copy.
+// Bounds of a copy. A page is listed at once and is the step of its progress. A batch bounds
+// the size of one write: an entry may have a text of 64 KiB.
 const (
 	copyPage     = 200 // conversations of one list
 	DefaultBatch = 200 // entries of one write
 )
 
-// ErrNotEmpty: the target of a copy holds conversations already.
+// ErrNotEmpty: the target of a copy holds conversations already. A wrong URL of a store
+// that is in use is found by this before anything is written.
 var ErrNotEmpty = errors.New("the target is not empty")
 
 // Copy copies all conversations of a store that nobody else uses into another.
 //
+// Each conversation is copied by itself, eight of them at once, in these steps:
+//
+//  1. Load the target's record. If its Op is the source's, the conversation is there.
+//  2. If a copy of it was interrupted, delete what is there and begin anew.
+//  3. If there is any other record, leave it alone: somebody else wrote it.
+//  4. Write the entries, page by page, under a record that says "being copied".
+//  5. Write the last page together with the real record, its Op and its timer.
+//
 // A record is written last, with the Op that it had: a conversation that is
 // there with that Op is complete. Until then it shows as paused, without a timer
-// or anything to answer. So a copy that was interrupted, however it was, can go
-// on at any time.
+// or anything to answer, so a node on the target leaves it alone. A copy that was
+// interrupted, however it was, can go on at any time.
+//
+// Three things are not copied: ids of messages that retention has removed, since the
+// contract has no way to read them; the Log of a record, which is the last actions
+// of people and the steps since the last entry; and records that can't be read.
 type Copy struct {
 	From, To store.Store
 	Batch    int            // entries of one write, 1 to [store.MaxEntries]; 0 means DefaultBatch
 	Resume   bool           // the target may hold conversations: those of a copy before
-	Progress func(Progress) // is called after each page
+	Progress func(Progress) // is called after each page; required
 }
 
-// Progress is how far a copy has come.
+// Progress is how far a copy has come. Each conversation is counted once: as copied,
+// skipped, unread or left.
 type Progress struct {
 	Copied  int `json:"copied"`  // conversations
 	Skipped int `json:"skipped"` // conversations that were there already
@@ -42,7 +57,8 @@ type Progress struct {
 	Entries int `json:"entries"` // copied
 }
 
-// Run copies until all is done. After an error a copy with Resume goes on.
+// Run copies until all is done. After an error a copy with Resume goes on: it skips
+// what is complete. The Progress that comes with an error tells what was done before.
 func (c *Copy) Run(ctx context.Context) (Progress, error) {
 	var done Progress
 	if err := c.checkTarget(ctx); err != nil {
@@ -63,7 +79,8 @@ func (c *Copy) Run(ctx context.Context) (Progress, error) {
 	}
 }
 
-// checkTarget refuses a target that holds something, unless that is expected.
+// checkTarget refuses a target that holds something, unless that is expected. One
+// conversation is enough to know.
 func (c *Copy) checkTarget(ctx context.Context) error {
 	found, _, err := c.To.Sweep(ctx, "", 1)
 	switch {
@@ -75,6 +92,9 @@ func (c *Copy) checkTarget(ctx context.Context) error {
 	return nil
 }
 
+// page copies the conversations of one page of the list. One that can't be read, at the
+// source or in the target, is counted and passed over: a single damaged record must not
+// keep all others from being moved. Any other error ends the copy.
 func (c *Copy) page(ctx context.Context, items []store.Item, done *Progress) error {
 	var mu sync.Mutex // guards done
 	return each(ctx, len(items), func(ctx context.Context, i int) error {
@@ -102,7 +122,7 @@ func (c *Copy) page(ctx context.Context, items []store.Item, done *Progress) err
 	})
 }
 
-// status is the result for one conversation.
+// status is the result of copying one conversation.
 type status int
 
 const (
@@ -112,7 +132,8 @@ const (
 	unread
 )
 
-// conversation copies one, unless it is there.
+// conversation copies one, unless it is there. The comparison by Op is safe because an
+// Op is drawn at random and never used for a second write.
 func (c *Copy) conversation(ctx context.Context, item store.Item) (status, int, error) {
 	if item.Err != nil {
 		return 0, 0, item.Err
@@ -134,7 +155,10 @@ func (c *Copy) conversation(ctx context.Context, item store.Item) (status, int, 
 }
 
 // write writes the entries page by page, each but the last under the record of
-// a copy that is under way, and the last with the real one.
+// a copy that is under way, and the last with the real one. It reads one page ahead,
+// since only that tells whether a page is the last. A conversation without entries is
+// one write. A conflict means that somebody else writes to the target: the
+// conversation is left as it is.
 func (c *Copy) write(ctx context.Context, item store.Item) (status, int, error) {
 	page, err := c.entries(ctx, item.Key, 0)
 	if err != nil {
@@ -162,7 +186,7 @@ func (c *Copy) write(ctx context.Context, item store.Item) (status, int, error) 
 	}
 }
 
-// after returns the page after a page.
+// after returns the page after a page, which is empty at the end of the transcript.
 func (c *Copy) after(ctx context.Context, key store.Key, page []store.Entry) ([]store.Entry, error) {
 	if len(page) == 0 {
 		return nil, nil
@@ -171,7 +195,9 @@ func (c *Copy) after(ctx context.Context, key store.Key, page []store.Entry) ([]
 }
 
 // pageWrite is one write of a copy. The last one makes the conversation what it
-// was, with its Op, and so complete.
+// was, with its Op, and so complete. Its timer comes from the record and not from the
+// source, where a claim may have moved it. The time of the write is the source's too,
+// so that lists keep their order and retention counts from the same moment.
 func pageWrite(item store.Item, expect store.Op, page []store.Entry, last bool) store.Write {
 	write := store.Write{Key: item.Key, Expect: expect, Append: page, At: item.Active}
 	if !last {
@@ -182,6 +208,7 @@ func pageWrite(item store.Item, expect store.Op, page []store.Entry, last bool) 
 	return write
 }
 
+// entries reads one batch of the source's transcript.
 func (c *Copy) entries(ctx context.Context, key store.Key, after int64) ([]store.Entry, error) {
 	limit := c.Batch
 	if limit == 0 {
@@ -190,9 +217,10 @@ func (c *Copy) entries(ctx context.Context, key store.Key, after int64) ([]store
 	return c.From.Entries(ctx, key, store.EntryQuery{After: after, Limit: limit})
 }
 
-// copying is the record of a conversation whose copy is under way. No
-// conversation of people has it, since every sequence is given out together with an
-// input or a turn.
+// copying is the record of a conversation whose copy is under way. It is a valid one:
+// it is idle, on hold, and has no timer. No conversation of people has it, since every
+// sequence is given out together with an input or a turn. So no mark besides the record
+// is needed.
 func copying(seq int64) turn.Record {
 	return turn.Record{
 		Schema: turn.Schema, Phase: turn.Idle, OnHold: true, Seq: seq,
@@ -200,4 +228,6 @@ func copying(seq int64) turn.Record {
 	}
 }
 
+// isCopying recognizes such a record by all its fields. A node that was started on the
+// target too early and changed one of them has made the conversation its own.
 func isCopying(r turn.Record) bool { return r.Seq > 0 && reflect.DeepEqual(r, copying(r.Seq)) }

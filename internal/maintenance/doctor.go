@@ -15,16 +15,26 @@ const (
 )
 
 // Doctor examines every conversation of a store. Nodes may run meanwhile.
+//
+// It sweeps over the conversations, a page at a time, reads each transcript, and applies
+// the rules of rules.go. Record, timer and transcript come from separate reads, between
+// which a node may write. So a conversation with a problem is only a suspect. It is read
+// again, up to five times, and counts as a finding once it had a problem in a look
+// during which nobody wrote to it: its Op is the one of the look before. With Repair, a
+// finding is then mended, by a write that expects this Op.
+//
+// The doctor changes nothing without Repair. It never sends, settles or deletes.
 type Doctor struct {
 	Store  store.Store
 	Repair bool          // mend what can be mended without guessing
-	Found  func(Finding) // is called for each finding, never twice at once
+	Found  func(Finding) // is called for each finding, never twice at once; required
 
 	Bots     []string       // of the configuration of the nodes; nil: it is not known
 	Unserved func(Unserved) // is called at the end for each bot that no node serves; may be nil
 }
 
-// Checkup is what a doctor saw. Pending and Timers are sums over conversations.
+// Checkup is what a doctor saw. Pending and Timers are sums over conversations. The sums
+// are of the first look at each, and Findings is Repaired plus Remaining.
 type Checkup struct {
 	Conversations int `json:"conversations"`
 	Entries       int `json:"entries"`
@@ -36,7 +46,8 @@ type Checkup struct {
 	Busy          int `json:"busy"`      // conversations that changed whenever they were looked at
 }
 
-// Run sweeps once over all conversations.
+// Run sweeps once over all conversations. Conversations that begin during the sweep may
+// be missed. An error ends it, and the Checkup then tells what was examined before.
 func (d *Doctor) Run(ctx context.Context) (Checkup, error) {
 	var total Checkup
 	waiting := unserved{}
@@ -55,7 +66,8 @@ func (d *Doctor) Run(ctx context.Context) (Checkup, error) {
 	}
 }
 
-// patient is a conversation that is examined.
+// patient is a conversation that is examined: the sweep's result, what the rules look
+// at, and the rules that it breaks.
 type patient struct {
 	store.Found
 	state    state
@@ -64,12 +76,13 @@ type patient struct {
 	unreadable bool // no rule can be applied, and nothing mended
 }
 
-// page examines what one sweep found.
+// page examines the conversations that one sweep found.
 //
 // Nodes may write while the doctor reads, and record, timer and transcript are read one
-// after the other. So what looks like a problem may be two halves of different moments.
-// Whatever has a problem is therefore read again, in a sweep from the same place, and
-// counts as a finding only if no write came between the two looks.
+// after the other. So an apparent problem may be two halves of different moments. Each
+// conversation with a problem is therefore read again, in a sweep from the same place,
+// and is a finding only if no write came between the two looks. One that still changes
+// at the last look counts as busy.
 func (d *Doctor) page(ctx context.Context, cursor string, found []store.Found, total *Checkup, waiting unserved) error {
 	all := make([]*patient, len(found))
 	for i := range found {
@@ -107,7 +120,10 @@ func (d *Doctor) page(ctx context.Context, cursor string, found []store.Found, t
 	return nil
 }
 
-// examine reads the transcripts, and then applies the rules.
+// examine reads the transcripts, and then applies the rules. The clock is read after the
+// sweep: a timer that a claim has moved is judged by how far it lies ahead of now, and
+// an earlier clock would make it look too late. Damage of one conversation is a
+// problem of that conversation; any other error is one of the store, and ends the run.
 func (d *Doctor) examine(ctx context.Context, all []*patient) error {
 	now, err := d.Store.Now(ctx)
 	if err != nil {
@@ -142,7 +158,9 @@ func withProblems(all []*patient) []*patient {
 
 // recheck looks at suspects a second time. A suspect that nobody wrote to meanwhile and
 // that still has a problem is certain. One that changed and has a problem is open: it
-// must be looked at once more. The others are well now, or were deleted.
+// must be looked at once more. The others are well now, or were deleted. The sweep takes
+// twice as many as before, so that conversations which began meanwhile do not push a
+// suspect out of it.
 func (d *Doctor) recheck(ctx context.Context, cursor string, suspects []*patient) (certain, open []*patient, err error) {
 	found, _, err := d.Store.Sweep(ctx, cursor, 2*doctorPage) // new ones may have come between
 	if err != nil {
@@ -173,7 +191,9 @@ func (d *Doctor) recheck(ctx context.Context, cursor string, suspects []*patient
 	return certain, open, nil
 }
 
-// report repairs a conversation if Repair is set, and reports each of its problems.
+// report repairs a conversation if Repair is set, and reports each of its problems. A
+// repair is one write for all problems of a conversation. A rule that holds after it was
+// repaired; one that is still broken was left, with the reason.
 func (d *Doctor) report(ctx context.Context, p *patient, total *Checkup) error {
 	remaining, left := p.problems, ""
 	switch {

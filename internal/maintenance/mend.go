@@ -14,6 +14,9 @@ import (
 // the timer (from the record), and a lease that nobody could ever take over, which is
 // made to expire. A repair sends, settles and removes nothing. The node that looks at
 // the conversation next does what has to be done.
+//
+// The order matters: the wake-up depends on the lease and comes last. A wake-up at
+// time 0 means "at once", but a timer of 0 means "none", so now takes its place.
 func mended(s state) state {
 	s.record = expireLease(s.record, s.now)
 	s.record.Pending = s.transcript.waiting(s.record)
@@ -25,7 +28,8 @@ func mended(s state) state {
 }
 
 // expireLease turns an invalid lease into an expired one, so that the next node that
-// looks takes over. If its holder is still alive, the take-over fences it.
+// looks takes over. If its holder is still alive, the take-over fences it. A lease in a
+// phase that has none is left: nothing tells which of the two is wrong.
 func expireLease(r turn.Record, now turn.Time) turn.Record {
 	works := r.Phase == turn.Generating || r.Phase == turn.Sending
 	if checkLease(state{record: r}) == "" || !works {
@@ -40,7 +44,7 @@ func expireLease(r turn.Record, now turn.Time) turn.Record {
 }
 
 // improves reports whether after breaks fewer rules than before, and none that
-// before did not break.
+// before did not break. A repair that trades one problem for another is a guess.
 func improves(before, after []Problem) bool {
 	for _, p := range after {
 		if !breaks(before, p.Rule) {
@@ -50,6 +54,7 @@ func improves(before, after []Problem) bool {
 	return len(after) < len(before)
 }
 
+// breaks reports whether one of the problems is of this rule.
 func breaks(problems []Problem, rule Rule) bool {
 	for _, p := range problems {
 		if p.Rule == rule {
@@ -61,6 +66,11 @@ func breaks(problems []Problem, rule Rule) bool {
 
 // repair writes the mended state, unless somebody wrote meanwhile. It returns
 // the problems that remain, and why.
+//
+// The mended state goes through all rules before it is written, and is written only if
+// it is better. A lost record is never made up: it would name a version and a turn that
+// nobody knows. The write has no Log, so the record's own steps and audit entries end
+// with it; those in the transcript stay.
 func (d *Doctor) repair(ctx context.Context, key store.Key, op store.Op, s state, problems []Problem) (remaining []Problem, left string, err error) {
 	if breaks(problems, Lost) {
 		return problems, "repairing it would be guessing", nil
@@ -81,7 +91,9 @@ func (d *Doctor) repair(ctx context.Context, key store.Key, op store.Op, s state
 }
 
 // commit writes, and settles an unknown outcome by reading again. It reports
-// false where the record is not the expected one.
+// false where the record is not the expected one. A claimed id is an error: a copy
+// writes each message once, to a conversation that was not there, and a repair appends
+// nothing, so only a fault of the store or of the source leads to it.
 func commit(ctx context.Context, to store.Store, write store.Write) (applied bool, err error) {
 	result, err := to.Commit(ctx, write)
 	switch {
@@ -96,7 +108,8 @@ func commit(ctx context.Context, to store.Store, write store.Write) (applied boo
 }
 
 // settled reports whether a write of unknown outcome was applied. One that was
-// not yet may still be, so its error stays.
+// not yet may still be, so its error stays: the caller ends, and a person runs the
+// command again, which finds one state or the other.
 func settled(ctx context.Context, to store.Store, write store.Write, unknown error) (bool, error) {
 	snapshot, err := to.Load(ctx, write.Key)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// Rule names what a finding breaks.
+// Rule names what a finding breaks. Programs read it, so a name is never changed.
 type Rule string
 
 // The rules.
@@ -25,7 +25,8 @@ const (
 	Lost     Rule = "lost"     // a conversation that the store knows of has a record
 )
 
-// Problem is one rule that a conversation breaks.
+// Problem is one rule that a conversation breaks, with the facts for a person. A rule is
+// reported once for a conversation, with the first place that breaks it.
 type Problem struct {
 	Rule Rule
 	Text string
@@ -35,7 +36,8 @@ type Problem struct {
 // for five seconds, and its idea of the store's clock may be a little off.
 const claimSlack = 10 * time.Second
 
-// state is what is known of one conversation.
+// state is what is known of one conversation. The rules are pure functions of it, so a
+// repair can be judged by the same rules before it is written.
 type state struct {
 	lost       bool // there is no record
 	record     turn.Record
@@ -44,7 +46,8 @@ type state struct {
 	transcript transcript
 }
 
-// examine returns what is wrong with a conversation.
+// examine returns what is wrong with a conversation. Where the record is lost, or stands
+// for an unfinished copy, no other rule says anything: all would be broken.
 func examine(s state) []Problem {
 	if s.lost {
 		return []Problem{{Lost, lostText(s)}}
@@ -75,6 +78,9 @@ func lostText(s state) string {
 		s.transcript.size, len(s.transcript.pending))
 }
 
+// checkRecord applies the invariants of package turn, which hold for every record that a
+// node writes. The other rules go on from there: they compare the record with
+// the timer and with the transcript, which package turn does not see.
 func checkRecord(s state) string {
 	if err := turn.Check(s.record); err != nil {
 		return err.Error()
@@ -82,6 +88,8 @@ func checkRecord(s state) string {
 	return ""
 }
 
+// checkLease refuses a lease that does not do its work. Without an expiry it would bind
+// the conversation for ever; with another nonce or token its holder could not be fenced.
 func checkLease(s state) string {
 	lease := s.record.Lease
 	switch {
@@ -96,7 +104,8 @@ func checkLease(s state) string {
 }
 
 // checkTimer compares the timer with the record's wake-up. A claim moves a
-// timer that is due a few seconds ahead of now, and nothing else moves one.
+// timer that is due a few seconds ahead of now, and nothing else moves one. So a timer
+// may be later than the wake-up, up to a claim's time from now, and never earlier.
 func checkTimer(s state) string {
 	wake, works := s.record.Wake()
 	switch {
@@ -116,6 +125,9 @@ func checkTimer(s state) string {
 	return ""
 }
 
+// checkPending compares the record's count with the messages that wait. A wrong count can
+// be counted again. A stranded message can't be mended: to answer it or to close it is a
+// decision.
 func checkPending(s state) string {
 	waiting := s.transcript.waiting(s.record)
 	switch {
@@ -127,6 +139,8 @@ func checkPending(s state) string {
 	return ""
 }
 
+// checkVersions looks for entries that the record does not know of. One write makes an
+// entry and the record that counts it, so no entry can be newer than the record.
 func checkVersions(s state) string {
 	switch {
 	case s.transcript.lastVersion > s.record.Version:
@@ -137,7 +151,10 @@ func checkVersions(s state) string {
 	return ""
 }
 
-// checkReplies compares what the record says is to be sent with the transcript.
+// checkReplies compares what the record says is to be sent with the transcript, in both
+// directions: a reply that is to be sent has its text there, and a committed reply there
+// is one that the record will send. Retention keeps committed replies, so none is
+// missing because it is old.
 func checkReplies(s state) string {
 	unsent := map[int64]bool{}
 	for _, reply := range underWay(s.record) {
@@ -158,6 +175,7 @@ func checkReplies(s state) string {
 	return ""
 }
 
+// underWay are the replies that are being sent or wait for it, in that order.
 func underWay(r turn.Record) []turn.Reply {
 	if r.Reply == nil {
 		return r.Queue
@@ -166,7 +184,11 @@ func underWay(r turn.Record) []turn.Reply {
 }
 
 // checkCovers reads from the transcript alone whether each message has one
-// reply: what people saw.
+// reply: what people saw. It trusts nothing in the record.
+//
+// A covered message may be missing because retention has removed it. So missing ones
+// are a problem only where they are more than the entries that can have been removed
+// before the reply.
 func checkCovers(s state) string {
 	sent := map[string][]replyFact{} // by message
 	for n, r := range s.transcript.replies {
@@ -194,7 +216,8 @@ func checkCovers(s state) string {
 }
 
 // checkAnswer looks at one message. It has a second reply only where it was
-// edited after the first one had been made.
+// edited after the first one had been made, or where the first was committed for what
+// it saw although the edit was there.
 func checkAnswer(t transcript, id string, m messageFact, sent []replyFact) string {
 	for i := 0; i+1 < len(sent); i++ {
 		afresh := m.editedAt != 0 && (sent[i].late || m.editedAt >= sent[i].at)
@@ -227,6 +250,7 @@ type Finding struct {
 	Left         string `json:"left,omitempty"` // why it was not repaired, where that was tried
 }
 
+// findingsOf names the conversation in each of its problems.
 func findingsOf(key store.Key, problems []Problem) []Finding {
 	findings := make([]Finding, len(problems))
 	for i, p := range problems {

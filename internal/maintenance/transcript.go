@@ -8,7 +8,7 @@ import (
 )
 
 // transcript is what the rules need of a conversation's entries. It holds no
-// text, so that a long conversation fits into memory.
+// text, so that the doctor can keep those of a whole page, 100 of them, in memory.
 type transcript struct {
 	size        int
 	seqs        []int64                // of all entries, rising
@@ -22,6 +22,7 @@ type transcript struct {
 // place is where a message stands, in the transcript and among the inputs.
 type place struct{ seq, version int64 }
 
+// messageFact is what the rules need of a message.
 type messageFact struct {
 	seq      int64
 	status   turn.Status
@@ -29,6 +30,8 @@ type messageFact struct {
 	replySeq int64
 }
 
+// replyFact is what the rules need of a reply. late: it was committed for what it saw,
+// although newer input existed.
 type replyFact struct {
 	seq    int64
 	id     string
@@ -38,7 +41,8 @@ type replyFact struct {
 	covers []string
 }
 
-// readTranscript reads all entries of a conversation, a page at a time.
+// readTranscript reads all entries of a conversation, a page at a time. A write between
+// two pages can make the result one that never was; the doctor finds that by the Op.
 func readTranscript(ctx context.Context, from store.Store, key store.Key) (transcript, error) {
 	t := transcript{messages: map[string]messageFact{}, bySeq: map[int64]int{}}
 	for after := int64(0); ; {
@@ -53,6 +57,7 @@ func readTranscript(ctx context.Context, from store.Store, key store.Key) (trans
 	}
 }
 
+// add takes in the next entry. Entries come by rising sequence.
 func (t *transcript) add(e *store.Entry) {
 	t.size++
 	t.seqs = append(t.seqs, e.Seq)
@@ -76,7 +81,8 @@ func (t *transcript) lastSeq() int64 {
 	return t.seqs[len(t.seqs)-1]
 }
 
-// waiting counts the messages that the next prompt has to hold.
+// waiting counts the messages that the next prompt has to hold: those that wait and are
+// newer than what the record takes for answered.
 func (t *transcript) waiting(r turn.Record) int {
 	count := 0
 	for _, p := range t.pending {
@@ -87,8 +93,9 @@ func (t *transcript) waiting(r turn.Record) int {
 	return count
 }
 
-// stranded reports whether a message waits that no prompt would ever hold: the
-// record takes it for settled, and no reply under way will settle it.
+// stranded reports whether a message waits that no prompt would ever hold. There are two
+// ways to that: the record takes it for settled, and no reply under way will settle it;
+// or its sequence is not greater than AfterSeq, where prompts begin to read.
 func (t *transcript) stranded(r turn.Record) bool {
 	for _, p := range t.pending {
 		underWay := r.Reply != nil && p.version <= r.Reply.Through

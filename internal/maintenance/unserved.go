@@ -20,12 +20,14 @@ type Unserved struct {
 	Unknown       bool      `json:"-"`     // the configuration does not have the bot; else nobody took them for two minutes
 }
 
-// unserved counts them by bot.
+// unserved counts them by bot, while the doctor sweeps.
 type unserved map[string]*Unserved
 
-// count takes in a conversation that was read. If the names of the bots are not known,
-// only a timer that was due for long tells that nobody serves the bot, and that only in
-// a store that nodes can have open meanwhile.
+// count takes in a conversation that was read. If the names of the bots are known, each
+// timer of another bot counts at once, since no node will take it. If they are not, only
+// a timer that was due for long tells that nobody serves the bot, and that only in a
+// store that nodes can have open meanwhile: in any other no node runs, and every timer
+// becomes overdue.
 func (u unserved) count(d *Doctor, p *patient) {
 	if p.unreadable || p.Timer == 0 {
 		return

@@ -9,7 +9,8 @@ import (
 	"github.com/onereply/onereply/store"
 )
 
-// Counts are what a store holds.
+// Counts are what a store holds. Two equal Counts are no proof by themselves; they find
+// entries and timers that are missing under a record that is the right one.
 type Counts struct {
 	Conversations int `json:"conversations"`
 	Entries       int `json:"entries"`
@@ -19,7 +20,11 @@ type Counts struct {
 
 // Verify counts what both stores hold, and compares the revision of every
 // conversation of the source with the target's. It reports each that is not the
-// same to differs.
+// same to differs, from one goroutine at a time.
+//
+// A revision is enough: a copy writes it last, so the entries were there before it.
+// Texts are not compared. Nodes must be stopped, or what they write looks like
+// a difference.
 //
 // The source's timers are counted by its records, since that is what a copy
 // writes: a timer that was moved, or lost, is right again in the target.
@@ -55,7 +60,9 @@ func Verify(ctx context.Context, from, to store.Store, differs func(Finding)) (s
 	return source, target, nil
 }
 
-// count sums up a store, and calls also for each of its conversations.
+// count sums up a store, and calls also for each of its conversations. armed tells
+// whether a conversation counts as one with a timer. An unreadable one counts with the
+// entries before the first page that can't be read.
 func count(ctx context.Context, kept store.Store, armed func(store.Found) bool, also func(context.Context, store.Found) error) (Counts, error) {
 	var total Counts
 	var mu sync.Mutex // guards total
@@ -91,6 +98,7 @@ func count(ctx context.Context, kept store.Store, armed func(store.Found) bool, 
 	}
 }
 
+// countEntries reads the whole transcript, because the contract has no count of entries.
 func countEntries(ctx context.Context, kept store.Store, key store.Key) (int, error) {
 	total := 0
 	for after := int64(0); ; {
