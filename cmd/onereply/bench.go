@@ -13,7 +13,13 @@ import (
 	"github.com/onereply/onereply/internal/proof/bench"
 )
 
-// benchCommand measures how fast this program is on this machine.
+// benchCommand measures how fast this program is on this machine. Package bench has the
+// measurements; this file has the flags, the stores, and the processes.
+//
+// Two measurements need other processes: takeover kills one, and nodes shares the load
+// among several. They run this program again with a hidden flag, --victim or --node,
+// and the folder of the store. Such a process is driven through its standard input and
+// answers on its standard output.
 type benchCommand struct {
 	Only          []string `placeholder:"NAME,…" help:"Measure these only: ${measurements}."`
 	Quick         bool     `help:"Take seconds instead of minutes: shows that everything works, and little more."`
@@ -30,8 +36,8 @@ type benchCommand struct {
 	Node   string `hidden:"" help:"Be a node that gets the load of nodes, on the store in this folder."`
 }
 
-// run measures and prints, or is the process that another run of bench kills. A run that
-// was interrupted prints the figures that it has.
+// run measures and prints, or is one of the processes that another run of bench has
+// started. A run that was interrupted prints the figures that it has, and its error too.
 func (c *benchCommand) run(ctx context.Context, p *program) error {
 	place, err := benchPlace(c.Store)
 	if err != nil {
@@ -55,7 +61,8 @@ func (c *benchCommand) run(ctx context.Context, p *program) error {
 }
 
 // options are the flags in the words of package bench. Progress goes to the standard
-// error, so that the standard output holds the report only.
+// error, so that the standard output holds the report only. A flag that is 0 stands for
+// the default of package bench, which depends on Quick.
 func (c *benchCommand) options(place bench.Place, p *program) bench.Options {
 	return bench.Options{
 		Place: place, Victim: c.again("--victim"), Node: c.again("--node"), Folder: c.Folder, Only: c.Only, Quick: c.Quick,
@@ -65,7 +72,7 @@ func (c *benchCommand) options(place bench.Place, p *program) bench.Options {
 }
 
 // benchStoreVariable is the environment variable that hands the store's URL to the
-// killed process.
+// other processes. It is also the variable of the flag --store, so they read it as one.
 const benchStoreVariable = "ONEREPLY_BENCH_STORE"
 
 // again runs this program again, with a flag that takes the folder of a store. If the
@@ -80,7 +87,8 @@ func (c *benchCommand) again(flag string) func(context.Context, string) *exec.Cm
 	}
 }
 
-// print draws the picture, where one is wanted, and prints the report.
+// print draws the picture, where one is wanted, and prints the report. A picture that
+// can't be drawn does not cost the figures, which took minutes.
 func (c *benchCommand) print(report bench.Report, p *program) error {
 	var err error
 	if c.SVG != "" {
@@ -92,8 +100,10 @@ func (c *benchCommand) print(report bench.Report, p *program) error {
 	return errors.Join(err, report.Print(p.stdout))
 }
 
+// drawInto draws a picture into a file, all of it or nothing: an existing picture stays
+// as it is if drawing fails.
 func drawInto(path string, draw func(io.Writer) error) error {
-	var picture bytes.Buffer // an existing file stays as it is if drawing fails
+	var picture bytes.Buffer
 	err := draw(&picture)
 	if err == nil {
 		err = os.WriteFile(path, picture.Bytes(), 0o666)
@@ -104,5 +114,6 @@ func drawInto(path string, draw func(io.Writer) error) error {
 	return nil
 }
 
-// measurementNames lists the measurements, for the help.
+// measurementNames lists the measurements, for the help. They come from package bench, so
+// the help knows of each new one.
 func measurementNames() string { return strings.Join(bench.Names(), ", ") }

@@ -20,7 +20,8 @@ import (
 )
 
 // benchPlace is where the measured stores are. "" stands for files. On a server each
-// store has a database, or a prefix, of its own.
+// store has a database, or a prefix, of its own, so a run changes nothing else that is
+// there. The errors here do not quote the URL: it may hold a password.
 func benchPlace(address string) (bench.Place, error) {
 	if address == "" {
 		return benchFiles{}, nil
@@ -41,13 +42,15 @@ func benchPlace(address string) (bench.Place, error) {
 	return nil, fmt.Errorf("a store of the kind %q can't be measured: use postgres:// or redis://, or no URL for the embedded one", parsed.Scheme)
 }
 
-// benchFiles is the embedded store.
+// benchFiles is the embedded store: one file in the folder, with its write-ahead log.
 type benchFiles struct{}
 
 func (benchFiles) Open(_ context.Context, folder string) (store.Store, error) {
 	return sqlite.Open(filepath.Join(folder, "onereply.db"), sqlite.Options{})
 }
 
+// Size sums up all files of the folder, the log included. The log may go while the folder
+// is read.
 func (benchFiles) Size(_ context.Context, folder string) (int64, error) {
 	var size int64
 	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
@@ -68,7 +71,8 @@ func (benchFiles) Size(_ context.Context, folder string) (int64, error) {
 func (benchFiles) Remove(context.Context, string) error { return nil } // with the folder
 
 // benchName names the store of a folder on a server, after the folder of the run and the
-// folder itself.
+// folder itself. Another process that gets the same folder finds the same store. "-" can't
+// stand in the name of a database without quotes.
 func benchName(folder string) string {
 	name := filepath.Base(filepath.Dir(folder)) + "_" + filepath.Base(folder)
 	return strings.ReplaceAll(name, "-", "_")
@@ -78,7 +82,8 @@ func benchName(folder string) string {
 type benchPostgres struct{ url *url.URL }
 
 // Open opens the folder's database, and creates it first where it is missing. A process
-// that takes over after a kill finds it there.
+// that takes over after a kill finds it there. The name is put into the statement without
+// quotes: it is one of a temporary folder, with the hyphens replaced.
 func (b benchPostgres) Open(ctx context.Context, folder string) (store.Store, error) {
 	name := benchName(folder)
 	known, err := b.ask(ctx, "SELECT count(*) FROM pg_database WHERE datname = $1", name)
@@ -93,16 +98,19 @@ func (b benchPostgres) Open(ctx context.Context, folder string) (store.Store, er
 	return openSupported(ctx, own.String(), false)
 }
 
+// Size is that of the whole database, indexes included.
 func (b benchPostgres) Size(ctx context.Context, folder string) (int64, error) {
 	return b.ask(ctx, "SELECT pg_database_size($1::name)", benchName(folder))
 }
 
+// Remove drops the database, with the connections that a killed process left.
 func (b benchPostgres) Remove(ctx context.Context, folder string) error {
 	_, err := b.ask(ctx, "DROP DATABASE IF EXISTS "+benchName(folder)+" WITH (FORCE)")
 	return err
 }
 
-// ask runs one statement. A SELECT returns its number.
+// ask runs one statement, on a connection of its own to the database of the URL: the
+// folder's database may not be there yet. A SELECT returns its number.
 func (b benchPostgres) ask(ctx context.Context, statement string, arguments ...any) (number int64, err error) {
 	plain := *b.url
 	values := plain.Query()
@@ -134,7 +142,8 @@ func (b benchRedis) Open(ctx context.Context, folder string) (store.Store, error
 	return openSupported(ctx, own.String(), false)
 }
 
-// Size is the memory of the whole servers, other data included.
+// Size is the memory of the whole servers, other data included: a server does not tell
+// how much belongs to one prefix. Measure on a server that has nothing else to do.
 func (b benchRedis) Size(ctx context.Context, _ string) (size int64, err error) {
 	err = b.each(func(server rueidis.Client) error {
 		info, err := server.Do(ctx, server.B().Info().Section("memory").Build()).ToString()
@@ -151,7 +160,8 @@ func (b benchRedis) Size(ctx context.Context, _ string) (size int64, err error) 
 }
 
 // Remove deletes the keys with the folder's prefix. It scans, because nothing else finds
-// keys by their name, and a scan does not block the server.
+// keys by their name, and a scan does not block the server. Each key is deleted by a
+// command of its own, and the server frees its memory in the background.
 func (b benchRedis) Remove(ctx context.Context, folder string) error {
 	pattern := "*" + benchName(folder) + "*"
 	return b.each(func(server rueidis.Client) error {
@@ -172,7 +182,9 @@ func (b benchRedis) Remove(ctx context.Context, folder string) error {
 	})
 }
 
-// each calls do for each server.
+// each calls do for each server: one, or all of a cluster. The parameters of the URL that
+// only the store knows are removed first. The error of a wrong URL is replaced, because
+// it would quote the password.
 func (b benchRedis) each(do func(rueidis.Client) error) error {
 	plain := *b.url
 	values := plain.Query()

@@ -8,13 +8,15 @@ import (
 	"github.com/onereply/onereply/server/config"
 )
 
-// checkCommand validates a configuration.
+// checkCommand validates a configuration, for an editor or before a deployment. It sets
+// the exit code to 1 where serve would not start because of the file.
 type checkCommand struct {
 	Config string `default:"onereply.yaml" placeholder:"FILE" help:"The configuration to check (default: ${default})."`
 	JSON   bool   `name:"json" help:"Print the problems as JSON."`
 }
 
-// problem is a mistake in the configuration, as JSON.
+// problem is a mistake in the configuration, as JSON. Its fields are those of
+// config.Problem, in the same order, so one converts into the other.
 type problem struct {
 	File    string `json:"file"`
 	Line    int    `json:"line"`
@@ -23,7 +25,8 @@ type problem struct {
 	Message string `json:"message"`
 }
 
-// run reads the configuration as serve would, and starts nothing.
+// run reads the configuration as serve would, and starts nothing. It opens no store and
+// calls no model, so an address that does not answer is not found here.
 func (c *checkCommand) run(_ context.Context, p *program) error {
 	found, err := readConfig(c.Config, p.env, config.Overrides{})
 	var problems config.Problems
@@ -39,13 +42,15 @@ func (c *checkCommand) run(_ context.Context, p *program) error {
 	return err
 }
 
-// verdict is the result of check, as JSON.
+// verdict is the result of check, as JSON. Programs get it on the standard output in
+// both cases, valid or not.
 type verdict struct {
 	Valid    bool      `json:"valid"`
 	Problems []problem `json:"problems"`
 }
 
-// refuse prints the problems, and makes the exit code 1.
+// refuse prints the problems, and makes the exit code 1. For people they are errors, and
+// go to the standard error.
 func (c *checkCommand) refuse(p *program, problems config.Problems) error {
 	if !c.JSON {
 		fmt.Fprintln(p.stderr, problems)
@@ -57,7 +62,7 @@ func (c *checkCommand) refuse(p *program, problems config.Problems) error {
 	return errReported
 }
 
-// asJSON is an empty list for no problems, and never null.
+// asJSON is an empty list for no problems, and never null, so that programs can count it.
 func asJSON(problems config.Problems) []problem {
 	out := make([]problem, len(problems))
 	for i, p := range problems {

@@ -11,7 +11,9 @@ import (
 	"github.com/onereply/onereply/internal/proof/simulate"
 )
 
-// commandLine is the grammar of the command line: one field for each command.
+// commandLine is the grammar of the command line: one field for each command, in the
+// order of the help. Tags hold all that kong needs: names, defaults and help. Flags that
+// several commands share are embedded structs, such as remote and target.
 type commandLine struct {
 	Demo    demoCommand    `cmd:"" help:"Try it: a node with a demo bot, and a page on which you write to it. Needs nothing else."`
 	Serve   serveCommand   `cmd:"" help:"Run a node."`
@@ -40,13 +42,17 @@ type commandLine struct {
 	Version versionCommand `cmd:"" help:"Print the version."`
 }
 
-// runner is a command. Its fields are its flags and arguments.
+// runner is a command. Its fields are its flags and arguments. An error of run is
+// printed by report; a mistake in the flags is a usageError.
 type runner interface {
 	run(ctx context.Context, p *program) error
 }
 
 // parse finds the command and its flags. done is true where help was printed, and nothing
-// is left to do.
+// is left to do. kong would end the process after help, and a test with it; the Exit
+// option sets done instead. A mistake of the caller is a usageError, and any other error
+// is a fault in the grammar. The variables put lists that other packages own into the
+// help, so that the help can't become wrong.
 func parse(p *program, args []string) (command func(context.Context) error, done bool, err error) {
 	var typed commandLine
 	grammar, err := kong.New(&typed,
@@ -75,13 +81,15 @@ func parse(p *program, args []string) (command func(context.Context) error, done
 	return func(ctx context.Context) error { return chosen.run(ctx, p) }, false, nil
 }
 
-// usageError is a mistake in the command line.
+// usageError is a mistake in the command line: the exit code is 2, and the text is
+// followed by a hint at the help.
 type usageError struct{ err error }
 
 func (e usageError) Error() string { return e.err.Error() }
 func (e usageError) Unwrap() error { return e.err }
 
-// report prints an error, if there is one, and returns the exit code.
+// report prints an error, if there is one, and returns the exit code. It is the only
+// place that prints errors of commands, so each is printed once and looks alike.
 func (p *program) report(err error) int {
 	var usage usageError
 	switch {
@@ -97,5 +105,6 @@ func (p *program) report(err error) int {
 	return failure
 }
 
-// errReported makes the exit code 1 for problems that the command has printed itself.
+// errReported makes the exit code 1 for problems that the command has printed itself,
+// such as the findings of the doctor.
 var errReported = errors.New("the problems were printed")

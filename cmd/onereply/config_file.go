@@ -10,7 +10,8 @@ import (
 	"github.com/onereply/onereply/server/config"
 )
 
-// minimalConfig is shown to people who have no configuration yet.
+// minimalConfig is shown to people who have no configuration yet. It has a real model and
+// a real delivery, and takes the model's key from the environment, where it belongs.
 const minimalConfig = `bots:
   support:
     responder:
@@ -23,7 +24,9 @@ const minimalConfig = `bots:
       url: https://example.com/replies
 `
 
-// readConfig reads and checks a configuration file.
+// readConfig reads and checks a configuration file. A file that is not there is the
+// usual first mistake, so its error shows how to begin. Mistakes in the file are
+// [config.Problems], which the commands print by themselves.
 func readConfig(path string, env config.Lookup, overrides config.Overrides) (config.Config, error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

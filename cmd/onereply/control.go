@@ -7,11 +7,13 @@ import (
 	"github.com/onereply/onereply/internal/client"
 )
 
-// state is the state of a conversation, as a node tells it.
+// state is the state of a conversation, as a node tells it. All commands of this file
+// change a conversation by one call, and print the state that the call left.
 type state = client.Document[onereply.State]
 
 // change calls a node for something that changes a conversation, and prints the state
-// after it.
+// after it. A refusal of the node, such as 409 for a state that does not allow the call,
+// is the command's error.
 func (r remote) change(p *program, call func(*client.Client) (state, error)) error {
 	node, err := r.client(p)
 	if err != nil {
@@ -27,20 +29,23 @@ func (r remote) change(p *program, call func(*client.Client) (state, error)) err
 	return p.printState(after.Value)
 }
 
-// flushCommand ends the quiet time of a conversation.
+// flushCommand ends the quiet time of a conversation, for somebody who does not want to
+// wait for it.
 type flushCommand struct {
 	target
 	remote
 }
 
-// run has waiting messages answered at once.
+// run has waiting messages answered at once. During an outage of the model or of the
+// receiver, the next try is made at once too.
 func (c *flushCommand) run(ctx context.Context, p *program) error {
 	return c.change(p, func(node *client.Client) (state, error) {
 		return node.Flush(ctx, c.Bot, c.Conversation)
 	})
 }
 
-// pauseCommand hands a conversation to a human.
+// pauseCommand hands a conversation to a human. Messages are accepted and wait; the
+// human replies with the command reply, and ends the pause with resume.
 type pauseCommand struct {
 	target
 	Reason string `placeholder:"TEXT" help:"The reason, shown to others who look at the conversation."`
@@ -54,7 +59,8 @@ func (c *pauseCommand) run(ctx context.Context, p *program) error {
 	})
 }
 
-// resumeCommand gives a conversation back to the bot.
+// resumeCommand gives a conversation back to the bot. Whether waiting messages still need
+// an answer is the human's decision, so it has a flag.
 type resumeCommand struct {
 	target
 	Close bool `help:"Close waiting messages without a reply, instead of answering them."`
@@ -68,13 +74,15 @@ func (c *resumeCommand) run(ctx context.Context, p *program) error {
 	})
 }
 
-// requeueCommand tries a failed turn again.
+// requeueCommand tries a failed turn again, once its cause is removed. It also brings
+// back messages that were set aside because each worker that took them was lost.
 type requeueCommand struct {
 	target
 	remote
 }
 
-// run starts the turn again, with new attempts.
+// run starts the turn again, with new attempts. In a state without a failed turn and
+// without such messages the node changes nothing.
 func (c *requeueCommand) run(ctx context.Context, p *program) error {
 	return c.change(p, func(node *client.Client) (state, error) {
 		return node.Requeue(ctx, c.Bot, c.Conversation)
@@ -82,19 +90,22 @@ func (c *requeueCommand) run(ctx context.Context, p *program) error {
 }
 
 // turnTarget names a turn whose reply needs an operator: nobody knows whether it was
-// sent, or only a part of it was.
+// sent, or only a part of it was. The program can't decide between a message that comes
+// twice and one that never comes. Resend takes the first risk; mark-sent is for an
+// operator who has looked.
 type turnTarget struct {
 	target
 	Turn int64 `arg:"" help:"The number of the turn, as show and its timeline give it."`
 }
 
-// resendCommand sends the turn's reply again.
+// resendCommand sends the turn's reply again, under the id that it had.
 type resendCommand struct {
 	turnTarget
 	remote
 }
 
-// run sends the reply although it may have arrived before.
+// run sends the reply although it may have arrived before. Parts that certainly arrived
+// are not sent again.
 func (c *resendCommand) run(ctx context.Context, p *program) error {
 	return c.change(p, func(node *client.Client) (state, error) {
 		return node.Resend(ctx, c.Bot, c.Conversation, c.Turn)
@@ -107,7 +118,8 @@ type markSentCommand struct {
 	remote
 }
 
-// run settles the reply without sending: somebody has seen that it arrived.
+// run settles the reply without sending: somebody has seen that it arrived. The
+// conversation needs nobody's attention for it any more.
 func (c *markSentCommand) run(ctx context.Context, p *program) error {
 	return c.change(p, func(node *client.Client) (state, error) {
 		return node.MarkSent(ctx, c.Bot, c.Conversation, c.Turn)

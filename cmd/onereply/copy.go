@@ -10,14 +10,17 @@ import (
 	"github.com/onereply/onereply/store"
 )
 
-// progressEvery is how often a copy says how far it is.
+// progressEvery is how often a copy says how far it is: often enough to see that it goes
+// on, and seldom enough for a log.
 const progressEvery = 5 * time.Second
 
 // notCopied ends each report: the contract of stores can't read these ids.
 const notCopied = "Not copied: the ids of messages whose text retention has removed. " +
 	"A provider that delivers one of those again is answered again."
 
-// copyCommand copies a store.
+// copyCommand copies a store into another, for somebody who moves from the embedded
+// store to a server, or back. The steps: stop the nodes, copy, look at the verdict, and
+// start the nodes on the target. Package maintenance copies and compares.
 type copyCommand struct {
 	From   string `required:"" placeholder:"URL" help:"The store to copy. No node may run on it."`
 	To     string `required:"" placeholder:"URL" help:"The store to copy to. No node should run on it yet."`
@@ -26,7 +29,8 @@ type copyCommand struct {
 	JSON   bool   `name:"json" help:"Print one JSON object for each conversation that differs, and one for the result."`
 }
 
-// copyResult is the work of a copy, and the contents of both stores after it.
+// copyResult is the work of a copy, and the contents of both stores after it. Its JSON
+// is the last line of the output; the conversations that differ are the lines before.
 type copyResult struct {
 	maintenance.Progress
 	From     maintenance.Counts `json:"from"`
@@ -35,7 +39,7 @@ type copyResult struct {
 }
 
 // run opens both stores and copies. The source is opened for reading only: a copy must
-// not change it.
+// not change it. The target is created if it is missing; a missing source is an error.
 func (c *copyCommand) run(ctx context.Context, p *program) (err error) {
 	if err := c.check(); err != nil {
 		return err
@@ -53,7 +57,9 @@ func (c *copyCommand) run(ctx context.Context, p *program) (err error) {
 	return c.copy(ctx, p, from, to)
 }
 
-// check refuses flags that can't work before a store is opened.
+// check refuses flags that can't work before a store is opened. Two different URLs of one
+// store are not noticed here: such a copy meets a store that is in use, or a target that
+// is not empty.
 func (c *copyCommand) check() error {
 	switch {
 	case c.Batch < 1 || c.Batch > store.MaxEntries:
@@ -68,7 +74,8 @@ func (c *copyCommand) check() error {
 }
 
 // copy copies, and then compares both stores: a copy that nobody verified is no reason
-// to switch a node over.
+// to switch a node over. Each error says how to go on: a copy can be continued at any
+// time, since each conversation is complete or begun anew.
 func (c *copyCommand) copy(ctx context.Context, p *program, from, to store.Store) error {
 	job := maintenance.Copy{From: from, To: to, Batch: c.Batch, Resume: c.Resume, Progress: p.progress()}
 	progress, err := job.Run(ctx)
@@ -81,7 +88,8 @@ func (c *copyCommand) copy(ctx context.Context, p *program, from, to store.Store
 	return c.verify(ctx, p, from, to, progress)
 }
 
-// verify prints each conversation that differs, and the result.
+// verify prints each conversation that differs, and the result. Both stores count as the
+// same if no conversation differs and all sums agree.
 func (c *copyCommand) verify(ctx context.Context, p *program, from, to store.Store, done maintenance.Progress) (err error) {
 	var printing error
 	different := 0
@@ -97,7 +105,8 @@ func (c *copyCommand) verify(ctx context.Context, p *program, from, to store.Sto
 	return c.print(p, result)
 }
 
-// progress reports now and then how far a copy is.
+// progress reports now and then how far a copy is: at most every 5 seconds, and nothing
+// for a copy that is over before.
 func (p *program) progress() func(maintenance.Progress) {
 	next := time.Now().Add(progressEvery)
 	return func(done maintenance.Progress) {
@@ -109,7 +118,8 @@ func (p *program) progress() func(maintenance.Progress) {
 	}
 }
 
-// print prints the result. The exit code is 1 where the stores differ.
+// print prints the result. The exit code is 1 where the stores differ, so that a script
+// does not start nodes on the target.
 func (c *copyCommand) print(p *program, r copyResult) error {
 	if c.JSON {
 		if err := p.printJSON(r); err != nil {
@@ -125,7 +135,8 @@ func (c *copyCommand) print(p *program, r copyResult) error {
 }
 
 // printCopy prints the result for people: counts of both stores below each other, and
-// the verdict.
+// the verdict. After a difference it names the usual reasons, so that a person knows
+// where to look.
 func (p *program) printCopy(r copyResult) error {
 	row := func(name string, c maintenance.Counts) string {
 		return fmt.Sprintf("%-5s %12d %12d %12d %12d\n", name, c.Conversations, c.Entries, c.Timers, c.Pending)

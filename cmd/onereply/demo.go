@@ -12,7 +12,7 @@ import (
 
 // demoConfig is the configuration of the demo's node. Its conversations end with the
 // command, so there is nothing to drain. The hard cap is short, so that somebody who
-// types without a pause sees it work.
+// types without a pause sees it work. The echo responder needs no key and no network.
 const demoConfig = `
 drain: 0s
 bots:
@@ -23,14 +23,16 @@ bots:
 `
 
 // demoCommand runs a node that needs nothing else, with a page on which anybody can try
-// it.
+// it. It is a node like that of serve, with the same engine and a store on the disk;
+// only its configuration, its responder, its pages and its log level are its own.
 type demoCommand struct {
 	Listen string `default:"127.0.0.1:0" placeholder:"ADDRESS" help:"host:port on this machine; port 0 takes a free one (default: ${default})."`
 	Store  string `placeholder:"URL" help:"Keep the conversations there, such as sqlite:./demo.db (default: a temporary file)."`
 }
 
 // run refuses addresses that other machines reach: the demo has no keys, so anybody
-// there could use it.
+// there could use it. The log starts at warnings, so that the line with the address is
+// all that a person sees. The temporary store is removed last, after the node closed it.
 func (c *demoCommand) run(ctx context.Context, p *program) error {
 	if !config.Loopback(c.Listen) {
 		return usageError{fmt.Errorf("the demo has no API keys, so it listens on this machine only: give --listen 127.0.0.1:PORT, not %s", c.Listen)}
@@ -51,7 +53,9 @@ func (c *demoCommand) run(ctx context.Context, p *program) error {
 	})
 }
 
-// store is the URL of the demo's store, and a function that removes it.
+// store is the URL of the demo's store, and a function that removes it. A store that the
+// person named is kept. The temporary one is a file and not memory, so the demo runs on
+// the kind of store that a node has by default.
 func (c *demoCommand) store() (url string, remove func(), err error) {
 	if c.Store != "" {
 		return c.Store, func() {}, nil

@@ -14,13 +14,17 @@ import (
 const demoBot = "demo"
 
 // demo is the demo's responder and its settings, which the page can change while it runs.
-// The echo responder alone would not do: its delay is fixed.
+// The echo responder alone would not do: its delay is fixed. The methods are called by
+// many requests at once, so the delay is atomic. app is set once, before the first
+// request.
 type demo struct {
 	delay atomic.Int64 // time.Duration
 	app   *onereply.App
 }
 
-// Respond is the echo responder, as slow as the delay is when it begins.
+// Respond is the echo responder, as slow as the delay is when it begins. A change
+// applies from the next attempt on. The responder takes 0 for its default of 2 seconds,
+// so no delay at all has to be said as [onereply.Zero].
 func (d *demo) Respond(ctx context.Context, t *onereply.Turn) (onereply.Reply, error) {
 	delay := time.Duration(d.delay.Load())
 	if delay == 0 {
@@ -29,14 +33,15 @@ func (d *demo) Respond(ctx context.Context, t *onereply.Turn) (onereply.Reply, e
 	return echo.Responder{Delay: delay}.Respond(ctx, t)
 }
 
-// Settings are the bot's own, and the delay of this responder.
+// Settings are the bot's own, and the delay of this responder. The bot's are read from
+// the engine, which applies them, and are not kept here a second time.
 func (d *demo) Settings(ctx context.Context) (server.DemoSettings, error) {
 	policy, err := d.app.Policy(ctx, demoBot)
 	return server.DemoSettings{Debounce: policy.Debounce, MaxWait: policy.MaxWait, ModelDelay: time.Duration(d.delay.Load())}, err
 }
 
 // Change sets the delay only once the bot took the rest, so that a refused change leaves
-// everything as it was.
+// everything as it was. The change lasts until the demo ends.
 func (d *demo) Change(ctx context.Context, s server.DemoSettings) error {
 	err := d.app.SetPolicy(ctx, demoBot, onereply.Policy{Debounce: s.Debounce, MaxWait: s.MaxWait})
 	if err == nil {

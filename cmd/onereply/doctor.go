@@ -15,7 +15,9 @@ import (
 	"github.com/onereply/onereply/store"
 )
 
-// doctorCommand examines a store.
+// doctorCommand examines a store. Package maintenance does the work; this file opens the
+// store and prints. Without --repair the store is opened for reading only, so a mistaken
+// URL changes no record and creates nothing, and a user who may only read is enough.
 type doctorCommand struct {
 	Store  string `required:"" placeholder:"URL" help:"The store to examine. Nodes may run on it, except on sqlite."`
 	Repair bool   `help:"Mend what can be mended without guessing: timers, counts, leases that no node could take over."`
@@ -24,7 +26,11 @@ type doctorCommand struct {
 }
 
 // run examines the store, prints findings as they come, and the totals. The exit code is
-// 1 while a finding is left.
+// 1 while a finding is left. An error of printing, such as a closed pipe, does not end
+// the sweep, and is the command's error at its end.
+//
+// The configuration is read for the names of the bots only. It comes first, so that a
+// mistake in it is told before the store is opened.
 func (c *doctorCommand) run(ctx context.Context, p *program) (err error) {
 	var bots []string
 	if c.Config != "" {
@@ -62,7 +68,11 @@ func (c *doctorCommand) run(ctx context.Context, p *program) (err error) {
 	return err
 }
 
-// printFinding prints one finding, and whether it was mended or why not.
+// printFinding prints one finding, and whether it was mended or why not:
+//
+//	support/c1: timer: there is work and no timer: nobody would ever look (repaired)
+//
+// The comparison after a copy prints the same lines.
 func (p *program) printFinding(f maintenance.Finding, asJSON bool) error {
 	if asJSON {
 		return p.printJSON(f)
@@ -79,7 +89,8 @@ func (p *program) printFinding(f maintenance.Finding, asJSON bool) error {
 }
 
 // printUnserved prints messages of a bot that no node serves. That is a hint and no
-// finding: the exit code stays 0.
+// finding: the exit code stays 0. It also says what to do: nothing else in the program
+// would ever answer these messages, and it reports no error for them.
 func (p *program) printUnserved(u maintenance.Unserved, asJSON bool) error {
 	if asJSON {
 		return p.printJSON(u)
@@ -94,7 +105,11 @@ func (p *program) printUnserved(u maintenance.Unserved, asJSON bool) error {
 	return err
 }
 
-// printCheckup prints the totals, and what to do next.
+// printCheckup prints the totals, and what to do next:
+//
+//	1 conversation, 1 entry, 1 timer, 1 waiting: nothing is wrong.
+//
+// Conversations that changed at each look are named apart: nothing is known of them.
 func (p *program) printCheckup(sums maintenance.Checkup, repaired bool) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %s, %s, %d waiting: ", count(sums.Conversations, "conversation"),
@@ -114,6 +129,7 @@ func (p *program) printCheckup(sums maintenance.Checkup, repaired bool) error {
 	return err
 }
 
+// countEntries is count for the one noun that takes no s.
 func countEntries(n int) string {
 	if n == 1 {
 		return "1 entry"
@@ -122,7 +138,9 @@ func countEntries(n int) string {
 }
 
 // openExisting opens a store that must be there already: a mistyped path would
-// otherwise create an empty one.
+// otherwise create an empty one, and the doctor would find nothing wrong with it. A
+// server that has no tables of this program is refused by its store, if it is opened for
+// reading only.
 func (p *program) openExisting(ctx context.Context, flag, url string, readOnly bool) (store.Store, error) {
 	if err := refuseMemory(flag, url); err != nil {
 		return nil, err
@@ -136,6 +154,7 @@ func (p *program) openExisting(ctx context.Context, flag, url string, readOnly b
 }
 
 // refuseMemory refuses stores that end with this command, and those that it can't open.
+// flag is the name of the flag, so that the error tells which of two URLs is meant.
 func refuseMemory(flag, url string) error {
 	if err := storeSupported(url); err != nil {
 		return usageError{fmt.Errorf("%s: %w", flag, err)}
@@ -146,7 +165,8 @@ func refuseMemory(flag, url string) error {
 	return nil
 }
 
-// openSilently opens a store without the log line of what it guarantees.
+// openSilently opens a store without the log line of what it guarantees: the output of
+// these commands is their result.
 func (p *program) openSilently(ctx context.Context, url string, readOnly bool) (store.Store, error) {
 	return openStore(ctx, url, readOnly, slog.New(slog.DiscardHandler))
 }

@@ -10,10 +10,12 @@ import (
 	"github.com/onereply/onereply/internal/client"
 )
 
-// listPage is how many conversations one call asks for.
+// listPage is how many conversations one call asks for. The node allows up to 1000;
+// smaller pages keep each answer quick.
 const listPage = 200
 
-// listCommand lists conversations.
+// listCommand lists conversations, newest activity first. A conversation that is written
+// to while the pages are read may be listed twice, or not at all.
 type listCommand struct {
 	Bot   string `arg:"" optional:"" help:"Of this bot only."`
 	Phase string `enum:",idle,collecting,generating,sending,paused,failed" default:"" placeholder:"PHASE" help:"In this phase only: idle, collecting, generating, sending, paused or failed."`
@@ -21,7 +23,8 @@ type listCommand struct {
 	remote
 }
 
-// run prints the list at its end: the width of its columns depends on all of it.
+// run prints the list at its end: the width of its columns depends on all of it. So an
+// error on a later page prints nothing of the earlier ones.
 func (c *listCommand) run(ctx context.Context, p *program) error {
 	if c.Limit < 0 {
 		return usageError{fmt.Errorf("--limit must not be negative, it is %d", c.Limit)}
@@ -40,7 +43,9 @@ func (c *listCommand) run(ctx context.Context, p *program) error {
 	return p.printList(found)
 }
 
-// collect asks for pages until it has as many conversations as wanted, or all.
+// collect asks for pages until it has as many conversations as wanted, or all. The last
+// page is asked for with the number that is still missing. The list is never nil, so
+// that its JSON is [] and not null.
 func (c *listCommand) collect(ctx context.Context, node *client.Client) ([]client.Document[onereply.State], error) {
 	found := []client.Document[onereply.State]{}
 	query := onereply.ConversationQuery{Bot: c.Bot, Phase: onereply.Phase(c.Phase)}
@@ -62,6 +67,7 @@ func (c *listCommand) collect(ctx context.Context, node *client.Client) ([]clien
 }
 
 // lastError is the last column of a line: the error, or else messages that were set aside.
+// Both need a person, and the error tells more.
 func lastError(s onereply.State) string {
 	if s.LastError == "" && s.SetAside > 0 {
 		return count(s.SetAside, "message") + " set aside"
@@ -69,7 +75,8 @@ func lastError(s onereply.State) string {
 	return s.LastError
 }
 
-// printList prints a table.
+// printList prints a table. Names and errors come from other people, so each is made one
+// line without control characters. Times are in UTC, to the second.
 func (p *program) printList(found []client.Document[onereply.State]) error {
 	table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "BOT\tCONVERSATION\tPHASE\tVERSION\tANSWERED\tPENDING\tACTIVE\tLAST ERROR")

@@ -6,14 +6,15 @@ import (
 	"os"
 )
 
-// logFlags are the flags of the log, which goes to the standard error.
+// logFlags are the flags of the log, which goes to the standard error: the standard output
+// is for the line with the node's address.
 type logFlags struct {
 	Level  string `name:"log-level" enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"Log from this level on: debug, info, warn or error (default: ${default})."`
 	Format string `name:"log-format" enum:"auto,text,json" default:"auto" placeholder:"FORMAT" help:"auto, text or json; auto is text on a terminal and JSON elsewhere (default: ${default})."`
 }
 
 // logger writes text for a person at a terminal, and JSON for a program, unless a flag
-// says otherwise.
+// says otherwise. The demo calls it with fixed flags.
 func (f logFlags) logger(w io.Writer) *slog.Logger {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(f.Level)); err != nil {
@@ -26,7 +27,8 @@ func (f logFlags) logger(w io.Writer) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(w, options))
 }
 
-// isTerminal reports whether a person reads the output while it is written.
+// isTerminal reports whether a person reads the output while it is written. Anything that
+// is not a file of the system, such as the buffer of a test, is none.
 func isTerminal(w io.Writer) bool {
 	file, ok := w.(*os.File)
 	if !ok {

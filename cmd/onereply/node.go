@@ -17,6 +17,7 @@ import (
 )
 
 // Bounds of the HTTP server. Package server bounds how long a body and an answer may take.
+// They guard a node against clients that hold connections and send nothing.
 const (
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 120 * time.Second
@@ -26,8 +27,21 @@ const (
 
 // runNode runs a node until ctx ends, and then stops it in order: the parts close in the
 // opposite order of their start, so none uses one that is gone. announce is called with
-// the node's URL once it listens. The listener comes first, so that an address in use is
-// told before a store is touched.
+// the node's URL once it listens.
+//
+// The start:
+//
+//  1. The listener, so that an address in use is told before a store is touched.
+//  2. The store, whose guarantees go to the log.
+//  3. The engine, which goes on at once with conversations that an earlier process left.
+//  4. The API and the pages. The listener has queued connections so far; now they are
+//     answered.
+//
+// An error in one of these steps closes the parts before it, and is returned.
+//
+// The end, when ctx ends: serve drains the turns and ends the requests. Then the engine
+// closes, then the store. It takes the drain time and 5 seconds for the requests, and
+// the time of the closing.
 func runNode(ctx context.Context, c config.Config, front frontend, log *slog.Logger, announce func(url string)) (err error) {
 	defer func() { // after all others: everything is closed
 		if err == nil {
@@ -60,7 +74,8 @@ func runNode(ctx context.Context, c config.Config, front frontend, log *slog.Log
 }
 
 // openApp starts the node's engine. The engine outlives ctx, whose end only starts the
-// drain.
+// drain. url is where responders reach this node: the configuration's public URL goes
+// before the listener's, which another machine may not be able to reach.
 func openApp(ctx context.Context, kept store.Store, c config.Config, front frontend, url string, log *slog.Logger) (*onereply.App, error) {
 	if c.PublicURL != "" {
 		url = c.PublicURL
@@ -78,7 +93,8 @@ func openApp(ctx context.Context, kept store.Store, c config.Config, front front
 }
 
 // httpServer bounds the requests. Event streams must be ended on shutdown: it would wait
-// for them for ever.
+// for them for ever. There is no time-out for writing here, because a stream writes for
+// as long as its client stays.
 func httpServer(api *server.Server, log *slog.Logger) *http.Server {
 	s := &http.Server{
 		Handler:           api,
@@ -93,6 +109,11 @@ func httpServer(api *server.Server, log *slog.Logger) *http.Server {
 
 // serve answers requests until ctx ends. Then it stops taking turns, accepts
 // messages until the running ones have ended, and closes the listener.
+//
+// Messages are accepted during the drain because they are only stored then, and another
+// node, or the next start, answers them. So a deployment loses none, and senders see no
+// errors until the listener closes. It returns an error only if the server fails by
+// itself; a stop that was asked for is a success.
 func serve(ctx context.Context, listener net.Listener, s *http.Server, app drainer, drain time.Duration, log *slog.Logger) error {
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(listener) }()
@@ -108,14 +129,15 @@ func serve(ctx context.Context, listener net.Listener, s *http.Server, app drain
 	return nil
 }
 
-// drainer is the part of the engine that serve uses.
+// drainer is the part of the engine that serve uses; tests put another one in its place.
 type drainer interface {
 	Drain(ctx context.Context) error
 }
 
 // drainTurns stops taking turns, and waits for the running ones, for the drain time at
 // most. Their leases are given back after it, so that another node goes on at once. It
-// must work although ctx has ended: that is its cause.
+// must work although ctx has ended: that is its cause. A failure is logged only, and the
+// stop goes on: leases that are not given back expire.
 func drainTurns(ctx context.Context, app drainer, drain time.Duration, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
 	defer cancel()
@@ -127,7 +149,9 @@ func drainTurns(ctx context.Context, app drainer, drain time.Duration, log *slog
 	}
 }
 
-// shutdown closes the listener, and waits a moment for running requests.
+// shutdown closes the listener, and waits a moment for running requests. Those that take
+// longer are cut off. Their clients do not know whether their message was stored; they
+// send it again with the same id, which is taken once.
 func shutdown(ctx context.Context, s *http.Server, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()
@@ -137,7 +161,8 @@ func shutdown(ctx context.Context, s *http.Server, log *slog.Logger) {
 	}
 }
 
-// closing closes a part, for defer. A failure is logged, and the exit goes on.
+// closing closes a part, for defer. A failure is logged, and the exit goes on: the parts
+// behind it must be closed too, and the exit code tells how the node ran.
 func closing(log *slog.Logger, what string, close func() error) {
 	if err := close(); err != nil {
 		log.Error("can't close the "+what, "err", err)
@@ -145,7 +170,8 @@ func closing(log *slog.Logger, what string, close func() error) {
 }
 
 // reachable is the URL under which this machine reaches a listener. An address that
-// stands for all interfaces can't be called, so the loopback takes its place.
+// stands for all interfaces can't be called, so the loopback takes its place. The port
+// is the real one, also where 0 was asked for.
 func reachable(address net.Addr) string {
 	host, port, err := net.SplitHostPort(address.String())
 	if err != nil {

@@ -11,14 +11,18 @@ import (
 	"github.com/onereply/onereply/internal/client"
 )
 
-// printJSON prints a value in one line.
+// printJSON prints a value in one line. Characters such as < stay as they are: the output
+// is for programs and terminals, and not for pages.
 func (p *program) printJSON(value any) error {
 	encoder := json.NewEncoder(p.stdout)
 	encoder.SetEscapeHTML(false)
 	return encoder.Encode(value)
 }
 
-// printReceipt prints an acknowledgement in one line.
+// printReceipt prints an acknowledgement in one line: the outcome, the id, the version,
+// the reason where the message was ignored, and when the next turn starts:
+//
+//	queued  m1  version 1  due 03:04:05.600Z
 func (p *program) printReceipt(r onereply.Receipt) error {
 	parts := []string{string(r.Outcome), line(r.MessageID), fmt.Sprintf("version %d", r.Version)}
 	if r.Reason != "" {
@@ -32,7 +36,14 @@ func (p *program) printReceipt(r onereply.Receipt) error {
 }
 
 // printState prints the counters of a conversation in one line, and below it only the
-// facts that apply.
+// facts that apply:
+//
+//	support/c1  generating  version 3  answered 2  pending 1
+//	  lease 4 of n1 until 03:04:35.600Z
+//	  turn 2: 2 attempts, 1 discard
+//	  last error: no answer
+//
+// The version counts inputs, and answered is the version up to which they are settled.
 func (p *program) printState(s onereply.State) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s  version %d  answered %d  pending %d\n", conversationName(s.Bot, s.Conversation), s.Phase, s.Version, s.Answered, s.Pending)
@@ -55,7 +66,15 @@ func (p *program) printState(s onereply.State) error {
 	return err
 }
 
-// printTranscript prints a chat. Each entry has its author, its status and its text.
+// printTranscript prints a chat. Each entry has its author, its status and its text:
+//
+//	2026-01-02 03:04:05  Ann  m1 (answered)
+//	    Where is my parcel?
+//
+//	2026-01-02 03:04:09  REPLY c1/1 (sent) to m1
+//	    It arrives tomorrow.
+//
+// Times are in UTC, like those of the API.
 func (p *program) printTranscript(entries []client.Document[onereply.Entry]) error {
 	var b strings.Builder
 	for _, one := range entries {
@@ -72,7 +91,8 @@ func (p *program) printTranscript(entries []client.Document[onereply.Entry]) err
 	return err
 }
 
-// headline is the author of an entry, and its status.
+// headline is the author of an entry, and its status. A reply names the messages that it
+// covers, which shows a burst that was answered as one.
 func headline(e onereply.Entry) string {
 	status := string(e.Status)
 	if e.Reason != "" {
@@ -94,7 +114,7 @@ func headline(e onereply.Entry) string {
 	return text
 }
 
-// sender is the best name that is known of a person.
+// sender is the best name that is known of a person: the name, else the id.
 func sender(who *onereply.Person) string {
 	switch {
 	case who == nil || *who == onereply.Person{}:
@@ -105,14 +125,16 @@ func sender(who *onereply.Person) string {
 	return line(who.ID)
 }
 
-// named is a conversation for people.
+// conversationName is a conversation for people.
 func conversationName(bot, conversation string) string { return line(bot) + "/" + line(conversation) }
 
-// clock is the time of day in UTC, as the API writes it.
+// clock is the time of day in UTC, as the API writes it. The day is left out: these lines
+// are read while things happen, or soon after.
 func clock(t onereply.Time) string { return t.UTC().Format("15:04:05.000Z") }
 
 // line makes one line of a text. Control characters are shown and not sent to the
-// terminal, which would obey them: anybody can write to a bot.
+// terminal, which would obey them: anybody can write to a bot. Each text that other people
+// can choose goes through line or block, or is quoted, before it is printed.
 func line(text string) string {
 	return strings.Map(func(c rune) rune {
 		if c == '\n' || c == '\t' {
@@ -122,10 +144,12 @@ func line(text string) string {
 	}, visible(text))
 }
 
-// block indents the lines of a text.
+// block indents the lines of a text, so that no text can look like the headline of an
+// entry.
 func block(text string) string { return strings.ReplaceAll(visible(text), "\n", "\n    ") }
 
-// visible escapes all characters that are neither printable nor a line break or a tab.
+// visible escapes all characters that are neither printable nor a line break or a tab. It
+// shows them as Go writes them in a literal, such as \x1b.
 func visible(text string) string {
 	var b strings.Builder
 	for _, c := range text {
@@ -139,7 +163,7 @@ func visible(text string) string {
 	return b.String()
 }
 
-// counted is "1 bot", "2 bots".
+// count is "1 bot", "2 bots". It knows nouns only that take an s.
 func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

@@ -9,7 +9,8 @@ import (
 	"github.com/onereply/onereply/server/config"
 )
 
-// serveCommand runs a node.
+// serveCommand runs a node. Its flags are for the settings that differ from node to node
+// when all nodes share one configuration file: the address, the store and the name.
 type serveCommand struct {
 	Config string `default:"onereply.yaml" placeholder:"FILE" help:"The configuration (default: ${default})."`
 	Listen string `placeholder:"ADDRESS" help:"host:port to listen on, instead of the configuration's; port 0 takes a free one."`
@@ -19,7 +20,10 @@ type serveCommand struct {
 }
 
 // run prints every mistake of the configuration, or runs the node until it is told to
-// stop.
+// stop. The address is printed once the node listens, and not before: a program that
+// started the node waits for this line, and with port 0 it learns the port from it.
+// The mistakes are printed without a prefix, one on each line with its place in the
+// file, so that an editor can lead there.
 func (c *serveCommand) run(ctx context.Context, p *program) error {
 	settings, err := readConfig(c.Config, p.env, config.Overrides{Listen: c.Listen, Store: c.Store, Node: c.Node})
 	var problems config.Problems

@@ -8,10 +8,12 @@ import (
 	"github.com/onereply/onereply/internal/client"
 )
 
-// transcriptPage is how many entries one call asks for.
+// transcriptPage is how many entries one call asks for. A page with fewer is the last one,
+// so it must not be more than the 1000 that a node gives.
 const transcriptPage = 500
 
-// showCommand shows one conversation.
+// showCommand shows one conversation: where it stands now, and all that was written in
+// it; or, with --timeline, the steps that led there.
 type showCommand struct {
 	target
 	Timeline bool `help:"Show what happened in its last turns instead: inputs, attempts, discards, sends."`
@@ -19,7 +21,8 @@ type showCommand struct {
 	remote
 }
 
-// run shows the timeline, or the state and the whole transcript.
+// run shows the timeline, or the state and the whole transcript. These are several
+// calls, so the transcript may hold a message that the state does not count yet.
 func (c *showCommand) run(ctx context.Context, p *program) error {
 	if c.Turns < 1 || c.Turns > onereply.MaxTimelineTurns {
 		return usageError{fmt.Errorf("--turns must be 1 to %d, it is %d", onereply.MaxTimelineTurns, c.Turns)}
@@ -48,7 +51,8 @@ func (c *showCommand) run(ctx context.Context, p *program) error {
 	return p.printTranscript(entries)
 }
 
-// timeline shows the last turns, step by step.
+// timeline shows the last turns, step by step. It is one call: a node puts the steps
+// together, and they are the same from every node.
 func (c *showCommand) timeline(ctx context.Context, p *program, node *client.Client) error {
 	found, err := node.Timeline(ctx, c.Bot, c.Conversation, c.Turns)
 	if err != nil {
@@ -60,7 +64,9 @@ func (c *showCommand) timeline(ctx context.Context, p *program, node *client.Cli
 	return p.printTimeline(found.Value)
 }
 
-// entries reads the whole transcript.
+// entries reads the whole transcript, page by page, from the oldest entry on. Each page
+// begins after the last sequence of the one before, so entries that are added meanwhile
+// come at the end.
 func (c *showCommand) entries(ctx context.Context, node *client.Client) ([]client.Document[onereply.Entry], error) {
 	all := []client.Document[onereply.Entry]{}
 	var after int64

@@ -10,7 +10,9 @@ import (
 	"github.com/onereply/onereply/internal/proof/simulate"
 )
 
-// simulateCommand runs the engine in a simulated world. It needs no server.
+// simulateCommand runs the engine in a simulated world. It needs no server. Package
+// simulate does the work. Each run follows from its seed alone, so a failure that one
+// person sees can be played again by another, with --seed and --trace.
 type simulateCommand struct {
 	Seed     uint64 `default:"1" help:"Seed of the first run; each further run has the next one."`
 	Runs     int    `help:"Number of runs (default: 1000; with --protocol 300)."`
@@ -25,7 +27,7 @@ type simulateCommand struct {
 }
 
 // run does one of three things: draw, prove that seeded faults are caught, or play runs.
-// Drawing may come with the others.
+// Drawing may come with a comparison, which it shows; without one it is all that is done.
 func (c *simulateCommand) run(ctx context.Context, p *program) error {
 	if c.Runs < 0 {
 		return fmt.Errorf("the number of runs must be 1 or more, or 0 for the default; it is %d", c.Runs)
@@ -44,7 +46,8 @@ func (c *simulateCommand) run(ctx context.Context, p *program) error {
 	return c.simulate(ctx, p)
 }
 
-// runsOr is the number of runs, or a default that fits what is played.
+// runsOr is the number of runs, or a default that fits what is played: a comparison plays
+// each run once for every protocol.
 func (c *simulateCommand) runsOr(fallback int) int {
 	if c.Runs <= 0 {
 		return fallback
@@ -54,11 +57,13 @@ func (c *simulateCommand) runsOr(fallback int) int {
 
 // garbagePercent lets a simulation collect garbage less often. It allocates much that
 // soon dies: 2000 runs take a third less processor time than with Go's default of 100,
-// and 170 MB of memory. GOGC in the environment takes precedence.
+// and 170 MB of memory. GOGC in the environment takes precedence. A node keeps Go's
+// default.
 const garbagePercent = 800
 
 // simulate plays runs. It fails if a run broke the promise, and also if, with all faults
 // allowed, one of them never happened: such a result would prove less than it seems to.
+// Progress moves on a terminal and is lines elsewhere; with --json there is none.
 func (c *simulateCommand) simulate(ctx context.Context, p *program) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(garbagePercent)
@@ -88,7 +93,7 @@ func (c *simulateCommand) simulate(ctx context.Context, p *program) error {
 	return err
 }
 
-// faults are the chosen faults; nil stands for all.
+// faults are the chosen faults; nil stands for all, and an empty list for none.
 func (c *simulateCommand) faults() []string {
 	switch c.Faults {
 	case "all":
@@ -104,7 +109,7 @@ func (c *simulateCommand) faults() []string {
 }
 
 // compare plays the same traffic through other protocols and this one, and prints them
-// side by side.
+// side by side. There are no faults in it: the others fail without any.
 func (c *simulateCommand) compare(ctx context.Context, p *program) error {
 	protocols := simulate.Protocols()
 	if c.Protocol != "all" {
@@ -124,7 +129,8 @@ func (c *simulateCommand) compare(ctx context.Context, p *program) error {
 	return err
 }
 
-// draw writes the picture. A disk that is full shows only when the file is closed.
+// draw writes the picture. A disk that is full shows only when the file is closed, so
+// the error of closing counts.
 func (c *simulateCommand) draw() (err error) {
 	file, err := os.Create(c.SVG)
 	if err != nil {
@@ -138,7 +144,8 @@ func (c *simulateCommand) draw() (err error) {
 	return simulate.Picture(file)
 }
 
-// prove puts each seeded fault into the engine, and fails if one of them is not caught.
+// prove puts each seeded fault into the engine, and fails if one of them is not caught: a
+// simulation that catches no faults would prove nothing about an engine without any.
 func (c *simulateCommand) prove(p *program) error {
 	table := simulate.Prove(simulate.MostRuns)
 	var err error

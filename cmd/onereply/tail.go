@@ -10,7 +10,9 @@ import (
 	"github.com/onereply/onereply/internal/client"
 )
 
-// tailCommand follows the events.
+// tailCommand follows the events, of one conversation, of one bot, or of all. It shows
+// what happens from now on; show has what happened before. Events are hints: some may be
+// lost where several nodes run, and the transcript is the truth.
 type tailCommand struct {
 	Bot          string `arg:"" optional:"" help:"Of this bot only."`
 	Conversation string `arg:"" optional:"" help:"Of this conversation only."`
@@ -18,6 +20,8 @@ type tailCommand struct {
 }
 
 // run prints events until the person stops it. Ctrl+C is the usual end, and no failure.
+// A stream that breaks is opened again by the client, so a restart of the node does not
+// end the command. With --json each event is one line, for programs that read a stream.
 func (c *tailCommand) run(ctx context.Context, p *program) error {
 	node, err := c.client(p)
 	if err != nil {
@@ -36,7 +40,12 @@ func (c *tailCommand) run(ctx context.Context, p *program) error {
 	return err
 }
 
-// eventLine is an event for people.
+// eventLine is an event for people:
+//
+//	03:04:09.000Z  support/c1  reply.sent            version 2  turn 1  reply c1/1  "Hi"
+//
+// Only the facts that this event has are shown, in the same order for all. The text is
+// quoted, so that it stays in one line and can't control the terminal.
 func eventLine(e onereply.Event) string {
 	parts := []string{clock(e.At), conversationName(e.Bot, e.Conversation), fmt.Sprintf("%-20s", e.Type), fmt.Sprintf("version %d", e.Version)}
 	add := func(show bool, format string, args ...any) {

@@ -11,12 +11,14 @@ import (
 	"github.com/onereply/onereply/internal/client"
 )
 
-// words are the arguments of a command that takes a text.
+// words are the arguments of a command that takes a text. A text from the standard input
+// is kept out of the shell's history, and may have line breaks.
 type words struct {
 	Text []string `arg:"" help:"The text; several words are joined with spaces. A single - reads it from the standard input."`
 }
 
-// read gives the text.
+// read gives the text. Of a text from the standard input the last line break is removed,
+// which most programs add.
 func (w words) read(p *program) (string, error) {
 	if len(w.Text) != 1 || w.Text[0] != "-" {
 		return strings.Join(w.Text, " "), nil
@@ -29,7 +31,8 @@ func (w words) read(p *program) (string, error) {
 	return strings.TrimSuffix(string(text), "\n"), nil
 }
 
-// sendCommand sends a message, as a channel would.
+// sendCommand sends a message, as a channel would. With an id, the command can be
+// repeated after an error without sending the message twice.
 type sendCommand struct {
 	target
 	words
@@ -39,7 +42,8 @@ type sendCommand struct {
 }
 
 // run hands in a message. It prints once the message is durable; the reply comes later,
-// and tail shows it.
+// and tail shows it. A message without a name has no sender at all, as from a channel
+// that knows none.
 func (c *sendCommand) run(ctx context.Context, p *program) error {
 	return c.talk(p, c.words, func(node *client.Client, text string) (receipt, error) {
 		message := client.Message{ID: c.ID, Text: text}
@@ -50,14 +54,16 @@ func (c *sendCommand) run(ctx context.Context, p *program) error {
 	})
 }
 
-// replyCommand replies as a human.
+// replyCommand replies as a human. It works whether the conversation is paused or not,
+// and all messages that wait are closed by it.
 type replyCommand struct {
 	target
 	words
 	remote
 }
 
-// run hands in a human's reply.
+// run hands in a human's reply. It has no id of the caller's, so after an error look at
+// the transcript before you repeat it.
 func (c *replyCommand) run(ctx context.Context, p *program) error {
 	return c.talk(p, c.words, func(node *client.Client, text string) (receipt, error) {
 		return node.Reply(ctx, c.Bot, c.Conversation, text)
@@ -67,7 +73,8 @@ func (c *replyCommand) run(ctx context.Context, p *program) error {
 // receipt is a node's acknowledgement.
 type receipt = client.Document[onereply.Receipt]
 
-// talk hands in a text and prints the acknowledgement.
+// talk hands in a text and prints the acknowledgement. The text is read before the call,
+// so the time-out of the call does not count the typing.
 func (r remote) talk(p *program, w words, handIn func(node *client.Client, text string) (receipt, error)) error {
 	text, err := w.read(p)
 	if err != nil {
@@ -87,7 +94,7 @@ func (r remote) talk(p *program, w words, handIn func(node *client.Client, text 
 	return p.printReceipt(got.Value)
 }
 
-// deleteCommand removes a conversation for good.
+// deleteCommand removes a conversation for good: its state, its texts and its ids.
 type deleteCommand struct {
 	target
 	Yes bool `help:"Confirm: a deleted conversation can't be brought back."`

@@ -10,7 +10,14 @@ import (
 )
 
 // printTimeline prints a table of each turn. A line has the time, the time since the
-// turn's first step, the step's type, and its details.
+// turn's first step, the step's type, and its details:
+//
+//	turn 1 (2 steps before these are not kept)
+//	  03:04:05.000Z  +0s    message.accepted  message m1, version 1
+//	  03:04:06.500Z  +1.5s  turn.started      version 1, saw 1, attempt 1, lease 7 of n1
+//
+// With this an operator can see why a reply came late: how long the window was open,
+// which attempts were discarded, and what failed. One table for all turns aligns them.
 func (p *program) printTimeline(t onereply.Timeline) error {
 	table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
 	for i, one := range t.Turns {
@@ -26,7 +33,8 @@ func (p *program) printTimeline(t onereply.Timeline) error {
 	return table.Flush()
 }
 
-// turnLine is the headline of a turn.
+// turnLine is the headline of a turn. A node keeps a bounded number of steps; the number
+// of dropped ones is shown, so that nobody takes the rest for all.
 func turnLine(one onereply.TimelineTurn) string {
 	text := fmt.Sprintf("turn %d", one.Turn)
 	if one.Open {
@@ -38,7 +46,9 @@ func turnLine(one onereply.TimelineTurn) string {
 	return text
 }
 
-// stepLine is the details of a step.
+// stepLine is the details of a step. "saw 3" is the version that the attempt has seen: a
+// reply answers the messages up to it. A message that was accepted names no attempt,
+// although one may be running.
 func stepLine(s onereply.Event) string {
 	var parts []string
 	add := func(show bool, format string, args ...any) {

@@ -27,7 +27,8 @@ import (
 	"github.com/onereply/onereply/store/sqlite"
 )
 
-// storeSupported refuses stores that this program can't open.
+// storeSupported refuses stores that this program can't open. It is separate from
+// opening, so that flags can be checked before anything is touched.
 func storeSupported(url string) error {
 	scheme, _, _ := strings.Cut(url, ":")
 	switch scheme {
@@ -38,7 +39,8 @@ func storeSupported(url string) error {
 }
 
 // openStore opens the store that a URL names, and logs what it guarantees. With readOnly
-// nothing is created, and a server's user needs no right to write.
+// nothing is created, and a server's user needs no right to write. A store that can
+// lose acknowledged messages is a warning: somebody may have chosen it unknowingly.
 func openStore(ctx context.Context, url string, readOnly bool, log *slog.Logger) (store.Store, error) {
 	if err := storeSupported(url); err != nil {
 		return nil, err
@@ -56,7 +58,8 @@ func openStore(ctx context.Context, url string, readOnly bool, log *slog.Logger)
 	return opened, nil
 }
 
-// openSupported opens a store whose URL was checked by storeSupported.
+// openSupported opens a store whose URL was checked by storeSupported. Servers get the
+// whole URL; sqlite gets the path behind the scheme.
 func openSupported(ctx context.Context, url string, readOnly bool) (store.Store, error) {
 	scheme, rest, _ := strings.Cut(url, ":")
 	switch scheme {
@@ -70,13 +73,15 @@ func openSupported(ctx context.Context, url string, readOnly bool) (store.Store,
 	return memory.New(), nil
 }
 
-// frontend is served by a node besides its API: pages, and the demo's settings.
+// frontend is served by a node besides its API: pages, and the demo's settings. It is
+// the only difference between a node of serve and one of demo.
 type frontend struct {
 	pages http.Handler
 	demo  *demo // nil: it is none
 }
 
-// useDemo gives the demo's bot the responder whose delay can be changed.
+// useDemo gives the demo's bot the responder whose delay can be changed. It starts with
+// the delay of the responder that it replaces. Without a demo nothing changes.
 func (f frontend) useDemo(bots []onereply.Bot) {
 	for i := range bots {
 		if slow, ok := bots[i].Responder.(echo.Responder); ok && f.demo != nil && bots[i].Name == demoBot {
@@ -86,7 +91,9 @@ func (f frontend) useDemo(bots []onereply.Bot) {
 	}
 }
 
-// newAPI is the HTTP API with the pages.
+// newAPI is the HTTP API with the pages. Without API keys it answers only requests that
+// name this machine as their host: a page from elsewhere, open in a browser here,
+// could use the API otherwise. The demo gets the engine here, before the first request.
 func newAPI(app *onereply.App, c config.Config, front frontend, log *slog.Logger) *server.Server {
 	options := server.Options{
 		APIKeys:      c.APIKeys,
@@ -102,7 +109,8 @@ func newAPI(app *onereply.App, c config.Config, front frontend, log *slog.Logger
 	return server.New(app, options)
 }
 
-// servePages are the pages of serve: the console, and a redirect to it from the root.
+// servePages are the pages of serve: the console, and a redirect to it from the root, so
+// that the address that serve prints leads somewhere.
 func servePages() http.Handler {
 	pages := console.Handler()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -114,7 +122,8 @@ func servePages() http.Handler {
 	})
 }
 
-// demoPages are the pages of demo: the playground at the root, and the console.
+// demoPages are the pages of demo: the playground at the root, and the console. The slash
+// is added so that /console, without one, leads to the console too.
 func demoPages() http.Handler {
 	playground, pages := console.Playground(), console.Handler()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -126,13 +135,14 @@ func demoPages() http.Handler {
 	})
 }
 
-// options are the settings of the engine.
+// options are the settings of the engine. The configuration has filled in the defaults.
 func options(c config.Config, log *slog.Logger) onereply.Options {
 	return onereply.Options{Node: c.Node, MaxGenerations: c.MaxGenerations, Retention: c.Retention, Logger: log}
 }
 
 // buildBots gives each bot its responder and its sender. Responders reach this
-// node at url.
+// node at url. The configuration was checked before, so an error here is one that only
+// the responder or the sender itself can find; both are reported together.
 func buildBots(bots []config.Bot, url string) ([]onereply.Bot, error) {
 	built := make([]onereply.Bot, 0, len(bots))
 	for _, b := range bots {
@@ -149,6 +159,8 @@ func buildBots(bots []config.Bot, url string) ([]onereply.Bot, error) {
 }
 
 // newResponder builds the bot's responder. url is where a responder reaches this node.
+// The echo responder takes 0 for its default delay, so no delay at all has to be said as
+// [onereply.Zero].
 func newResponder(c config.Responder, url string) (onereply.Responder, error) {
 	switch c.Kind {
 	case config.OpenAI:
@@ -168,7 +180,7 @@ func newResponder(c config.Responder, url string) (onereply.Responder, error) {
 }
 
 // openaiConfig hands on the settings of kind openai. A test compares each field by name,
-// here and below.
+// here and below, so a new key of the configuration can't be forgotten.
 func openaiConfig(c config.Responder) openai.Config {
 	return openai.Config{
 		BaseURL: c.BaseURL, APIKey: c.APIKey, Model: c.Model, System: c.System,
@@ -185,13 +197,15 @@ func anthropicConfig(c config.Responder) anthropic.Config {
 }
 
 // webhookConfig hands on the settings of kind webhook. url is where the webhook can seal
-// an attempt.
+// an attempt: it asks this node to keep the attempt before it does something that can't
+// be undone.
 func webhookConfig(c config.Responder, url string) webhook.Config {
 	return webhook.Config{URL: c.URL, Secret: c.Secret, SealBase: url, IdleTimeout: c.IdleTimeout, Headers: c.Headers}
 }
 
 // newSender builds the program that brings replies to people. Kind none has no sender:
-// replies go to the transcript and the event stream only.
+// replies go to the transcript and the event stream only. The result is nil then, and
+// the engine takes nil for that.
 func newSender(c config.Delivery) (onereply.Sender, error) {
 	switch c.Kind {
 	case config.None:
@@ -202,7 +216,8 @@ func newSender(c config.Delivery) (onereply.Sender, error) {
 	return nil, fmt.Errorf("there is no delivery of kind %q", c.Kind)
 }
 
-// deliveryConfig hands on the settings of the delivery webhook.
+// deliveryConfig hands on the settings of the delivery webhook. The same test compares its
+// fields.
 func deliveryConfig(c config.Delivery) delivery.Config {
 	return delivery.Config{URL: c.URL, Secret: c.Secret, Headers: c.Headers, Limit: c.Limit, Separate: c.Separate}
 }
