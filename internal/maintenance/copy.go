@@ -27,7 +27,7 @@ var ErrNotEmpty = errors.New("the target is not empty")
 // Each conversation is copied by itself, eight of them at once, in these steps:
 //
 //  1. Load the target's record. If its Op is the source's, the conversation is there.
-//  2. If a copy of it was interrupted, delete what is there and begin anew.
+//  2. If a copy of it was interrupted, delete the part that is there and begin anew.
 //  3. If there is any other record, leave it alone: somebody else wrote it.
 //  4. Write the entries, page by page, under a record that says "being copied".
 //  5. Write the last page together with the real record, its Op and its timer.
@@ -58,7 +58,7 @@ type Progress struct {
 }
 
 // Run copies until all is done. After an error a copy with Resume goes on: it skips
-// what is complete. The Progress that comes with an error tells what was done before.
+// complete conversations. The Progress beside an error counts the work before it.
 func (c *Copy) Run(ctx context.Context) (Progress, error) {
 	var done Progress
 	if err := c.checkTarget(ctx); err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// Rule names what a finding breaks. Programs read it, so a name is never changed.
+// Rule is the name of a rule that a finding breaks. Programs find it in the JSON output.
 type Rule string
 
 // The rules.

@@ -23,8 +23,8 @@ type Counts struct {
 // same to differs, from one goroutine at a time.
 //
 // A revision is enough: a copy writes it last, so the entries were there before it.
-// Texts are not compared. Nodes must be stopped, or what they write looks like
-// a difference.
+// Texts are not compared. Nodes must be stopped, or their writes look like
+// differences.
 //
 // The source's timers are counted by its records, since that is what a copy
 // writes: a timer that was moved, or lost, is right again in the target.

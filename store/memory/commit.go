@@ -13,8 +13,8 @@ import (
 // changed, so it is all or nothing; its outcome is never unknown.
 //
 // The order of the checks is part of the contract, and other stores are compared with
-// it. First comes the Op: a write that expects another record is a conflict, whatever
-// else may be wrong with it. Then come the ids: a claimed one is a duplicate. Then
+// it. First comes the Op: a write that expects another record is a conflict, also if it
+// has other faults. Then come the ids: a claimed one is a duplicate. Then
 // come the rules of [store.Write]: only a faulty caller breaks them, and the write is
 // refused with [store.ErrNotApplied]. The record, the transcript and the timer change
 // after that, and nothing can fail any more.

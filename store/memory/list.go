@@ -83,8 +83,8 @@ func (s *Store) Sweep(ctx context.Context, from string, limit int) ([]store.Foun
 }
 
 // keysAfter returns the keys beyond the place where the last page ended, in
-// order. The order is kept, since sweeps are long and keys seldom change: whoever
-// adds or removes a conversation sets it to nil. The key at which the last page ended
+// order. The order is kept, since sweeps are long and keys seldom change: adding or
+// removing a conversation sets it to nil. The key at which the last page ended
 // may be gone by now; the next one after it is where the page begins.
 func (s *Store) keysAfter(after *store.Key) []store.Key {
 	if s.order == nil {
