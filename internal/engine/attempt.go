@@ -186,7 +186,7 @@ func (n *Node) runEnded(c *conversation, t *task) {
 	case leaseIsGone(r.stopped) && r.stopped != stopLost:
 		n.discardTokens(r.tokens)
 		n.dropRun(c)
-		n.freePlace(c)
+		n.freeSlot(c)
 		n.arm(c)
 		n.pump(c)
 		return
@@ -198,7 +198,7 @@ func (n *Node) runEnded(c *conversation, t *task) {
 	}
 	t.endsWork = true
 	n.submitOwn(c, t)
-	n.freePlace(c)
+	n.freeSlot(c)
 }
 
 // dropRun lets go of an attempt that is over.

@@ -16,7 +16,7 @@ import (
 // What arrives while a write is under way shares the next one, and each is
 // answered with its own version.
 func TestInputsThatWaitAreWrittenTogether(t *testing.T) {
-	h := newHand(t)
+	h := newHarness(t)
 	h.say("first")
 	for i := range 100 {
 		h.say(fmt.Sprint("m", i))
@@ -37,7 +37,7 @@ func TestInputsThatWaitAreWrittenTogether(t *testing.T) {
 }
 
 func TestOneWriteAppliesABoundedNumber(t *testing.T) {
-	h := newHand(t)
+	h := newHarness(t)
 	h.say("first")
 	for i := range 1000 {
 		h.say(fmt.Sprint("m", i))
@@ -49,7 +49,7 @@ func TestOneWriteAppliesABoundedNumber(t *testing.T) {
 }
 
 func TestTooManyThatWaitAreRefused(t *testing.T) {
-	h := newHand(t)
+	h := newHarness(t)
 	for i := range 10_002 { // the first is being written
 		h.say(fmt.Sprint("m", i))
 	}
@@ -65,17 +65,17 @@ func TestTooManyThatWaitAreRefused(t *testing.T) {
 }
 
 func TestRepeatsAreNotedOnce(t *testing.T) {
-	tests := map[string]func(h *hand){
-		"within a write": func(h *hand) {
+	tests := map[string]func(h *harness){
+		"within a write": func(h *harness) {
 			h.say("m")
 			h.submit("again", engine.Request{Op: engine.Receive, ID: "m"})
 		},
-		"after it": func(h *hand) {
+		"after it": func(h *harness) {
 			h.say("m")
 			h.settle()
 			h.submit("again", engine.Request{Op: engine.Receive, ID: "m"})
 		},
-		"together with new ones": func(h *hand) {
+		"together with new ones": func(h *harness) {
 			h.say("m")
 			h.settle()
 			h.say("n")
@@ -84,7 +84,7 @@ func TestRepeatsAreNotedOnce(t *testing.T) {
 	}
 	for name, traffic := range tests {
 		t.Run(name, func(t *testing.T) {
-			h := newHand(t)
+			h := newHarness(t)
 			traffic(h)
 			h.settle()
 			if got := h.answers["m"]; got.Duplicate || got.Err != nil {
@@ -109,7 +109,7 @@ func TestRepeatsAreNotedOnce(t *testing.T) {
 
 func TestEditsFindTheMessageAsTheBatchLeavesIt(t *testing.T) {
 	text := func(s string) *string { return &s }
-	h := newHand(t)
+	h := newHarness(t)
 	h.say("first")
 	h.settle()
 	h.submit("before", engine.Request{Op: engine.Typing, For: time.Minute}) // its write is under way
@@ -140,7 +140,7 @@ func TestEditsFindTheMessageAsTheBatchLeavesIt(t *testing.T) {
 }
 
 func TestAnEditFindsTheEditBeforeIt(t *testing.T) {
-	h := newHand(t)
+	h := newHarness(t)
 	h.say("m")
 	h.settle()
 	h.submit("before", engine.Request{Op: engine.Typing, For: time.Minute}) // its write is under way
@@ -154,7 +154,7 @@ func TestAnEditFindsTheEditBeforeIt(t *testing.T) {
 
 // What was looked up before a conflict is looked up again after it.
 func TestLookupsAreOutOfDateAfterAConflict(t *testing.T) {
-	h := newHand(t)
+	h := newHarness(t)
 	h.say("m")
 	h.settle()
 	h.submit("retract", engine.Request{Op: engine.Retract, ID: "m"})
@@ -173,10 +173,10 @@ func TestLookupsAreOutOfDateAfterAConflict(t *testing.T) {
 // A read that was asked for before a request came knows nothing of what that
 // request needs.
 func TestARequestThatCameDuringAReadIsNotAnsweredByIt(t *testing.T) {
-	h := newHand(t)
+	h := newHarness(t)
 	h.say("m1", "m2", "m3")
 	h.settle()
-	h.node = newHandOn(t, h.store, h.now).node // another node, which knows nothing yet
+	h.node = newHarnessOn(t, h.store, h.now).node // another node, which knows nothing yet
 	h.submit("typing", engine.Request{Op: engine.Typing})
 	read := asked[engine.Load](h)
 	h.submit("human", engine.Request{Op: engine.HumanReply, Body: store.Body{Text: "hello"}})
@@ -200,7 +200,7 @@ func TestARequestThatCameDuringAReadIsNotAnsweredByIt(t *testing.T) {
 // Requests that must look something up, and keep coming, do not hold up those
 // that have it.
 func TestWhatWasLookedUpIsNotHeldUpByWhatWasNot(t *testing.T) {
-	h := newHand(t)
+	h := newHarness(t)
 	h.say("m", "n")
 	h.settle()
 	h.submit("first", engine.Request{Op: engine.Edit, ID: "m", Text: new("one")})
@@ -214,7 +214,7 @@ func TestWhatWasLookedUpIsNotHeldUpByWhatWasNot(t *testing.T) {
 }
 
 func TestAHumansReplyCoversWhatWaits(t *testing.T) {
-	h := newHand(t)
+	h := newHarness(t)
 	h.say("m1", "m2")
 	h.settle()
 	h.say("m3")
@@ -235,7 +235,7 @@ func TestAHumansReplyCoversWhatWaits(t *testing.T) {
 
 // An attempt under way reads its messages as they were when it began.
 func TestALateEditKeepsWhatTheAttemptSaw(t *testing.T) {
-	h := newHand(t, func(o *engine.Options) {
+	h := newHarness(t, func(o *engine.Options) {
 		b := o.Bots["bot"]
 		b.Policy.OnNewInput = turn.Discard
 		o.Bots["bot"] = b
@@ -268,7 +268,7 @@ func TestALateEditKeepsWhatTheAttemptSaw(t *testing.T) {
 }
 
 func TestOwnMessagesAreNoInput(t *testing.T) {
-	h := newHand(t)
+	h := newHarness(t)
 	h.answered("hello", "m")
 	h.submit("echo", engine.Request{Op: engine.Receive, ID: "c/1"})
 	h.submit("edit", engine.Request{Op: engine.Edit, ID: "c/1", Text: new(string)})
@@ -296,7 +296,7 @@ func TestWordsThatCloseWhatWaits(t *testing.T) {
 	for text, want := range map[string]turn.Phase{
 		" Never Mind ": turn.Idle, "stop": turn.Paused, "don't stop": turn.Collecting,
 	} {
-		h := newHand(t, words)
+		h := newHarness(t, words)
 		h.say("m")
 		h.submit("word", engine.Request{Op: engine.Receive, ID: "w", Body: store.Body{Text: text}})
 		h.settle()
@@ -309,7 +309,7 @@ func TestWordsThatCloseWhatWaits(t *testing.T) {
 // A reply of which the splitter leaves nothing is sent whole: without parts it
 // would count as none.
 func TestASplitterThatGivesNothing(t *testing.T) {
-	h := newHand(t, func(o *engine.Options) {
+	h := newHarness(t, func(o *engine.Options) {
 		b := o.Bots["bot"]
 		b.Split = func(string) []string { return nil }
 		o.Bots["bot"] = b

@@ -27,12 +27,12 @@ func (n *Node) poll() {
 
 // pollPause is three to five quarters of pollEvery, another one each time: nodes
 // that were started together do not look in step, where the first would take all
-// and the others nothing. It is drawn from the name and the life, which differ, and
+// and the others nothing. It is drawn from the name and the instance, which differ, and
 // not from the randomness that a simulation replays.
 func (n *Node) pollPause() time.Duration {
 	n.polls++
 	hash := fnv.New32a()
-	_, _ = hash.Write(binary.BigEndian.AppendUint64([]byte(n.options.Name+n.options.Life), n.polls)) // it never fails
+	_, _ = hash.Write(binary.BigEndian.AppendUint64([]byte(n.options.Name+n.options.Instance), n.polls)) // it never fails
 	return pollEvery*3/4 + time.Duration(hash.Sum32()%1000)*pollEvery/2000
 }
 
@@ -61,7 +61,7 @@ func (n *Node) claimed(key store.Key, at turn.Time) bool {
 		return false
 	}
 	c := n.get(key)
-	if c.waking || c.place == waitsForOne || n.holds(c) || c.call != noCall {
+	if c.waking || c.slot == waitsForSlot || n.holds(c) || c.call != noCall {
 		n.release(c)
 		return true
 	}

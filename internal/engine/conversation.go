@@ -30,7 +30,7 @@ type conversation struct {
 	wakeAt   turn.Time // when the timer that this node armed fires, 0: none
 	claimed  bool      // its timer was claimed
 	recovers bool      // it is read because a process that is gone may have held it
-	place    place     // among those that this node's generations are shared by
+	slot     slot      // whether it has one of the slots of this node's generations
 	waking   bool      // a wake-up of this node waits for its write
 
 	// The work under way here.
@@ -69,13 +69,14 @@ const (
 	deleting      // a Delete
 )
 
-// place is where a conversation stands among those that want to generate.
-type place int
+// slot says whether a conversation has, or waits for, one of the slots in which this
+// node generates: it runs no more attempts at once than it has slots (MaxGenerations).
+type slot int
 
 const (
-	noPlace     place = iota
-	waitsForOne       // in the queue of its bot
-	hasOne            // it takes one of the node's generations
+	noSlot       slot = iota
+	waitsForSlot      // in the queue of its bot
+	hasSlot           // an attempt of it runs, or is about to
 )
 
 // get gives the conversation, which is in use from here on.
@@ -249,7 +250,7 @@ func (n *Node) Deleted(now turn.Time, key store.Key, err error) {
 // release lets go of a conversation in which nothing happens here. One whose record
 // is known is remembered for a while, so that the next message needs no read.
 func (n *Node) release(c *conversation) {
-	if c.call != noCall || len(c.queue) > 0 || n.holds(c) || c.timerIndex >= 0 || c.place == waitsForOne || c.idleElement != nil {
+	if c.call != noCall || len(c.queue) > 0 || n.holds(c) || c.timerIndex >= 0 || c.slot == waitsForSlot || c.idleElement != nil {
 		return
 	}
 	if c.knows == nothing {

@@ -20,32 +20,32 @@ type counted struct {
 
 // What a node did is counted once, and in the right place.
 func TestWhatIsCounted(t *testing.T) {
-	retract := func(h *hand, id string) { h.submit("retract", engine.Request{Op: engine.Retract, ID: id}) }
-	sendFails := func(h *hand, r engine.SendResult) {
+	retract := func(h *harness, id string) { h.submit("retract", engine.Request{Op: engine.Retract, ID: id}) }
+	sendFails := func(h *harness, r engine.SendResult) {
 		h.respond(h.started("m"), engine.Response{Text: "hello"})
 		h.sent(asked[engine.Send](h), r)
 	}
 	stopped := engine.Response{Fault: turn.Failure, Reason: "canceled", Tokens: 7}
 	tests := map[string]struct {
-		events func(h *hand)
+		events func(h *harness)
 		want   counted
 	}{
 		"a reply": {
-			func(h *hand) { h.answered("hello", "m", "n") },
+			func(h *harness) { h.answered("hello", "m", "n") },
 			counted{
 				engine.Tally{Inputs: 2, ModelCalls: 1, Replies: 1, MessagesAnswered: 2},
 				map[string]uint64{"sent": 1}, map[string]uint64{"sent": 1},
 			},
 		},
 		"a repeat, and a message of our own": {
-			func(h *hand) { h.answered("hello", "m"); h.say("m", "c/1"); h.settle() },
+			func(h *harness) { h.answered("hello", "m"); h.say("m", "c/1"); h.settle() },
 			counted{
 				engine.Tally{Inputs: 1, Duplicates: 1, Ignored: 1, ModelCalls: 1, Replies: 1, MessagesAnswered: 1},
 				map[string]uint64{"sent": 1}, map[string]uint64{"sent": 1},
 			},
 		},
 		"an edit, a deletion, and one that comes too late": {
-			func(h *hand) {
+			func(h *harness) {
 				h.say("m", "n")
 				h.settle()
 				h.submit("edit", engine.Request{Op: engine.Edit, ID: "m", Text: new("new")})
@@ -58,11 +58,11 @@ func TestWhatIsCounted(t *testing.T) {
 			counted{engine.Tally{Inputs: 4, Ignored: 1}, nil, nil},
 		},
 		"an attempt that newer input overtook": {
-			func(h *hand) { s := h.started("m"); h.say("n"); h.settle(); h.respond(s, stopped) },
+			func(h *harness) { s := h.started("m"); h.say("n"); h.settle(); h.respond(s, stopped) },
 			counted{engine.Tally{Inputs: 2, ModelCalls: 1, Discards: 1, TokensDiscarded: 7}, nil, nil},
 		},
 		"an attempt that a pause ended": {
-			func(h *hand) {
+			func(h *harness) {
 				s := h.started("m")
 				h.submit("pause", engine.Request{Op: engine.Pause})
 				h.settle()
@@ -71,17 +71,17 @@ func TestWhatIsCounted(t *testing.T) {
 			counted{engine.Tally{Inputs: 1, ModelCalls: 1, Discards: 1, TokensDiscarded: 7}, nil, nil},
 		},
 		"an attempt that failed": {
-			func(h *hand) {
+			func(h *harness) {
 				h.respond(h.started("m"), engine.Response{Fault: turn.Rejected, Reason: "no", Tokens: 3})
 			},
 			counted{engine.Tally{Inputs: 1, ModelCalls: 1, Failed: 1, TokensDiscarded: 3}, map[string]uint64{"failed": 1}, nil},
 		},
 		"no reply": {
-			func(h *hand) { h.respond(h.started("m"), engine.Response{None: true, Tokens: 3}) },
+			func(h *harness) { h.respond(h.started("m"), engine.Response{None: true, Tokens: 3}) },
 			counted{engine.Tally{Inputs: 1, ModelCalls: 1}, map[string]uint64{"no_reply": 1}, nil},
 		},
 		"a person's reply": {
-			func(h *hand) {
+			func(h *harness) {
 				h.human("hello")
 				h.pass(time.Second)
 				h.sent(asked[engine.Send](h), engine.SendResult{})
@@ -89,19 +89,19 @@ func TestWhatIsCounted(t *testing.T) {
 			counted{engine.Tally{}, nil, map[string]uint64{"sent": 1}},
 		},
 		"a send that is tried again": {
-			func(h *hand) { sendFails(h, engine.SendResult{Err: "busy", Certain: true}) },
+			func(h *harness) { sendFails(h, engine.SendResult{Err: "busy", Certain: true}) },
 			counted{engine.Tally{Inputs: 1, ModelCalls: 1}, nil, map[string]uint64{"retried": 1}},
 		},
 		"a send that is refused": {
-			func(h *hand) { sendFails(h, engine.SendResult{Err: "no", Certain: true, ForGood: true}) },
+			func(h *harness) { sendFails(h, engine.SendResult{Err: "no", Certain: true, ForGood: true}) },
 			counted{engine.Tally{Inputs: 1, ModelCalls: 1, Failed: 1}, map[string]uint64{"failed": 1}, map[string]uint64{"failed": 1}},
 		},
 		"a send of unknown outcome": {
-			func(h *hand) { sendFails(h, engine.SendResult{Err: "cut off"}) },
+			func(h *harness) { sendFails(h, engine.SendResult{Err: "cut off"}) },
 			counted{engine.Tally{Inputs: 1, ModelCalls: 1}, map[string]uint64{"unknown": 1}, map[string]uint64{"unknown": 1}},
 		},
 		"a reply that is withdrawn": {
-			func(h *hand) {
+			func(h *harness) {
 				sendFails(h, engine.SendResult{Err: "busy", Certain: true})
 				h.say("newer")
 				h.pass(2 * time.Second)
@@ -111,7 +111,7 @@ func TestWhatIsCounted(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			h := newHand(t)
+			h := newHarness(t)
 			test.events(h)
 			c := h.node.Counters
 			got := counted{c.Total, c.Turns, c.Deliveries}
@@ -135,9 +135,9 @@ func TestWhatIsCounted(t *testing.T) {
 
 // A worker that was lost is counted by the node that takes over.
 func TestALostWorkerIsCounted(t *testing.T) {
-	h := newHand(t)
+	h := newHarness(t)
 	h.started("m")
-	other := newHandOn(t, h.store, h.now)
+	other := newHarnessOn(t, h.store, h.now)
 	other.pass(lease + 10*time.Second)
 	if c := other.node.Counters; c.LeasesLost != 1 || c.Total.LeasesLost != 1 || c.Discards != 0 {
 		t.Errorf("counted %+v, want one lost lease and no discard", c.Total)
@@ -147,7 +147,7 @@ func TestALostWorkerIsCounted(t *testing.T) {
 // The distributions: a value counts in every bucket that holds it, and the buckets
 // are in order.
 func TestDistributions(t *testing.T) {
-	h := newHand(t)
+	h := newHarness(t)
 	h.say("m", "n", "o")
 	h.settle()
 	h.now = h.now.Add(time.Second + 30*time.Millisecond) // 30 ms late
@@ -212,7 +212,7 @@ func TestMinutes(t *testing.T) {
 // A responder that has nothing to say ends the turn that it was asked in, also where
 // newer input has begun the next one.
 func TestNoReplyBelongsToItsTurn(t *testing.T) {
-	h := newHand(t, func(o *engine.Options) {
+	h := newHarness(t, func(o *engine.Options) {
 		bot := o.Bots["bot"]
 		bot.Policy.OnNewInput = turn.Finish
 		o.Bots["bot"] = bot

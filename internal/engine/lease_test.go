@@ -11,16 +11,16 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-func (h *hand) cutOff() {
+func (h *harness) cutOff() {
 	h.fault = func(store.Write) (store.Result, error) { return store.Result{}, store.ErrUnknown }
 	h.unread = errors.New("cut off")
 }
 
-func (h *hand) reconnect() { h.fault, h.unread = nil, nil }
+func (h *harness) reconnect() { h.fault, h.unread = nil, nil }
 
 // The lease is renewed in time, for as long as the responder runs.
 func TestTheLeaseIsRenewed(t *testing.T) {
-	h := newHand(t)
+	h := newHarness(t)
 	started := h.started("m")
 	for range 60 {
 		h.pass(5 * time.Second)
@@ -40,7 +40,7 @@ func TestTheLeaseIsRenewed(t *testing.T) {
 func TestTheStoresClockIsSetBack(t *testing.T) {
 	for name, cut := range map[string]bool{"the store is well": false, "the store is away": true} {
 		t.Run(name, func(t *testing.T) {
-			h := newHand(t)
+			h := newHarness(t)
 			started := h.started("m")
 			if cut {
 				h.cutOff()
@@ -66,13 +66,13 @@ func TestTheStoresClockIsSetBack(t *testing.T) {
 // A holder that can't renew stops itself before its lease ends, and nothing of
 // it is looked at in between.
 func TestAHolderThatCannotRenewStopsItself(t *testing.T) {
-	for name, before := range map[string]func(h *hand){
-		"running":                            func(*hand) {},
-		"told to end because of newer input": func(h *hand) { h.say("newer"); h.settle(); asked[engine.Stop](h) },
-		"told to hand back":                  func(h *hand) { h.node.HandBack(h.now); h.collect(); asked[engine.Stop](h) },
+	for name, before := range map[string]func(h *harness){
+		"running":                            func(*harness) {},
+		"told to end because of newer input": func(h *harness) { h.say("newer"); h.settle(); asked[engine.Stop](h) },
+		"told to hand back":                  func(h *harness) { h.node.HandBack(h.now); h.collect(); asked[engine.Stop](h) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHand(t)
+			h := newHarness(t)
 			started := h.started("m")
 			before(h)
 			h.cutOff()
@@ -101,7 +101,7 @@ func TestAHolderThatCannotRenewStopsItself(t *testing.T) {
 // not worked for nothing; where it is somebody else's it changes nothing.
 func TestATextThatComesAfterTheLease(t *testing.T) {
 	for taken, want := range map[bool]string{false: "late", true: ""} {
-		h := newHand(t)
+		h := newHarness(t)
 		started := h.started("m")
 		h.cutOff()
 		h.pass(2 * lease)
@@ -122,7 +122,7 @@ func TestATextThatComesAfterTheLease(t *testing.T) {
 
 // A holder that lost its lease to another node learns of it when it renews.
 func TestALostLeaseStopsTheAttempt(t *testing.T) {
-	h := newHand(t)
+	h := newHarness(t)
 	started := h.started("m")
 	h.other("c", turn.Wake{Holder: "other", Nonce: "other", Alone: true})
 	h.pass(lease/3 + time.Millisecond)
@@ -138,7 +138,7 @@ func TestALostLeaseStopsTheAttempt(t *testing.T) {
 // The lease stays taken until the responder has returned, so that no other
 // attempt runs beside it.
 func TestASupersededAttemptEndsWhenItsResponderReturns(t *testing.T) {
-	h := newHand(t)
+	h := newHarness(t)
 	started := h.started("m")
 	h.say("newer")
 	h.settle()
@@ -161,7 +161,7 @@ func TestASupersededAttemptEndsWhenItsResponderReturns(t *testing.T) {
 // Tokens count as discarded also where a message was being written at the
 // moment at which the attempt ended.
 func TestAResultThatWaitsForAnotherWrite(t *testing.T) {
-	h := newHand(t)
+	h := newHarness(t)
 	started := h.started("m")
 	h.say("newer")
 	write := asked[engine.Commit](h)
@@ -185,7 +185,7 @@ func TestAResultThatWaitsForAnotherWrite(t *testing.T) {
 // of which is quick, keeps it.
 func TestSendsStayWithinTheLease(t *testing.T) {
 	const parts = 40
-	h := newHand(t)
+	h := newHarness(t)
 	started := h.started("m")
 	h.respond(started, engine.Response{Parts: make([]string, parts), Text: "text"})
 	for i := range parts {
@@ -205,7 +205,7 @@ func TestSendsStayWithinTheLease(t *testing.T) {
 }
 
 func TestASendIsNotStartedNearTheEndOfALease(t *testing.T) {
-	h := newHand(t)
+	h := newHarness(t)
 	started := h.started("m")
 	h.cutOff()
 	h.now = started.Lease.Expires.Add(-time.Second) // no tick: the node was frozen
@@ -219,7 +219,7 @@ func TestASendIsNotStartedNearTheEndOfALease(t *testing.T) {
 }
 
 func TestASendThatLostItsLeaseIsStopped(t *testing.T) {
-	h := newHand(t)
+	h := newHarness(t)
 	h.respond(h.started("m"), engine.Response{Text: "hello"})
 	send := asked[engine.Send](h)
 	h.cutOff()
@@ -238,7 +238,7 @@ func TestASendThatLostItsLeaseIsStopped(t *testing.T) {
 // Whoever is told to hand back gives the lease to the next at once.
 func TestHandBack(t *testing.T) {
 	shared := memory.New()
-	h, other := newHandOn(t, shared, start), newHandOn(t, shared, start)
+	h, other := newHarnessOn(t, shared, start), newHarnessOn(t, shared, start)
 	started := h.started("m")
 	h.node.Drain(h.now)
 	h.pass(time.Second)
@@ -260,7 +260,7 @@ func TestHandBack(t *testing.T) {
 // A lease that was on its way when everything was handed back is handed back
 // too.
 func TestHandBackOfWhatIsOnItsWay(t *testing.T) {
-	h := newHand(t)
+	h := newHarness(t)
 	h.say("m")
 	h.settle()
 	h.now = h.now.Add(time.Second)
@@ -278,7 +278,7 @@ func TestHandBackOfWhatIsOnItsWay(t *testing.T) {
 }
 
 func TestHandBackBetweenTwoParts(t *testing.T) {
-	h := newHand(t)
+	h := newHarness(t)
 	h.respond(h.started("m"), engine.Response{Parts: []string{"one", "two"}})
 	first := asked[engine.Send](h)
 	h.node.Drain(h.now)
@@ -293,7 +293,7 @@ func TestHandBackBetweenTwoParts(t *testing.T) {
 // A sealed attempt is not handed back: another node would do the irreversible
 // once more.
 func TestASealedAttemptIsNotHandedBack(t *testing.T) {
-	h := newHand(t)
+	h := newHarness(t)
 	started := h.started("m")
 	h.submit("seal", engine.Request{Op: engine.Seal, Token: started.Lease.Token})
 	h.settle()
@@ -310,7 +310,7 @@ func TestASealedAttemptIsNotHandedBack(t *testing.T) {
 }
 
 func TestSealThatComesTooLate(t *testing.T) {
-	h := newHand(t)
+	h := newHarness(t)
 	started := h.started("m")
 	h.say("newer")
 	h.submit("seal", engine.Request{Op: engine.Seal, Token: started.Lease.Token})
@@ -330,9 +330,9 @@ func TestRecovery(t *testing.T) {
 	for name, want := range map[string]bool{"alone": true, "among others": false} {
 		t.Run(name, func(t *testing.T) {
 			shared := memory.New()
-			dead := newHandOn(t, shared, start, alone)
+			dead := newHarnessOn(t, shared, start, alone)
 			dead.started("m")
-			next := newHandOn(t, shared, dead.now, func(o *engine.Options) { o.Alone = want })
+			next := newHarnessOn(t, shared, dead.now, func(o *engine.Options) { o.Alone = want })
 			next.pass(time.Second)
 			if got := count[engine.Start](next) == 1; got != want {
 				t.Errorf("taken over at once: %v, want %v", got, want)
@@ -345,7 +345,7 @@ func TestRecovery(t *testing.T) {
 
 // A hint makes the holder look at once.
 func TestAHintOfNewerInput(t *testing.T) {
-	h := newHand(t)
+	h := newHarness(t)
 	h.started("m")
 	h.other("c", turn.Message{})
 	h.node.Hinted(h.now, keyOf("c"))

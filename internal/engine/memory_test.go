@@ -13,17 +13,17 @@ import (
 
 // A conversation in which nothing happens is forgotten after a minute.
 func TestIdleConversationsAreForgotten(t *testing.T) {
-	tests := map[string]func(h *hand){
-		"answered": func(h *hand) { h.answered("hello", "m") },
-		"paused":   func(h *hand) { h.say("m"); h.submit("pause", engine.Request{Op: engine.Pause}) },
-		"failed":   func(h *hand) { h.respond(h.started("m"), engine.Response{Fault: turn.Rejected, Reason: "no"}) },
-		"unknown":  func(h *hand) { h.submit("flush", engine.Request{Op: engine.Flush}) },
-		"deleted":  func(h *hand) { h.say("m"); h.submit("forget", engine.Request{Op: engine.Forget}) },
-		"far away": func(h *hand) { h.say("m"); h.submit("typing", engine.Request{Op: engine.Typing, For: time.Hour}) },
+	tests := map[string]func(h *harness){
+		"answered": func(h *harness) { h.answered("hello", "m") },
+		"paused":   func(h *harness) { h.say("m"); h.submit("pause", engine.Request{Op: engine.Pause}) },
+		"failed":   func(h *harness) { h.respond(h.started("m"), engine.Response{Fault: turn.Rejected, Reason: "no"}) },
+		"unknown":  func(h *harness) { h.submit("flush", engine.Request{Op: engine.Flush}) },
+		"deleted":  func(h *harness) { h.say("m"); h.submit("forget", engine.Request{Op: engine.Forget}) },
+		"far away": func(h *harness) { h.say("m"); h.submit("typing", engine.Request{Op: engine.Typing, For: time.Hour}) },
 	}
 	for name, traffic := range tests {
 		t.Run(name, func(t *testing.T) {
-			h := newHand(t, func(o *engine.Options) {
+			h := newHarness(t, func(o *engine.Options) {
 				b := o.Bots["bot"]
 				b.Policy.MaxWait = time.Hour
 				o.Bots["bot"] = b
@@ -39,7 +39,7 @@ func TestIdleConversationsAreForgotten(t *testing.T) {
 }
 
 func TestIdleConversationsTakeBoundedMemory(t *testing.T) {
-	h := newHand(t)
+	h := newHarness(t)
 	for i := range 100_000 {
 		h.submit("pause", engine.Request{Key: keyOf(fmt.Sprint(i)), Op: engine.Pause})
 		h.settle()
@@ -52,7 +52,7 @@ func TestIdleConversationsTakeBoundedMemory(t *testing.T) {
 // What was decided by what a node remembers is right although another node
 // wrote in between.
 func TestWhatIsRememberedDecidesNothing(t *testing.T) {
-	h := newHand(t)
+	h := newHarness(t)
 	h.say("m")
 	h.settle()
 	h.other("c", turn.Pause{})
@@ -65,11 +65,11 @@ func TestWhatIsRememberedDecidesNothing(t *testing.T) {
 // Whatever goes on in a conversation when it is forgotten: nothing of it comes
 // back, and the next message starts anew.
 func TestForget(t *testing.T) {
-	tests := map[string]func(h *hand) (end func()){
-		"idle":       func(h *hand) func() { h.answered("hello", "m"); return func() {} },
-		"collecting": func(h *hand) func() { h.say("m"); h.settle(); return func() {} },
-		"writing":    func(h *hand) func() { h.say("m"); return func() {} },
-		"queued": func(h *hand) func() {
+	tests := map[string]func(h *harness) (end func()){
+		"idle":       func(h *harness) func() { h.answered("hello", "m"); return func() {} },
+		"collecting": func(h *harness) func() { h.say("m"); h.settle(); return func() {} },
+		"writing":    func(h *harness) func() { h.say("m"); return func() {} },
+		"queued": func(h *harness) func() {
 			h.submit("first", engine.Request{Key: keyOf("first"), Op: engine.Receive, ID: "m"})
 			h.pass(time.Second)
 			h.say("m")
@@ -77,20 +77,20 @@ func TestForget(t *testing.T) {
 			first := asked[engine.Start](h)
 			return func() { h.respond(first, engine.Response{None: true}) }
 		},
-		"generating": func(h *hand) func() {
+		"generating": func(h *harness) func() {
 			started := h.started("m")
 			return func() { h.respond(started, engine.Response{Text: "hello"}) }
 		},
-		"sending": func(h *hand) func() {
+		"sending": func(h *harness) func() {
 			h.respond(h.started("m"), engine.Response{Parts: []string{"one", "two"}})
 			send := asked[engine.Send](h)
 			return func() { h.sent(send, engine.SendResult{Entry: &store.Entry{Seq: send.Reply.Seq}}) }
 		},
-		"failed": func(h *hand) func() {
+		"failed": func(h *harness) func() {
 			h.respond(h.started("m"), engine.Response{Fault: turn.Rejected})
 			return func() {}
 		},
-		"paused": func(h *hand) func() {
+		"paused": func(h *harness) func() {
 			h.say("m")
 			h.submit("pause", engine.Request{Op: engine.Pause})
 			return func() {}
@@ -98,7 +98,7 @@ func TestForget(t *testing.T) {
 	}
 	for name, traffic := range tests {
 		t.Run(name, func(t *testing.T) {
-			h := newHand(t, func(o *engine.Options) { o.MaxGenerations = 1 })
+			h := newHarness(t, func(o *engine.Options) { o.MaxGenerations = 1 })
 			end := traffic(h)
 			h.submit("forget", engine.Request{Op: engine.Forget})
 			h.settle()
@@ -126,7 +126,7 @@ func TestForget(t *testing.T) {
 }
 
 func TestForgetEndsWhatRuns(t *testing.T) {
-	h := newHand(t)
+	h := newHarness(t)
 	started := h.started("m")
 	h.submit("forget", engine.Request{Op: engine.Forget})
 	h.settle()
@@ -138,7 +138,7 @@ func TestForgetEndsWhatRuns(t *testing.T) {
 // A timer that was claimed just before its conversation was deleted does not
 // bring an empty one back.
 func TestATimerOfAForgottenConversation(t *testing.T) {
-	h := newHand(t)
+	h := newHarness(t)
 	h.say("m")
 	h.settle()
 	found, _ := h.store.Claim(context.Background(), h.now.Add(time.Hour), 1, time.Second)

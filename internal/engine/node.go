@@ -80,10 +80,10 @@ type Bot struct {
 
 // Options are the settings of a node.
 type Options struct {
-	// Name is the holder of its leases, for people. Life tells this process from
+	// Name is the holder of its leases, for people. Instance tells this process from
 	// another one of that name; "": there is none.
-	Name string
-	Life string
+	Name     string
+	Instance string
 
 	// Bots are those that this node serves. Timers of other bots are left alone.
 	Bots map[string]Bot

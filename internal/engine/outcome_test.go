@@ -14,7 +14,7 @@ import (
 
 // A write that another node's came before is decided anew.
 func TestAConflictIsDecidedAnew(t *testing.T) {
-	h := newHand(t)
+	h := newHarness(t)
 	h.say("m1")
 	h.settle()
 	h.other("c", turn.Message{})
@@ -31,21 +31,21 @@ func TestAConflictIsDecidedAnew(t *testing.T) {
 // A write whose answer was lost: what became of it, and what the caller of a
 // message is told. Whatever it is, the message is stored once at most.
 func TestUnknownOutcomes(t *testing.T) {
-	commit := func(h *hand, w store.Write) { h.store.Commit(context.Background(), w) }
+	commit := func(h *harness, w store.Write) { h.store.Commit(context.Background(), w) }
 	tests := map[string]struct {
-		become  func(h *hand, w store.Write) // of the write
+		become  func(h *harness, w store.Write) // of the write
 		outcome turn.Outcome
 		version int64
 	}{
 		"applied":                              {commit, turn.Queued, 1},
-		"not applied":                          {func(*hand, store.Write) {}, turn.Queued, 1},
-		"applied, then overtaken":              {func(h *hand, w store.Write) { commit(h, w); h.other("c", turn.Typing{For: time.Minute}) }, turn.Queued, 1},
-		"applied, then overtaken by a message": {func(h *hand, w store.Write) { commit(h, w); h.other("c", turn.Message{}) }, turn.Queued, 1},
-		"not applied, and another wrote":       {func(h *hand, w store.Write) { h.other("c", turn.Message{}) }, turn.Queued, 2},
+		"not applied":                          {func(*harness, store.Write) {}, turn.Queued, 1},
+		"applied, then overtaken":              {func(h *harness, w store.Write) { commit(h, w); h.other("c", turn.Typing{For: time.Minute}) }, turn.Queued, 1},
+		"applied, then overtaken by a message": {func(h *harness, w store.Write) { commit(h, w); h.other("c", turn.Message{}) }, turn.Queued, 1},
+		"not applied, and another wrote":       {func(h *harness, w store.Write) { h.other("c", turn.Message{}) }, turn.Queued, 2},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			h := newHand(t)
+			h := newHarness(t)
 			lost := true
 			h.fault = func(w store.Write) (store.Result, error) {
 				if !lost {
@@ -72,16 +72,16 @@ func TestUnknownOutcomes(t *testing.T) {
 // lost and somebody else writes: what is stored is not what this try would have
 // stored.
 func TestAnEarlierDeliveryIsToldFromALostAnswer(t *testing.T) {
-	for name, become := range map[string]func(h *hand){
-		"nobody wrote":                 func(*hand) {},
-		"somebody wrote":               func(h *hand) { h.other("c", turn.Typing{For: time.Minute}) },
-		"somebody wrote more messages": func(h *hand) { h.other("c", turn.Message{}, turn.Message{}) },
+	for name, become := range map[string]func(h *harness){
+		"nobody wrote":                 func(*harness) {},
+		"somebody wrote":               func(h *harness) { h.other("c", turn.Typing{For: time.Minute}) },
+		"somebody wrote more messages": func(h *harness) { h.other("c", turn.Message{}, turn.Message{}) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHand(t)
+			h := newHarness(t)
 			h.say("first", "m")
 			h.settle()
-			again := newHandOn(t, h.store, h.now)
+			again := newHarnessOn(t, h.store, h.now)
 			again.fault = func(store.Write) (store.Result, error) {
 				again.fault = nil
 				become(again)
@@ -99,7 +99,7 @@ func TestAnEarlierDeliveryIsToldFromALostAnswer(t *testing.T) {
 // Two deliveries of one message that meet in one write are one message and its
 // repeat, whatever becomes of the answer.
 func TestARepeatInTheSameWriteIsADuplicate(t *testing.T) {
-	h := newHand(t)
+	h := newHarness(t)
 	h.say("before")
 	h.settle()
 	h.fault = func(w store.Write) (store.Result, error) {
@@ -127,7 +127,7 @@ func TestARequestWhoseFirstTryWasAppliedIsNotRefused(t *testing.T) {
 		"edit":    {Op: engine.Edit, ID: "m", Text: new("new")},
 		"retract": {Op: engine.Retract, ID: "m"},
 	} {
-		h := newHand(t)
+		h := newHarness(t)
 		h.say("m", "n")
 		h.settle()
 		h.fault = func(w store.Write) (store.Result, error) {
@@ -149,12 +149,12 @@ func TestARequestWhoseFirstTryWasAppliedIsNotRefused(t *testing.T) {
 
 func TestAHumansReplyIsNeverStoredTwice(t *testing.T) {
 	away := errors.New("away")
-	for name, after := range map[string]func(h *hand){
-		"the store is read, and another wrote": func(h *hand) { h.other("c", turn.Typing{For: time.Minute}) },
-		"the store can't be read":              func(h *hand) { h.unread = away },
+	for name, after := range map[string]func(h *harness){
+		"the store is read, and another wrote": func(h *harness) { h.other("c", turn.Typing{For: time.Minute}) },
+		"the store can't be read":              func(h *harness) { h.unread = away },
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHand(t)
+			h := newHarness(t)
 			h.say("m")
 			h.settle()
 			h.fault = func(w store.Write) (store.Result, error) {
@@ -181,7 +181,7 @@ func TestAStoreOutOfReach(t *testing.T) {
 	refused := fmt.Errorf("away: %w", store.ErrNotApplied)
 	for name, fault := range map[string]error{"certainly not applied": refused, "of unknown outcome": store.ErrUnknown} {
 		t.Run(name, func(t *testing.T) {
-			h := newHand(t)
+			h := newHarness(t)
 			started := h.started("m")
 			h.fault = func(store.Write) (store.Result, error) { return store.Result{}, fault }
 			before := h.writes
@@ -210,10 +210,10 @@ func TestAStoreOutOfReach(t *testing.T) {
 	}
 }
 
-// A conversation that can't be read gives its place to others, and is looked
+// A conversation that can't be read gives its slot to others, and is looked
 // at again later.
 func TestARecordThatCannotBeReadHoldsNoPlace(t *testing.T) {
-	h := newHand(t, func(o *engine.Options) { o.MaxGenerations = 1 })
+	h := newHarness(t, func(o *engine.Options) { o.MaxGenerations = 1 })
 	h.say("m")
 	h.settle()
 	for range 3 { // remembered, it would need no read
@@ -223,7 +223,7 @@ func TestARecordThatCannotBeReadHoldsNoPlace(t *testing.T) {
 	h.pass(10 * time.Second)
 	h.unread = nil
 	if got := h.node.Generating(); got != 0 {
-		t.Fatalf("%d places are taken", got)
+		t.Fatalf("%d slots are taken", got)
 	}
 	h.pass(10 * time.Second)
 	asked[engine.Start](h)
@@ -232,7 +232,7 @@ func TestARecordThatCannotBeReadHoldsNoPlace(t *testing.T) {
 // An attempt whose prompt can't be read is tried again, with back-off and
 // without an end.
 func TestAPromptThatCannotBeRead(t *testing.T) {
-	h := newHand(t)
+	h := newHarness(t)
 	h.say("m")
 	h.settle()
 	entries := h.entries(keyOf("c"), store.EntryQuery{})
@@ -263,7 +263,7 @@ func TestAPromptThatCannotBeRead(t *testing.T) {
 // A prompt that is empty although the record says that something waits is a
 // failed attempt: the turn ends as failed, for all to see.
 func TestAPromptThatIsEmpty(t *testing.T) {
-	h := newHand(t)
+	h := newHarness(t)
 	h.say("m")
 	h.settle()
 	for range 1000 {
@@ -285,7 +285,7 @@ func TestAPromptThatIsEmpty(t *testing.T) {
 
 // A reply that can't be read waits, with back-off; nothing was sent.
 func TestAReplyThatCannotBeRead(t *testing.T) {
-	h := newHand(t)
+	h := newHarness(t)
 	h.respond(h.started("m"), engine.Response{Text: "hello"})
 	before := h.writes
 	for range 60 {
@@ -305,7 +305,7 @@ func TestAReplyThatCannotBeRead(t *testing.T) {
 // one of this node took its place: what a person wrote with it is told apart from
 // what may be on its way.
 func TestAWriteOfThisNodeSettlesADoubt(t *testing.T) {
-	h := newHand(t)
+	h := newHarness(t)
 	h.say("first")
 	h.settle()
 	faults := []store.Result{{Status: store.Conflict}, {}}
@@ -331,13 +331,13 @@ func TestAWriteOfThisNodeSettlesADoubt(t *testing.T) {
 
 // awry has the next writes and reads of a node go wrong, one after the other.
 type awry struct {
-	write func(h *hand, w store.Write) error // nil: the write is carried out and answered
+	write func(h *harness, w store.Write) error // nil: the write is carried out and answered
 	read  error
 }
 
 // goAwry lets the steps happen, in turn, and then all goes well. A write takes the
 // next step, and so does the read that follows it.
-func (h *hand) goAwry(steps ...awry) {
+func (h *harness) goAwry(steps ...awry) {
 	h.fault = func(w store.Write) (store.Result, error) {
 		if len(steps) == 0 || steps[0].write == nil {
 			h.unread = nil
@@ -354,15 +354,15 @@ func (h *hand) goAwry(steps ...awry) {
 // attempt is kept and tried again until its outcome is known, and is applied once.
 func TestAnOutcomeThatStaysUnknown(t *testing.T) {
 	away := errors.New("away")
-	applied := func(h *hand, w store.Write) error {
+	applied := func(h *harness, w store.Write) error {
 		h.store.Commit(context.Background(), w)
 		return store.ErrUnknown
 	}
-	lost := func(*hand, store.Write) error { return store.ErrUnknown }
-	refused := func(*hand, store.Write) error { return fmt.Errorf("away: %w", store.ErrNotApplied) }
+	lost := func(*harness, store.Write) error { return store.ErrUnknown }
+	refused := func(*harness, store.Write) error { return fmt.Errorf("away: %w", store.ErrNotApplied) }
 	var late store.Write
-	given := func(_ *hand, w store.Write) error { late = w; return store.ErrUnknown }
-	lands := func(h *hand, _ store.Write) error {
+	given := func(_ *harness, w store.Write) error { late = w; return store.ErrUnknown }
+	lands := func(h *harness, _ store.Write) error {
 		h.store.Commit(context.Background(), late)
 		return store.ErrUnknown
 	}
@@ -375,7 +375,7 @@ func TestAnOutcomeThatStaysUnknown(t *testing.T) {
 	}
 	for name, steps := range tests {
 		t.Run(name, func(t *testing.T) {
-			h := newHand(t)
+			h := newHarness(t)
 			started := h.started("m")
 			h.goAwry(steps...)
 			h.respond(started, engine.Response{Text: "hello"})
@@ -402,7 +402,7 @@ func TestAMessageWhoseOutcomeStaysUnknown(t *testing.T) {
 	away := errors.New("away")
 	for name, applies := range map[string]int{"the first try is applied": 0, "the second": 1, "the last": 3} {
 		t.Run(name, func(t *testing.T) {
-			h := newHand(t)
+			h := newHarness(t)
 			h.say("before")
 			h.settle()
 			tries := 0

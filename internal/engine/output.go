@@ -31,9 +31,8 @@ type Commit struct{ Write *store.Write }
 // Delete removes a conversation. Answered by Node.Deleted.
 type Delete struct{ Key store.Key }
 
-// Claim takes over due timers, of these bots only: those whose node died, or has no
-// place for them. They are out of the sight of other nodes for Hold. Answered by
-// Node.Claimed.
+// Claim takes over due timers of these bots: their node died, or has no free slot.
+// Other nodes do not see them for Hold. Answered by Node.Claimed.
 type Claim struct {
 	Limit int
 	Hold  time.Duration

@@ -10,7 +10,7 @@ import (
 // A pause that is written together with the commit of a reply is answered when
 // that write is; from then on nothing of the bot is sent.
 func TestAPauseInTheSameWriteAsTheCommit(t *testing.T) {
-	h := newHand(t)
+	h := newHarness(t)
 	started := h.started("m")
 	h.submit("before", engine.Request{Op: engine.Typing}) // reads first, so that the next two wait for each other
 	h.node.Hinted(h.now, keyOf("c"))                      // its renewal is being written

@@ -46,20 +46,20 @@ func asOf(e store.Entry, through int64) (store.Entry, bool) {
 }
 
 // sortBySent orders messages by when they were sent. Those that do not say
-// keep the place in which they were accepted; the others share the remaining
+// keep their place in the order of acceptance; the others share the remaining
 // places by their times, equal ones as accepted.
 func sortBySent(messages []store.Entry) {
-	var places []int
+	var indexes []int
 	var dated []store.Entry
 	for i, m := range messages {
 		if m.SentAt != 0 {
-			places = append(places, i)
+			indexes = append(indexes, i)
 			dated = append(dated, m)
 		}
 	}
 	slices.SortStableFunc(dated, func(a, b store.Entry) int { return cmp.Compare(a.SentAt, b.SentAt) })
-	for i, place := range places {
-		messages[place] = dated[i]
+	for i, index := range indexes {
+		messages[index] = dated[i]
 	}
 }
 
@@ -145,13 +145,13 @@ const last = math.MaxInt64
 
 // promptOrder is the place that each answered message had in its prompt.
 func promptOrder(tail []store.Entry) map[string]int64 {
-	places := map[string]int64{}
+	indexes := map[string]int64{}
 	for _, e := range tail {
 		for i, id := range e.Covers {
-			places[id] = int64(i)
+			indexes[id] = int64(i)
 		}
 	}
-	return places
+	return indexes
 }
 
 // said reports whether a person saw the reply, and cuts it to what they saw.

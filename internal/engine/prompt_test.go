@@ -13,7 +13,7 @@ import (
 // prompted is the prompt that a node makes of the entries that it reads.
 func prompted(t *testing.T, waiting, tail []store.Entry, history int) engine.Prompt {
 	t.Helper()
-	h := newHand(t, func(o *engine.Options) {
+	h := newHarness(t, func(o *engine.Options) {
 		b := o.Bots["bot"]
 		b.History = history
 		o.Bots["bot"] = b
@@ -36,7 +36,7 @@ func waits(text string, sentAt turn.Time) store.Entry {
 }
 
 // Messages stand in the order in which they were sent; those that do not say
-// keep their places.
+// keep their slots.
 func TestOrderOfThePrompt(t *testing.T) {
 	tests := map[string][]store.Entry{
 		"a b c": {waits("a", 0), waits("b", 0), waits("c", 0)},
@@ -118,13 +118,13 @@ func TestHistory(t *testing.T) {
 // Of a reply that was given up, the history holds what was delivered, whoever
 // gave it up.
 func TestAReplyThatWasGivenUpHalfWay(t *testing.T) {
-	tests := map[string]func(h *hand, second engine.Send){
-		"the receiver": func(h *hand, s engine.Send) { h.sent(s, engine.SendResult{Err: "no", Certain: true, ForGood: true}) },
-		"a pause after a failure": func(h *hand, s engine.Send) {
+	tests := map[string]func(h *harness, second engine.Send){
+		"the receiver": func(h *harness, s engine.Send) { h.sent(s, engine.SendResult{Err: "no", Certain: true, ForGood: true}) },
+		"a pause after a failure": func(h *harness, s engine.Send) {
 			h.sent(s, engine.SendResult{Err: "later", Certain: true})
 			h.submit("pause", engine.Request{Op: engine.Pause})
 		},
-		"a pause before a failure": func(h *hand, s engine.Send) {
+		"a pause before a failure": func(h *harness, s engine.Send) {
 			h.submit("pause", engine.Request{Op: engine.Pause})
 			h.settle()
 			h.sent(s, engine.SendResult{Err: "later", Certain: true})
@@ -132,7 +132,7 @@ func TestAReplyThatWasGivenUpHalfWay(t *testing.T) {
 	}
 	for name, giveUp := range tests {
 		t.Run(name, func(t *testing.T) {
-			h := newHand(t)
+			h := newHarness(t)
 			h.respond(h.started("m"), engine.Response{Parts: []string{"one", "two", "three"}, Text: "all"})
 			h.sent(asked[engine.Send](h), engine.SendResult{})
 			giveUp(h, asked[engine.Send](h))

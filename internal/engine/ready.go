@@ -34,7 +34,7 @@ type queue []waiter
 
 type waiter struct {
 	due   turn.Time
-	place uint64
+	order uint64
 	*conversation
 }
 
@@ -43,7 +43,7 @@ func (q queue) Less(i, j int) bool {
 	if q[i].due != q[j].due {
 		return q[i].due < q[j].due
 	}
-	return q[i].place < q[j].place
+	return q[i].order < q[j].order
 }
 func (q queue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
 func (q *queue) Push(x any)   { *q = append(*q, x.(waiter)) }
@@ -55,7 +55,7 @@ func (q *queue) Pop() any {
 	return last
 }
 
-// newReady shares places out among bots. The order of the names does not depend on that
+// newReady shares slots out among bots. The order of the names does not depend on that
 // of a map.
 func newReady(names []string, limit int) ready {
 	slices.Sort(names)
@@ -70,7 +70,7 @@ func newReady(names []string, limit int) ready {
 // push has a conversation wait. Those that were due at the same time keep their order.
 func (r *ready) push(c *conversation, due turn.Time) {
 	r.count++
-	heap.Push(&r.bots[c.key.Bot].waiting, waiter{due: due, place: r.count, conversation: c})
+	heap.Push(&r.bots[c.key.Bot].waiting, waiter{due: due, order: r.count, conversation: c})
 }
 
 // pop gives the next conversation that may generate, and counts it as running.
@@ -105,7 +105,7 @@ func (r *ready) allows(b *share) bool {
 	return r.used+reserved < r.limit
 }
 
-// release gives a place of a bot back.
+// release gives a slot of a bot back.
 func (r *ready) release(bot string) {
 	r.bots[bot].used--
 	r.used--

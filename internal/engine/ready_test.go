@@ -49,24 +49,24 @@ func crowded(limit int, bots map[string]use) ready {
 }
 
 // With three bots in unequal use each is sure of its share, and what nobody has
-// reserved is for all: of 12 places each bot has 2 for itself.
+// reserved is for all: of 12 slots each bot has 2 for itself.
 func TestThreeBotsInUnequalUse(t *testing.T) {
 	tests := map[string]struct {
 		limit int
 		bots  map[string]use
 		want  map[string]int // that start
 	}{
-		"one wants all":                    {12, map[string]use{"a": {0, 20}, "b": {}, "c": {}}, map[string]int{"a": 8}},
-		"one has all that it can":          {12, map[string]use{"a": {8, 20}, "b": {0, 5}, "c": {}}, map[string]int{"b": 2}},
-		"the shares of both others":        {12, map[string]use{"a": {8, 20}, "b": {0, 5}, "c": {0, 5}}, map[string]int{"b": 2, "c": 2}},
-		"one uses a part of its share":     {12, map[string]use{"a": {8, 20}, "b": {1, 0}, "c": {0, 5}}, map[string]int{"c": 2}},
-		"a place is free beyond the share": {12, map[string]use{"a": {7, 0}, "b": {2, 5}, "c": {0, 0}}, map[string]int{"b": 1}},
-		"none is free beyond the shares":   {12, map[string]use{"a": {8, 1}, "b": {2, 1}, "c": {0, 0}}, nil},
-		"all in turn":                      {12, map[string]use{"a": {0, 20}, "b": {0, 20}, "c": {0, 20}}, map[string]int{"a": 4, "b": 4, "c": 4}},
-		"two that want little":             {12, map[string]use{"a": {0, 20}, "b": {0, 1}, "c": {0, 3}}, map[string]int{"a": 7, "b": 1, "c": 3}},
-		"as many places as bots":           {3, map[string]use{"a": {0, 20}, "b": {}, "c": {}}, map[string]int{"a": 1}},
-		"more bots than places":            {2, map[string]use{"a": {0, 20}, "b": {0, 20}, "c": {0, 20}}, map[string]int{"a": 1, "b": 1}},
-		"full":                             {4, map[string]use{"a": {2, 9}, "b": {1, 9}, "c": {1, 9}}, nil},
+		"one wants all":                   {12, map[string]use{"a": {0, 20}, "b": {}, "c": {}}, map[string]int{"a": 8}},
+		"one has all that it can":         {12, map[string]use{"a": {8, 20}, "b": {0, 5}, "c": {}}, map[string]int{"b": 2}},
+		"the shares of both others":       {12, map[string]use{"a": {8, 20}, "b": {0, 5}, "c": {0, 5}}, map[string]int{"b": 2, "c": 2}},
+		"one uses a part of its share":    {12, map[string]use{"a": {8, 20}, "b": {1, 0}, "c": {0, 5}}, map[string]int{"c": 2}},
+		"a slot is free beyond the share": {12, map[string]use{"a": {7, 0}, "b": {2, 5}, "c": {0, 0}}, map[string]int{"b": 1}},
+		"none is free beyond the shares":  {12, map[string]use{"a": {8, 1}, "b": {2, 1}, "c": {0, 0}}, nil},
+		"all in turn":                     {12, map[string]use{"a": {0, 20}, "b": {0, 20}, "c": {0, 20}}, map[string]int{"a": 4, "b": 4, "c": 4}},
+		"two that want little":            {12, map[string]use{"a": {0, 20}, "b": {0, 1}, "c": {0, 3}}, map[string]int{"a": 7, "b": 1, "c": 3}},
+		"as many slots as bots":           {3, map[string]use{"a": {0, 20}, "b": {}, "c": {}}, map[string]int{"a": 1}},
+		"more bots than slots":            {2, map[string]use{"a": {0, 20}, "b": {0, 20}, "c": {0, 20}}, map[string]int{"a": 1, "b": 1}},
+		"full":                            {4, map[string]use{"a": {2, 9}, "b": {1, 9}, "c": {1, 9}}, nil},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -87,16 +87,16 @@ func TestThreeBotsInUnequalUse(t *testing.T) {
 	}
 }
 
-// A place that is given back goes to the bot whose turn it is.
+// A slot that is given back goes to the bot whose turn it is.
 func TestAPlaceThatIsGivenBack(t *testing.T) {
 	r := crowded(3, map[string]use{"a": {1, 5}, "b": {1, 5}, "c": {1, 5}})
 	for _, bot := range []string{"b", "a", "c", "b"} {
 		r.release(bot)
 		if c := r.pop(); c == nil || c.key.Bot != bot {
-			t.Fatalf("the place of %s goes to %+v, want the bot that lacks its share", bot, c)
+			t.Fatalf("the slot of %s goes to %+v, want the bot that lacks its share", bot, c)
 		}
 		if c := r.pop(); c != nil {
-			t.Fatalf("%s gets a place that nobody gave back", c.key.Bot)
+			t.Fatalf("%s gets a slot that nobody gave back", c.key.Bot)
 		}
 	}
 }

@@ -14,30 +14,30 @@ import (
 // Behind a load balancer each message comes to any node. These are the round trips
 // between a message and its acknowledgement, by what the node knows of the record.
 func TestRoundTripsOfAnAcknowledgement(t *testing.T) {
-	repeated := func(h, _ *hand) { h.say("m") }
+	repeated := func(h, _ *harness) { h.say("m") }
 	tests := map[string]struct {
-		before func(h, other *hand) // on one store
+		before func(h, other *harness) // on one store
 		alone  bool
 		calls  string
 	}{
 		"new conversation":                 {calls: "commit"},
-		"known record":                     {before: func(h, _ *hand) { h.say("before") }, calls: "commit"},
-		"old record":                       {before: func(h, other *hand) { h.say("before"); h.settle(); other.say("newer") }, calls: "commit commit"},
-		"unknown record":                   {before: func(_, other *hand) { other.say("before") }, calls: "commit commit"},
-		"deleted by this node":             {before: func(h, _ *hand) { h.say("before"); h.forget() }, calls: "commit"},
-		"deleted by another node":          {before: func(h, other *hand) { h.say("before"); h.settle(); other.forget() }, calls: "commit commit"},
+		"known record":                     {before: func(h, _ *harness) { h.say("before") }, calls: "commit"},
+		"old record":                       {before: func(h, other *harness) { h.say("before"); h.settle(); other.say("newer") }, calls: "commit commit"},
+		"unknown record":                   {before: func(_, other *harness) { other.say("before") }, calls: "commit commit"},
+		"deleted by this node":             {before: func(h, _ *harness) { h.say("before"); h.forget() }, calls: "commit"},
+		"deleted by another node":          {before: func(h, other *harness) { h.say("before"); h.settle(); other.forget() }, calls: "commit commit"},
 		"known record, repeated message":   {before: repeated, calls: "commit"},
-		"old record, repeated message":     {before: func(h, other *hand) { h.say("m"); h.settle(); other.say("newer") }, calls: "commit"},
-		"unknown record, repeated message": {before: func(_, other *hand) { other.say("m") }, calls: "commit"},
-		"alone in the store, unknown":      {before: func(_, other *hand) { other.say("before") }, alone: true, calls: "load commit"},
+		"old record, repeated message":     {before: func(h, other *harness) { h.say("m"); h.settle(); other.say("newer") }, calls: "commit"},
+		"unknown record, repeated message": {before: func(_, other *harness) { other.say("m") }, calls: "commit"},
+		"alone in the store, unknown":      {before: func(_, other *harness) { other.say("before") }, alone: true, calls: "load commit"},
 		"alone in the store, new":          {alone: true, calls: "load commit"},
-		"alone in the store, known record": {before: func(h, _ *hand) { h.say("before") }, alone: true, calls: "commit"},
-		"forgotten, as nothing happened":   {before: func(h, _ *hand) { h.node.Drain(h.now); h.say("before"); h.pass(10 * time.Minute) }, calls: "commit commit"},
+		"alone in the store, known record": {before: func(h, _ *harness) { h.say("before") }, alone: true, calls: "commit"},
+		"forgotten, as nothing happened":   {before: func(h, _ *harness) { h.node.Drain(h.now); h.say("before"); h.pass(10 * time.Minute) }, calls: "commit commit"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			h := newHand(t, func(o *engine.Options) { o.Alone = test.alone })
-			other := newHandOn(t, h.store, start)
+			h := newHarness(t, func(o *engine.Options) { o.Alone = test.alone })
+			other := newHarnessOn(t, h.store, start)
 			if test.before != nil {
 				test.before(h, other)
 			}
@@ -61,14 +61,14 @@ func TestRoundTripsOfAnAcknowledgement(t *testing.T) {
 }
 
 // forget deletes the conversation "c".
-func (h *hand) forget() {
+func (h *harness) forget() {
 	h.submit("forget", engine.Request{Op: engine.Forget})
 	h.settle()
 }
 
 // staleConflicts has each conflict name an old record: the one that was there when
 // the test began to lie.
-func (h *hand) staleConflicts() {
+func (h *harness) staleConflicts() {
 	old, err := h.store.Load(context.Background(), keyOf("c"))
 	if err != nil {
 		h.t.Fatal(err)
@@ -84,12 +84,12 @@ func (h *hand) staleConflicts() {
 
 // A conflict that names an old record costs a round trip more, and then a read.
 func TestAnOldAnswerOfAConflict(t *testing.T) {
-	for name, behind := range map[string]func(h *hand){
-		"it names what the write expected": func(h *hand) { h.staleConflicts(); h.other("c", turn.Message{}) },
-		"it names what nobody expects":     func(h *hand) { h.staleConflicts(); h.say("known"); h.settle(); h.other("c", turn.Message{}) },
+	for name, behind := range map[string]func(h *harness){
+		"it names what the write expected": func(h *harness) { h.staleConflicts(); h.other("c", turn.Message{}) },
+		"it names what nobody expects":     func(h *harness) { h.staleConflicts(); h.say("known"); h.settle(); h.other("c", turn.Message{}) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHand(t)
+			h := newHarness(t)
 			h.say("before")
 			h.settle()
 			behind(h)
@@ -112,7 +112,7 @@ func TestAnOldAnswerOfAConflict(t *testing.T) {
 
 // A node whose conflicts name another record each time reads at last.
 func TestConflictsWithoutEnd(t *testing.T) {
-	h := newHand(t)
+	h := newHarness(t)
 	h.say("before")
 	h.settle()
 	writes := 0
@@ -137,7 +137,7 @@ func TestConflictsWithoutEnd(t *testing.T) {
 }
 
 // count is how many calls of the store of a kind were made.
-func (h *hand) count(call string) int {
+func (h *harness) count(call string) int {
 	n := 0
 	for _, c := range h.calls {
 		if c == call {
@@ -150,14 +150,14 @@ func (h *hand) count(call string) int {
 // What is under way here is not given up over an old answer, which knows nothing of
 // its lease.
 func TestAnOldAnswerEndsNoAttempt(t *testing.T) {
-	tests := map[string]func(h *hand, s engine.Start){
-		"the attempt's result meets it": func(*hand, engine.Start) {},
-		"a repeated message meets it":   func(h *hand, _ engine.Start) { h.say("m"); h.settle() },
-		"the next renewal meets it":     func(h *hand, _ engine.Start) { h.pass(lease/3 + time.Second) },
+	tests := map[string]func(h *harness, s engine.Start){
+		"the attempt's result meets it": func(*harness, engine.Start) {},
+		"a repeated message meets it":   func(h *harness, _ engine.Start) { h.say("m"); h.settle() },
+		"the next renewal meets it":     func(h *harness, _ engine.Start) { h.pass(lease/3 + time.Second) },
 	}
 	for name, meet := range tests {
 		t.Run(name, func(t *testing.T) {
-			h := newHand(t, func(o *engine.Options) {
+			h := newHarness(t, func(o *engine.Options) {
 				bot := o.Bots["bot"]
 				bot.Policy.OnNewInput = turn.Finish
 				o.Bots["bot"] = bot
@@ -182,7 +182,7 @@ func TestAnOldAnswerEndsNoAttempt(t *testing.T) {
 
 // What an operator asks for is not refused by an old answer.
 func TestAnOldAnswerRefusesNothing(t *testing.T) {
-	h := newHand(t)
+	h := newHarness(t)
 	h.say("m")
 	h.settle()
 	h.staleConflicts()
@@ -198,8 +198,8 @@ func TestAnOldAnswerRefusesNothing(t *testing.T) {
 // Two nodes that share a conversation pay two round trips for each message, however
 // often one comes before the other.
 func TestConflictsDoNotAddUp(t *testing.T) {
-	h := newHand(t)
-	other := newHandOn(t, h.store, start)
+	h := newHarness(t)
+	other := newHarnessOn(t, h.store, start)
 	for i := range 10 {
 		other.say(fmt.Sprint("theirs", i))
 		other.settle()

@@ -22,7 +22,7 @@ func TestSettingsChangeBetweenCommitAndSend(t *testing.T) {
 	}
 	for name, change := range tests {
 		t.Run(name, func(t *testing.T) {
-			h := newHand(t)
+			h := newHarness(t)
 			h.respond(h.started("m"), engine.Response{Text: "one two three", Parts: parts})
 			h.node.ChangePolicy("bot", change)
 			for part := range parts {
@@ -51,7 +51,7 @@ func TestSettingsChangeBetweenCommitAndSend(t *testing.T) {
 // A policy holds from the next step on: for the window that is open, and for the
 // attempt that runs.
 func TestAPolicyHoldsFromTheNextStepOn(t *testing.T) {
-	h := newHand(t)
+	h := newHarness(t)
 	h.say("m")
 	h.settle()
 	h.node.ChangePolicy("bot", func(p turn.Policy) turn.Policy { p.Debounce = 3 * time.Second; return p })

@@ -49,7 +49,7 @@ func (c *conversation) alarm() turn.Time {
 // called whenever one of the three times of alarm may have changed. Only a record that
 // was seen arms anything: a guess or a hint may be wrong about it.
 func (n *Node) arm(c *conversation) {
-	if c.knows == seen && !c.waking && c.place != waitsForOne {
+	if c.knows == seen && !c.waking && c.slot != waitsForSlot {
 		c.wakeAt = 0
 		if at, ok := c.snap.Record.Wake(); ok && !n.holds(c) && at < n.now.Add(horizon) && !n.draining {
 			c.wakeAt = max(at, 1)

@@ -3,20 +3,20 @@ package engine
 import "github.com/onereply/onereply/turn"
 
 // A conversation whose time has come goes through these steps. It is due: it waits
-// for one of the places of those that generate (due, serve). It is woken: a Wake is
+// for a slot to generate in (due, serve). It is woken: a Wake is
 // written, which takes the lease if the core says so (wake). Then it runs, or it turns
-// out that there is nothing to do. Whatever way that ends, its place is free again
-// (freePlace).
+// out that there is nothing to do. Whatever way that ends, its slot is free again
+// (freeSlot).
 
-// due is a conversation whose time has come. Generating needs a place. A send needs
+// due is a conversation whose time has come. Generating needs a slot. A send needs
 // none: it takes no model, and a reply that is written should not wait for others.
 func (n *Node) due(c *conversation, at turn.Time) {
 	switch {
-	case n.draining || c.waking || c.place == waitsForOne || n.holds(c):
+	case n.draining || c.waking || c.slot == waitsForSlot || n.holds(c):
 	case c.knows == seen && c.snap.Record.Phase == turn.Sending:
 		n.wake(c)
 	default:
-		c.place = waitsForOne
+		c.slot = waitsForSlot
 		n.ready.push(c, at)
 	}
 }
@@ -28,7 +28,7 @@ func (n *Node) serve() {
 		if c == nil {
 			return
 		}
-		c.place = hasOne
+		c.slot = hasSlot
 		n.wake(c)
 	}
 }
@@ -44,12 +44,12 @@ func (n *Node) wake(c *conversation) {
 	c.claimed = false
 }
 
-// freePlace gives a conversation's generation to the next.
-func (n *Node) freePlace(c *conversation) {
-	if c.place != hasOne {
+// freeSlot gives a conversation's generation to the next.
+func (n *Node) freeSlot(c *conversation) {
+	if c.slot != hasSlot {
 		return
 	}
-	c.place = noPlace
+	c.slot = noSlot
 	n.ready.release(c.key.Bot)
 	n.serve()
 	if n.more && n.ready.free() > 0 {

@@ -30,7 +30,7 @@ func (n *Node) carryOut(c *conversation, b *batch) {
 		c.waking = false
 	}
 	if c.run == nil && !c.waking {
-		n.freePlace(c)
+		n.freeSlot(c)
 	}
 }
 

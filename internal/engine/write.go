@@ -216,7 +216,7 @@ func (n *Node) answer(c *conversation, t *task) {
 }
 
 // wakeTries is how often a wake-up meets a store that is out of reach before it
-// gives its place to other conversations: it may be this record alone that
+// gives its slot to other conversations: it may be this record alone that
 // can't be read. The store's timer brings it back.
 const wakeTries = 5
 
@@ -244,7 +244,7 @@ func (n *Node) storeFailed(c *conversation, err error) {
 	}
 	c.queue = kept
 	if !c.waking && c.run == nil {
-		n.freePlace(c)
+		n.freeSlot(c)
 	}
 	n.arm(c)
 	n.release(c)

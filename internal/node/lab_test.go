@@ -207,8 +207,8 @@ func (l *lab) wantLogged(count int, texts ...string) {
 	}
 }
 
-// told is the events of a kind.
-func (l *lab) told(kind turn.Kind) (events []engine.Event) {
+// eventsOf is the events of a kind.
+func (l *lab) eventsOf(kind turn.Kind) (events []engine.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, e := range l.events {

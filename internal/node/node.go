@@ -91,7 +91,7 @@ func New(s store.Store, clock *Clock, o Options) *Node {
 		bots[name] = bot.Bot
 	}
 	n.engine = engine.New(engine.Options{
-		Name: o.Name, Life: o.Instance, Bots: bots, MaxGenerations: o.MaxGenerations,
+		Name: o.Name, Instance: o.Instance, Bots: bots, MaxGenerations: o.MaxGenerations,
 		Alone: s.Guarantees().Exclusive, NewOp: newOps(), Random: random, Step: o.Step,
 	})
 	return n

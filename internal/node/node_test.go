@@ -468,7 +468,7 @@ func TestTell(t *testing.T) {
 			if kind == turn.KindLeaseLost {
 				node = "holder"
 			}
-			if got := l.told(kind); len(got) != 1 || got[0].Node != node || got[0].Version != 5 {
+			if got := l.eventsOf(kind); len(got) != 1 || got[0].Node != node || got[0].Version != 5 {
 				l.t.Errorf("%s: %+v", kind, got)
 			}
 			texts := []string{"msg=" + string(kind), "level=" + level.String(), "bot=bot", "conversation=c", "turn=2", "token=3"}

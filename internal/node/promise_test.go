@@ -331,7 +331,7 @@ func TestALeaseThatBecomesShorter(t *testing.T) {
 		})
 		l.after(3 * time.Minute)
 		l.wantReplies("reply: m (sent)")
-		if lost := l.told(turn.KindLeaseLost); len(l.attempts) != 1 || len(lost) != 0 {
+		if lost := l.eventsOf(turn.KindLeaseLost); len(l.attempts) != 1 || len(lost) != 0 {
 			l.t.Errorf("%d attempts, %d leases lost", len(l.attempts), len(lost))
 		}
 	})

@@ -52,7 +52,7 @@ func TestABurst(t *testing.T) {
 		if s.Key != key || s.Entry == nil || s.Entry.Text != "reply" || s.Lease.Nonce != a.Lease.Nonce {
 			t.Errorf("the send is %+v", s)
 		}
-		deltas := l.told(engine.Delta)
+		deltas := l.eventsOf(engine.Delta)
 		if len(deltas) != 2 || deltas[0].Text != "re" || deltas[1].Text != "ply" {
 			t.Fatalf("deltas %+v", deltas)
 		}
@@ -63,7 +63,7 @@ func TestABurst(t *testing.T) {
 		if fmt.Sprint(first) != fmt.Sprint(want) {
 			t.Errorf("a delta is %+v, want %+v", first, want)
 		}
-		committed := l.told(turn.KindReplyCommitted)
+		committed := l.eventsOf(turn.KindReplyCommitted)
 		if len(committed) != 1 || committed[0].FirstByte != first.At || committed[0].Node != "node" {
 			t.Errorf("committed %+v", committed)
 		}
@@ -97,7 +97,7 @@ func TestAnAttemptThatIsInterrupted(t *testing.T) {
 		if s, err := l.node.Status(l.t.Context()); err != nil || s.Counters.DiscardedTokens != 42 || s.Counters.Discards != 1 {
 			t.Errorf("%+v, %v", s.Counters, err)
 		}
-		if deltas := l.told(engine.Delta); len(deltas) != 0 {
+		if deltas := l.eventsOf(engine.Delta); len(deltas) != 0 {
 			t.Errorf("deltas %+v", deltas)
 		}
 		l.wantLogged(0, "attempt failed")

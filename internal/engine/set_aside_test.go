@@ -10,12 +10,12 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// newAside is a node in whose conversation "c" the message "m" was set aside.
-func newAside(t *testing.T) *hand {
+// newSetAside is a node in whose conversation "c" the message "m" was set aside.
+func newSetAside(t *testing.T) *harness {
 	t.Helper()
-	lost := newHand(t, fragile)
+	lost := newHarness(t, fragile)
 	lost.started("m")
-	h := newHandOn(t, lost.store, lost.now.Add(lease), fragile)
+	h := newHarnessOn(t, lost.store, lost.now.Add(lease), fragile)
 	h.pass(time.Minute)
 	if r := h.record(); r.SetAside == nil || r.Phase != turn.Failed {
 		t.Fatalf("nothing was set aside: %+v", r)
@@ -31,7 +31,7 @@ func fragile(o *engine.Options) {
 }
 
 // conflict has the next write meet one of another node.
-func (h *hand) conflict() {
+func (h *harness) conflict() {
 	h.fault = func(store.Write) (store.Result, error) {
 		h.fault = nil
 		return store.Result{Status: store.Conflict}, nil
@@ -42,7 +42,7 @@ func (h *hand) conflict() {
 // where both were read anew together.
 func TestARequeueComesBeforeWhatFollowsIt(t *testing.T) {
 	t.Run("a human replies", func(t *testing.T) {
-		h := newAside(t)
+		h := newSetAside(t)
 		h.conflict()
 		h.submit("requeue", engine.Request{Op: engine.Requeue})
 		h.submit("human", engine.Request{Op: engine.HumanReply, Body: store.Body{Text: "hello"}})
@@ -54,7 +54,7 @@ func TestARequeueComesBeforeWhatFollowsIt(t *testing.T) {
 		}
 	})
 	t.Run("the author edits", func(t *testing.T) {
-		h := newAside(t)
+		h := newSetAside(t)
 		h.conflict()
 		text := "new"
 		h.submit("requeue", engine.Request{Op: engine.Requeue})
@@ -69,7 +69,7 @@ func TestARequeueComesBeforeWhatFollowsIt(t *testing.T) {
 // Its author may think better of what was set aside: that is what a requeue brings back.
 func TestWhatItsAuthorChangedIsRequeuedSo(t *testing.T) {
 	t.Run("deleted", func(t *testing.T) {
-		h := newAside(t)
+		h := newSetAside(t)
 		h.submit("retract", engine.Request{Op: engine.Retract, ID: "m"})
 		h.submit("requeue", engine.Request{Op: engine.Requeue})
 		h.pass(time.Second)
@@ -83,7 +83,7 @@ func TestWhatItsAuthorChangedIsRequeuedSo(t *testing.T) {
 		}
 	})
 	t.Run("edited", func(t *testing.T) {
-		h := newAside(t)
+		h := newSetAside(t)
 		text := "better"
 		h.submit("edit", engine.Request{Op: engine.Edit, ID: "m", Text: &text})
 		h.settle()
@@ -97,7 +97,7 @@ func TestWhatItsAuthorChangedIsRequeuedSo(t *testing.T) {
 
 // Retention leaves what a requeue may still bring back.
 func TestWhatWasSetAsideOutlivesRetention(t *testing.T) {
-	h := newAside(t)
+	h := newSetAside(t)
 	h.answered("yes", "n")
 	for range 5 {
 		if _, err := h.store.Expire(t.Context(), h.now.Add(time.Hour), h.now.Add(time.Hour), 100); err != nil {
@@ -115,9 +115,9 @@ func TestWhatWasSetAsideOutlivesRetention(t *testing.T) {
 // A message whose turn is given up in the same write in which its author deletes it is
 // set aside by then.
 func TestADeletionMeetsWhatIsSetAsideJustNow(t *testing.T) {
-	lost := newHand(t, fragile)
+	lost := newHarness(t, fragile)
 	lost.started("m")
-	h := newHandOn(t, lost.store, lost.now.Add(lease), fragile)
+	h := newHarnessOn(t, lost.store, lost.now.Add(lease), fragile)
 	h.fault = func(store.Write) (store.Result, error) {
 		h.fault = nil
 		h.submit("retract", engine.Request{Op: engine.Retract, ID: "m"})

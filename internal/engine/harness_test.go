@@ -21,17 +21,17 @@ const start turn.Time = 1_000_000
 // lease is that of every bot, unless a test says otherwise.
 const lease = 30 * time.Second
 
-// hand drives a node by hand: it tells it what happened, and looks at what it
+// harness drives a node: it tells it what happened, and looks at what it
 // asks for. What it asks of the store is carried out by settle, on a real store
 // in memory; the rest waits for the test to take it.
-type hand struct {
+type harness struct {
 	t       *testing.T
 	node    *engine.Node
 	store   *memory.Store
 	now     turn.Time
 	out     []engine.Output
 	answers map[string]engine.Result
-	told    []engine.Event
+	events  []engine.Event
 	writes  int      // that were tried
 	calls   []string // of the store for the conversation "c", but for those of an attempt
 	fault   func(store.Write) (store.Result, error)
@@ -45,14 +45,14 @@ func policy() turn.Policy {
 	}
 }
 
-// newHand is a node with one bot, "bot".
-func newHand(t *testing.T, changes ...func(*engine.Options)) *hand {
+// newHarness is a node with one bot, "bot".
+func newHarness(t *testing.T, changes ...func(*engine.Options)) *harness {
 	t.Helper()
-	return newHandOn(t, memory.New(), start, changes...)
+	return newHarnessOn(t, memory.New(), start, changes...)
 }
 
-// newHandOn is one more node, on a store that others may use.
-func newHandOn(t *testing.T, s *memory.Store, now turn.Time, changes ...func(*engine.Options)) *hand {
+// newHarnessOn is one more node, on a store that others may use.
+func newHarnessOn(t *testing.T, s *memory.Store, now turn.Time, changes ...func(*engine.Options)) *harness {
 	t.Helper()
 	o := engine.Options{
 		Name: t.Name(), MaxGenerations: 4, NewOp: newOps(), Random: func() uint64 { return 0 },
@@ -61,7 +61,7 @@ func newHandOn(t *testing.T, s *memory.Store, now turn.Time, changes ...func(*en
 	for _, change := range changes {
 		change(&o)
 	}
-	h := &hand{t: t, node: engine.New(o), store: s, now: now, answers: map[string]engine.Result{}}
+	h := &harness{t: t, node: engine.New(o), store: s, now: now, answers: map[string]engine.Result{}}
 	h.node.Start(h.now)
 	h.settle()
 	return h
@@ -84,7 +84,7 @@ func newOps() func() store.Op {
 func keyOf(conversation string) store.Key { return store.Key{Bot: "bot", Conversation: conversation} }
 
 // submit hands a request over; its ticket is its name.
-func (h *hand) submit(name string, r engine.Request) {
+func (h *harness) submit(name string, r engine.Request) {
 	if r.Key == (store.Key{}) {
 		r.Key = keyOf("c")
 	}
@@ -94,20 +94,20 @@ func (h *hand) submit(name string, r engine.Request) {
 }
 
 // say submits messages of the conversation "c" whose text is their id.
-func (h *hand) say(ids ...string) {
+func (h *harness) say(ids ...string) {
 	for _, id := range ids {
 		h.submit(id, engine.Request{Op: engine.Receive, ID: id, Body: store.Body{Text: id}})
 	}
 }
 
 // collect sorts what the node asks for.
-func (h *hand) collect() {
+func (h *harness) collect() {
 	for _, output := range h.node.Take() {
 		switch o := output.(type) {
 		case engine.Answer:
 			h.answers[o.Ticket.(string)] = o.Result
 		case engine.Tell:
-			h.told = append(h.told, *o.Event)
+			h.events = append(h.events, *o.Event)
 		default:
 			h.out = append(h.out, o)
 		}
@@ -115,7 +115,7 @@ func (h *hand) collect() {
 }
 
 // asked takes the oldest output of a kind, and fails where there is none.
-func asked[T engine.Output](h *hand) T {
+func asked[T engine.Output](h *harness) T {
 	h.t.Helper()
 	for i, output := range h.out {
 		if o, ok := output.(T); ok {
@@ -129,7 +129,7 @@ func asked[T engine.Output](h *hand) T {
 }
 
 // count is how many outputs of a kind wait to be taken.
-func count[T engine.Output](h *hand) int {
+func count[T engine.Output](h *harness) int {
 	n := 0
 	for _, output := range h.out {
 		if _, ok := output.(T); ok {
@@ -140,7 +140,7 @@ func count[T engine.Output](h *hand) int {
 }
 
 // settle carries out all that is asked of the store, until nothing is.
-func (h *hand) settle() {
+func (h *harness) settle() {
 	h.collect()
 	for i := 0; i < len(h.out); i++ {
 		if call := h.call(h.out[i]); call != nil {
@@ -153,7 +153,7 @@ func (h *hand) settle() {
 }
 
 // call is what carries out an output that is asked of the store, or nil.
-func (h *hand) call(output engine.Output) func() {
+func (h *harness) call(output engine.Output) func() {
 	ctx := context.Background()
 	switch o := output.(type) {
 	case engine.Hint:
@@ -186,7 +186,7 @@ func (h *hand) call(output engine.Output) func() {
 	return nil
 }
 
-func (h *hand) load(o engine.Load) engine.LoadResult {
+func (h *harness) load(o engine.Load) engine.LoadResult {
 	h.calls = append(h.calls, "load")
 	result := engine.LoadResult{Key: o.Key, Err: h.unread}
 	result.Snapshot, _ = h.store.Load(context.Background(), o.Key)
@@ -200,7 +200,7 @@ func (h *hand) load(o engine.Load) engine.LoadResult {
 }
 
 // write carries out a write, and checks what every write must keep.
-func (h *hand) write(w store.Write) (store.Result, error) {
+func (h *harness) write(w store.Write) (store.Result, error) {
 	h.t.Helper()
 	h.writes++
 	h.calls = append(h.calls, "commit")
@@ -216,7 +216,7 @@ func (h *hand) write(w store.Write) (store.Result, error) {
 	return h.store.Commit(context.Background(), w)
 }
 
-func (h *hand) entries(key store.Key, q store.EntryQuery) []store.Entry {
+func (h *harness) entries(key store.Key, q store.EntryQuery) []store.Entry {
 	found, err := h.store.Entries(context.Background(), key, q)
 	if err != nil {
 		h.t.Fatal(err)
@@ -225,9 +225,9 @@ func (h *hand) entries(key store.Key, q store.EntryQuery) []store.Entry {
 }
 
 // record is what the store holds of the conversation "c".
-func (h *hand) record() turn.Record { return h.recordOf("c") }
+func (h *harness) record() turn.Record { return h.recordOf("c") }
 
-func (h *hand) recordOf(conversation string) turn.Record {
+func (h *harness) recordOf(conversation string) turn.Record {
 	h.t.Helper()
 	snapshot, err := h.store.Load(context.Background(), keyOf(conversation))
 	if err != nil {
@@ -238,7 +238,7 @@ func (h *hand) recordOf(conversation string) turn.Record {
 
 // tick lets time come to pass, and checks that the node does not ask to be
 // looked at again in the same instant, for ever.
-func (h *hand) tick(now turn.Time) {
+func (h *harness) tick(now turn.Time) {
 	h.t.Helper()
 	h.now = now
 	for range 100 {
@@ -252,7 +252,7 @@ func (h *hand) tick(now turn.Time) {
 }
 
 // pass lets time go by, tick by tick as the node asks for it.
-func (h *hand) pass(d time.Duration) {
+func (h *harness) pass(d time.Duration) {
 	h.t.Helper()
 	h.settle()
 	end := h.now.Add(d)
@@ -268,7 +268,7 @@ func (h *hand) pass(d time.Duration) {
 }
 
 // started lets a message become an attempt, and takes it.
-func (h *hand) started(ids ...string) engine.Start {
+func (h *harness) started(ids ...string) engine.Start {
 	h.t.Helper()
 	h.say(ids...)
 	h.pass(time.Second)
@@ -276,14 +276,14 @@ func (h *hand) started(ids ...string) engine.Start {
 }
 
 // respond returns a text for an attempt.
-func (h *hand) respond(s engine.Start, r engine.Response) {
+func (h *harness) respond(s engine.Start, r engine.Response) {
 	r.Key, r.Nonce = s.Key, s.Lease.Nonce
 	h.node.Responded(h.now, r)
 	h.settle()
 }
 
 // sent ends a send.
-func (h *hand) sent(s engine.Send, r engine.SendResult) {
+func (h *harness) sent(s engine.Send, r engine.SendResult) {
 	r.Key, r.Nonce, r.Part = s.Key, s.Lease.Nonce, s.Reply.Done
 	if r.Entry = s.Entry; r.Entry == nil {
 		r.Entry = &h.entries(s.Key, store.EntryQuery{After: s.Reply.Seq - 1, Limit: 1})[0]
@@ -293,14 +293,14 @@ func (h *hand) sent(s engine.Send, r engine.SendResult) {
 }
 
 // answered brings a reply to the conversation "c" all the way.
-func (h *hand) answered(text string, ids ...string) {
+func (h *harness) answered(text string, ids ...string) {
 	h.t.Helper()
 	h.respond(h.started(ids...), engine.Response{Text: text})
 	h.sent(asked[engine.Send](h), engine.SendResult{})
 }
 
 // replied is the texts of what was said, by status.
-func (h *hand) replied(status turn.Status) string {
+func (h *harness) replied(status turn.Status) string {
 	var texts []string
 	for _, e := range h.entries(keyOf("c"), store.EntryQuery{Status: status}) {
 		if e.Kind == store.Reply {
@@ -311,7 +311,7 @@ func (h *hand) replied(status turn.Status) string {
 }
 
 // other lets another node write to a conversation behind this one's back.
-func (h *hand) other(conversation string, events ...turn.Event) {
+func (h *harness) other(conversation string, events ...turn.Event) {
 	h.t.Helper()
 	for i, event := range events {
 		before, _ := h.store.Load(context.Background(), keyOf(conversation))
@@ -338,7 +338,7 @@ func texts(entries []store.Entry) string {
 
 // step carries out the next call of the store, but for the reading of prompts,
 // and reports whether something was asked for.
-func (h *hand) step() bool {
+func (h *harness) step() bool {
 	h.collect()
 	for i, output := range h.out {
 		if _, ok := output.(engine.ReadPrompt); ok {

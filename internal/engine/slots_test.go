@@ -13,13 +13,13 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// places is how many generations the nodes of this file run at once.
-const places = 4
+// slots is how many generations the nodes of this file run at once.
+const slots = 4
 
 // bots configures several bots alike.
 func bots(names ...string) func(*engine.Options) {
 	return func(o *engine.Options) {
-		o.MaxGenerations = places
+		o.MaxGenerations = slots
 		o.Bots = map[string]engine.Bot{}
 		for _, name := range names {
 			o.Bots[name] = engine.Bot{Policy: policy()}
@@ -27,8 +27,8 @@ func bots(names ...string) func(*engine.Options) {
 	}
 }
 
-// crowd lets one message wait in each of many conversations of a bot.
-func (h *hand) crowd(bot string, conversations int) {
+// manyWait lets one message wait in each of many conversations of a bot.
+func (h *harness) manyWait(bot string, conversations int) {
 	for i := range conversations {
 		h.submit(fmt.Sprint(bot, i), engine.Request{
 			Key: store.Key{Bot: bot, Conversation: fmt.Sprint(i)}, Op: engine.Receive, ID: "m", Body: store.Body{Text: "hello"},
@@ -37,38 +37,38 @@ func (h *hand) crowd(bot string, conversations int) {
 	h.settle()
 }
 
-func TestNoMoreRunThanThereArePlaces(t *testing.T) {
-	h := newHand(t, bots("bot"))
-	h.crowd("bot", 50)
+func TestNoMoreRunThanThereAreSlots(t *testing.T) {
+	h := newHarness(t, bots("bot"))
+	h.manyWait("bot", 50)
 	h.pass(2 * time.Second)
 	served := map[string]bool{}
 	for n := count[engine.Start](h); n > 0; n = count[engine.Start](h) {
-		if n > places || h.node.Generating() != n {
-			t.Fatalf("%d run, %d are counted, there are %d places", n, h.node.Generating(), places)
+		if n > slots || h.node.Generating() != n {
+			t.Fatalf("%d run, %d are counted, there are %d slots", n, h.node.Generating(), slots)
 		}
 		started := asked[engine.Start](h)
 		served[started.Key.Conversation] = true
 		h.respond(started, engine.Response{None: true})
 	}
 	if len(served) != 50 || h.node.Generating() != 0 {
-		t.Errorf("%d of 50 conversations were served, %d places stay taken", len(served), h.node.Generating())
+		t.Errorf("%d of 50 conversations were served, %d slots stay taken", len(served), h.node.Generating())
 	}
 }
 
-func TestMoreBotsThanPlaces(t *testing.T) {
-	h := newHand(t, bots("a", "b", "c", "d", "e", "f"))
+func TestMoreBotsThanSlots(t *testing.T) {
+	h := newHarness(t, bots("a", "b", "c", "d", "e", "f"))
 	for _, bot := range []string{"a", "b", "c", "d", "e", "f"} {
-		h.crowd(bot, 1)
+		h.manyWait(bot, 1)
 	}
 	h.pass(2 * time.Second)
-	if n := count[engine.Start](h); n != places {
-		t.Errorf("%d run, there are %d places", n, places)
+	if n := count[engine.Start](h); n != slots {
+		t.Errorf("%d run, there are %d slots", n, slots)
 	}
 }
 
 // Within a bot, whoever was due first goes first.
 func TestConversationsTakeTurns(t *testing.T) {
-	h := newHand(t, bots("bot"), func(o *engine.Options) { o.MaxGenerations = 1 })
+	h := newHarness(t, bots("bot"), func(o *engine.Options) { o.MaxGenerations = 1 })
 	for i := range 5 {
 		h.submit(fmt.Sprint(i), engine.Request{Key: keyOf(fmt.Sprint(i)), Op: engine.Receive, ID: "m", Body: store.Body{Text: "hello"}})
 		h.settle()
@@ -84,15 +84,15 @@ func TestConversationsTakeTurns(t *testing.T) {
 	}
 }
 
-// A bot whose model is slow takes no place that is another bot's share.
+// A bot whose model is slow takes no slot that is another bot's share.
 func TestEveryBotHasItsShare(t *testing.T) {
-	h := newHand(t, bots("quick", "slow"))
-	h.crowd("slow", 50)
+	h := newHarness(t, bots("quick", "slow"))
+	h.manyWait("slow", 50)
 	h.pass(2 * time.Second)
-	if n := count[engine.Start](h); n != places-1 {
-		t.Errorf("the slow bot alone has %d of %d places, want all but the other's share", n, places)
+	if n := count[engine.Start](h); n != slots-1 {
+		t.Errorf("the slow bot alone has %d of %d slots, want all but the other's share", n, slots)
 	}
-	h.crowd("quick", 3)
+	h.manyWait("quick", 3)
 	h.pass(2 * time.Second)
 	for range 3 {
 		var quick engine.Start
@@ -104,9 +104,9 @@ func TestEveryBotHasItsShare(t *testing.T) {
 }
 
 func TestBotsTakeTurns(t *testing.T) {
-	h := newHand(t, bots("a", "b"))
-	h.crowd("a", 20)
-	h.crowd("b", 20)
+	h := newHarness(t, bots("a", "b"))
+	h.manyWait("a", 20)
+	h.manyWait("b", 20)
 	h.pass(2 * time.Second)
 	got := map[string]int{}
 	for range 20 {
@@ -119,41 +119,47 @@ func TestBotsTakeTurns(t *testing.T) {
 	}
 }
 
-// However an attempt ends, its place is free again.
-func TestEveryEndFreesThePlace(t *testing.T) {
-	respond := func(r engine.Response) func(*hand, engine.Start) {
-		return func(h *hand, s engine.Start) { h.respond(s, r) }
+// However an attempt ends, its slot is free again.
+func TestEveryEndFreesTheSlot(t *testing.T) {
+	respond := func(r engine.Response) func(*harness, engine.Start) {
+		return func(h *harness, s engine.Start) { h.respond(s, r) }
 	}
-	stopped := func(before func(h *hand)) func(*hand, engine.Start) {
-		return func(h *hand, s engine.Start) {
+	stopped := func(before func(h *harness)) func(*harness, engine.Start) {
+		return func(h *harness, s engine.Start) {
 			before(h)
 			h.settle()
 			h.respond(s, engine.Response{Fault: turn.Failure, Reason: "canceled"})
 		}
 	}
-	ends := map[string]func(h *hand, s engine.Start){
-		"a reply":                 respond(engine.Response{Text: "hello"}),
-		"no reply":                respond(engine.Response{None: true}),
-		"a failure":               respond(engine.Response{Fault: turn.Failure, Reason: "failed"}),
-		"an outage":               respond(engine.Response{Fault: turn.Outage, Reason: "down"}),
-		"a rejection":             respond(engine.Response{Fault: turn.Rejected, Reason: "no"}),
-		"newer input":             stopped(func(h *hand) { h.say("newer") }),
-		"a text beside newer":     func(h *hand, s engine.Start) { h.say("newer"); h.settle(); h.respond(s, engine.Response{Text: "old"}) },
-		"a pause":                 stopped(func(h *hand) { h.submit("pause", engine.Request{Op: engine.Pause}) }),
-		"a human's reply":         stopped(func(h *hand) { h.submit("human", engine.Request{Op: engine.HumanReply, Body: store.Body{Text: "x"}}) }),
-		"the message's deletion":  stopped(func(h *hand) { h.submit("retract", engine.Request{Op: engine.Retract, ID: "m"}) }),
-		"the conversation's":      stopped(func(h *hand) { h.submit("forget", engine.Request{Op: engine.Forget}) }),
-		"a hand-back":             stopped(func(h *hand) { h.node.HandBack(h.now) }),
-		"a lost lease":            stopped(func(h *hand) { h.now = h.now.Add(lease); h.other("c", turn.Wake{Holder: "other", Nonce: "other"}) }),
-		"a store that went away":  stopped(func(h *hand) { h.cutOff(); h.pass(lease); h.reconnect() }),
-		"a result without an end": func(h *hand, s engine.Start) { h.cutOff(); h.respond(s, engine.Response{Text: "hello"}) },
+	ends := map[string]func(h *harness, s engine.Start){
+		"a reply":     respond(engine.Response{Text: "hello"}),
+		"no reply":    respond(engine.Response{None: true}),
+		"a failure":   respond(engine.Response{Fault: turn.Failure, Reason: "failed"}),
+		"an outage":   respond(engine.Response{Fault: turn.Outage, Reason: "down"}),
+		"a rejection": respond(engine.Response{Fault: turn.Rejected, Reason: "no"}),
+		"newer input": stopped(func(h *harness) { h.say("newer") }),
+		"a text beside newer": func(h *harness, s engine.Start) {
+			h.say("newer")
+			h.settle()
+			h.respond(s, engine.Response{Text: "old"})
+		},
+		"a pause": stopped(func(h *harness) { h.submit("pause", engine.Request{Op: engine.Pause}) }),
+		"a human's reply": stopped(func(h *harness) {
+			h.submit("human", engine.Request{Op: engine.HumanReply, Body: store.Body{Text: "x"}})
+		}),
+		"the message's deletion":  stopped(func(h *harness) { h.submit("retract", engine.Request{Op: engine.Retract, ID: "m"}) }),
+		"the conversation's":      stopped(func(h *harness) { h.submit("forget", engine.Request{Op: engine.Forget}) }),
+		"a hand-back":             stopped(func(h *harness) { h.node.HandBack(h.now) }),
+		"a lost lease":            stopped(func(h *harness) { h.now = h.now.Add(lease); h.other("c", turn.Wake{Holder: "other", Nonce: "other"}) }),
+		"a store that went away":  stopped(func(h *harness) { h.cutOff(); h.pass(lease); h.reconnect() }),
+		"a result without an end": func(h *harness, s engine.Start) { h.cutOff(); h.respond(s, engine.Response{Text: "hello"}) },
 	}
 	for name, end := range ends {
 		t.Run(name, func(t *testing.T) {
-			h := newHand(t, func(o *engine.Options) { o.MaxGenerations = 1 })
+			h := newHarness(t, func(o *engine.Options) { o.MaxGenerations = 1 })
 			end(h, h.started("m"))
 			if n := h.node.Generating(); n != 0 {
-				t.Errorf("%d places are taken", n)
+				t.Errorf("%d slots are taken", n)
 			}
 		})
 	}
@@ -161,15 +167,15 @@ func TestEveryEndFreesThePlace(t *testing.T) {
 
 // So is that of an attempt whose responder never started.
 func TestAnAttemptThatIsOverBeforeItsPromptIsRead(t *testing.T) {
-	tests := map[string]func(h *hand){
-		"paused":   func(h *hand) { h.submit("pause", engine.Request{Op: engine.Pause}) },
-		"deleted":  func(h *hand) { h.submit("retract", engine.Request{Op: engine.Retract, ID: "m"}) },
-		"newer":    func(h *hand) { h.say("newer") },
-		"handback": func(h *hand) { h.node.HandBack(h.now) },
+	tests := map[string]func(h *harness){
+		"paused":   func(h *harness) { h.submit("pause", engine.Request{Op: engine.Pause}) },
+		"deleted":  func(h *harness) { h.submit("retract", engine.Request{Op: engine.Retract, ID: "m"}) },
+		"newer":    func(h *harness) { h.say("newer") },
+		"handback": func(h *harness) { h.node.HandBack(h.now) },
 	}
 	for name, end := range tests {
 		t.Run(name, func(t *testing.T) {
-			h := newHand(t)
+			h := newHarness(t)
 			h.say("m")
 			h.settle()
 			h.now = h.now.Add(time.Second)
@@ -182,25 +188,25 @@ func TestAnAttemptThatIsOverBeforeItsPromptIsRead(t *testing.T) {
 			h.node.PromptRead(h.now, read.Key, read.Nonce, h.entries(read.Key, store.EntryQuery{}), nil, nil)
 			h.settle()
 			if n := h.node.Generating(); n != 0 || count[engine.Start](h) != 0 {
-				t.Errorf("%d places are taken, %d responders run", n, count[engine.Start](h))
+				t.Errorf("%d slots are taken, %d responders run", n, count[engine.Start](h))
 			}
 		})
 	}
 }
 
-// Timers that nobody acts on are claimed, as many as there are free places, and
+// Timers that nobody acts on are claimed, as many as there are free slots, and
 // more as soon as those are done.
-func TestClaimsAreBoundedByFreePlaces(t *testing.T) {
+func TestClaimsAreBoundedByFreeSlots(t *testing.T) {
 	shared := memory.New()
-	dead := newHandOn(t, shared, start, bots("bot"))
-	dead.crowd("bot", 20)
-	h := newHandOn(t, shared, dead.now, bots("bot"))
+	dead := newHarnessOn(t, shared, start, bots("bot"))
+	dead.manyWait("bot", 20)
+	h := newHarnessOn(t, shared, dead.now, bots("bot"))
 	h.now = h.now.Add(time.Minute)
 	h.node.Tick(h.now)
 	h.collect()
 	claim := asked[engine.Claim](h)
-	if claim.Limit != places {
-		t.Errorf("claims %d, want %d", claim.Limit, places)
+	if claim.Limit != slots {
+		t.Errorf("claims %d, want %d", claim.Limit, slots)
 	}
 	found, err := shared.Claim(context.Background(), h.now, claim.Limit, claim.Hold)
 	h.node.Claimed(h.now, found, err)
@@ -212,14 +218,14 @@ func TestClaimsAreBoundedByFreePlaces(t *testing.T) {
 }
 
 func TestFullNodesClaimNothing(t *testing.T) {
-	h := newHand(t, bots("bot"))
-	h.crowd("bot", places)
+	h := newHarness(t, bots("bot"))
+	h.manyWait("bot", slots)
 	h.pass(2 * time.Second)
 	h.now = h.now.Add(time.Second)
 	h.node.Tick(h.now)
 	h.collect()
 	if n := count[engine.Claim](h); n != 0 {
-		t.Error("a node without a free place claims timers")
+		t.Error("a node without a free slot claims timers")
 	}
 }
 
@@ -227,8 +233,8 @@ func TestFullNodesClaimNothing(t *testing.T) {
 // start.
 func TestTimersOfUnknownBots(t *testing.T) {
 	shared := memory.New()
-	newHandOn(t, shared, start, bots("gone")).crowd("gone", 3)
-	h := newHandOn(t, shared, start, bots("bot"), func(o *engine.Options) { o.Alone = true })
+	newHarnessOn(t, shared, start, bots("gone")).manyWait("gone", 3)
+	h := newHarnessOn(t, shared, start, bots("bot"), func(o *engine.Options) { o.Alone = true })
 	h.pass(time.Minute)
 	if n := h.node.Remembered(); n != 0 || h.writes != 0 {
 		t.Errorf("%d conversations are remembered, %d writes", n, h.writes)
@@ -236,26 +242,26 @@ func TestTimersOfUnknownBots(t *testing.T) {
 }
 
 // What a bot's share does not let run here is left to nodes that can run it.
-func TestABotWithoutAPlaceIsNotClaimed(t *testing.T) {
+func TestABotWithoutASlotIsNotClaimed(t *testing.T) {
 	shared := memory.New()
-	newHandOn(t, shared, start, bots("quick", "slow")).crowd("slow", 50)
-	h := newHandOn(t, shared, start.Add(2*time.Second), bots("quick", "slow"))
+	newHarnessOn(t, shared, start, bots("quick", "slow")).manyWait("slow", 50)
+	h := newHarnessOn(t, shared, start.Add(2*time.Second), bots("quick", "slow"))
 	h.pass(2 * time.Second)
-	if n := count[engine.Start](h); n != places-1 {
-		t.Fatalf("%d of the slow bot run, want all places but the other's share", n)
+	if n := count[engine.Start](h); n != slots-1 {
+		t.Fatalf("%d of the slow bot run, want all slots but the other's share", n)
 	}
 	due, err := shared.Due(context.Background(), h.now.Add(-time.Millisecond), 100)
-	if err != nil || len(due) != 50-(places-1) {
+	if err != nil || len(due) != 50-(slots-1) {
 		t.Errorf("%d timers are due, %v; want all but those that run: the node holds some that it can't run", len(due), err)
 	}
 }
 
 // They are not even claimed: it is for others to act on them, at once.
-func TestTimersOfUnknownBotsAreNotPushedAhead(t *testing.T) {
+func TestTimersOfUnknownBotsAreNotPostponed(t *testing.T) {
 	shared := memory.New()
-	theirs := newHandOn(t, shared, start, bots("theirs"))
-	theirs.crowd("theirs", 3)
-	h := newHandOn(t, shared, start, bots("ours"))
+	theirs := newHarnessOn(t, shared, start, bots("theirs"))
+	theirs.manyWait("theirs", 3)
+	h := newHarnessOn(t, shared, start, bots("ours"))
 	h.pass(time.Minute)
 	due, err := shared.Due(context.Background(), start.Add(time.Second), 10)
 	if err != nil || len(due) != 3 {
@@ -270,10 +276,10 @@ func TestNodesDoNotPollInStep(t *testing.T) {
 	t.Run("one name", func(t *testing.T) { testPolls(t, [2]string{"node", "node"}, [2]string{"x", "y"}) })
 }
 
-func testPolls(t *testing.T, names, lives [2]string) {
+func testPolls(t *testing.T, names, instances [2]string) {
 	shared := memory.New()
 	polls := func(i int) (at []turn.Time) {
-		h := newHandOn(t, shared, start, bots("bot"), func(o *engine.Options) { o.Name, o.Life = names[i], lives[i] })
+		h := newHarnessOn(t, shared, start, bots("bot"), func(o *engine.Options) { o.Name, o.Instance = names[i], instances[i] })
 		for h.now < start.Add(time.Minute) {
 			h.now = h.node.NextTick()
 			h.node.Tick(h.now)
@@ -304,7 +310,7 @@ func testPolls(t *testing.T, names, lives [2]string) {
 
 // A claim that comes for nothing sets the timer back to where it belongs.
 func TestAClaimMovesNoTimerForLong(t *testing.T) {
-	h := newHand(t)
+	h := newHarness(t)
 	h.say("m")
 	h.settle()
 	h.now = h.now.Add(900 * time.Millisecond)
@@ -323,7 +329,7 @@ func TestAClaimMovesNoTimerForLong(t *testing.T) {
 // A failed claim, and one that is answered after the node began to drain,
 // neither stop the looking nor turn it into a busy loop.
 func TestAnswersToClaims(t *testing.T) {
-	h := newHand(t, bots("bot"))
+	h := newHarness(t, bots("bot"))
 	h.now = h.now.Add(time.Second)
 	h.node.Tick(h.now)
 	h.collect()
@@ -344,10 +350,10 @@ func TestAnswersToClaims(t *testing.T) {
 	}
 }
 
-// Nor does it start what had waited for a place.
+// Nor does it start what had waited for a slot.
 func TestDrainStartsNothingThatWaits(t *testing.T) {
-	h := newHand(t, bots("bot"), func(o *engine.Options) { o.MaxGenerations = 1 })
-	h.crowd("bot", 2)
+	h := newHarness(t, bots("bot"), func(o *engine.Options) { o.MaxGenerations = 1 })
+	h.manyWait("bot", 2)
 	h.pass(2 * time.Second)
 	h.node.Drain(h.now)
 	h.respond(asked[engine.Start](h), engine.Response{None: true})
@@ -360,7 +366,7 @@ func TestDrainStartsNothingThatWaits(t *testing.T) {
 // A draining node leaves what is due to others, and still takes messages in.
 func TestDrainLeavesWhatIsDueToOthers(t *testing.T) {
 	shared := memory.New()
-	h, other := newHandOn(t, shared, start), newHandOn(t, shared, start)
+	h, other := newHarnessOn(t, shared, start), newHarnessOn(t, shared, start)
 	h.node.Drain(h.now)
 	h.say("m")
 	h.pass(2 * time.Second)
