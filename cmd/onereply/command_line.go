@@ -88,8 +88,8 @@ type usageError struct{ err error }
 func (e usageError) Error() string { return e.err.Error() }
 func (e usageError) Unwrap() error { return e.err }
 
-// report prints an error, if there is one, and returns the exit code. It is the only
-// place that prints errors of commands, so each is printed once and looks alike.
+// report prints an error, if there is one, and returns the exit code. Each error that the
+// command has not printed itself is printed here and nowhere else, so all look alike.
 func (p *program) report(err error) int {
 	var usage usageError
 	switch {

@@ -81,8 +81,8 @@ type requeueCommand struct {
 	remote
 }
 
-// run starts the turn again, with new attempts. In a state without a failed turn and
-// without such messages the node changes nothing.
+// run starts the turn again, with new attempts. If no turn has failed and no message is
+// set aside, the node changes nothing.
 func (c *requeueCommand) run(ctx context.Context, p *program) error {
 	return c.change(p, func(node *client.Client) (state, error) {
 		return node.Requeue(ctx, c.Bot, c.Conversation)

@@ -58,8 +58,8 @@ func (c *copyCommand) run(ctx context.Context, p *program) (err error) {
 }
 
 // check refuses flags that can't work before a store is opened. Two different URLs of one
-// store are not noticed here: such a copy meets a store that is in use, or a target that
-// is not empty.
+// store are not noticed here. Such a copy meets a store that is in use, or a target that
+// is not empty; with --resume it finds everything copied already.
 func (c *copyCommand) check() error {
 	switch {
 	case c.Batch < 1 || c.Batch > store.MaxEntries:

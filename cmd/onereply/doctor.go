@@ -89,8 +89,8 @@ func (p *program) printFinding(f maintenance.Finding, asJSON bool) error {
 }
 
 // printUnserved prints messages of a bot that no node serves. That is a hint and no
-// finding: the exit code stays 0. It also says what to do: nothing else in the program
-// would ever answer these messages, and it reports no error for them.
+// finding: the exit code stays 0. It also says how to get them answered, since they wait
+// for ever otherwise.
 func (p *program) printUnserved(u maintenance.Unserved, asJSON bool) error {
 	if asJSON {
 		return p.printJSON(u)

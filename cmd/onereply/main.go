@@ -8,8 +8,8 @@
 // A command goes through these steps. main makes a context that a signal ends. run
 // gives the arguments to parse, which finds the command in the grammar of
 // command_line.go and fills in its flags. The command's run method does the work, and
-// report turns its error into a text and an exit code. Each command is a type in a file
-// of its own. There are four kinds:
+// report turns its error into a text and an exit code. Each command is a type, and
+// commands that are alike share a file. There are four kinds:
 //
 //	serve.go, demo.go              run a node; node.go starts and stops it, in order
 //	talk.go, control.go, show.go,  call a running node over HTTP, through internal/client;
@@ -34,8 +34,8 @@ import (
 	"github.com/onereply/onereply/server/config"
 )
 
-// main is the only place that knows the process: its arguments, its files, its
-// environment and its end.
+// main hands the process to run: its arguments, its files, its environment and its end.
+// Tests call run with others.
 func main() {
 	os.Exit(run(interruptible(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.LookupEnv))
 }

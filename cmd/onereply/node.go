@@ -33,14 +33,14 @@ const (
 //
 //  1. The listener, so that an address in use is told before a store is touched.
 //  2. The store, whose guarantees go to the log.
-//  3. The engine, which goes on at once with conversations that an earlier process left.
+//  3. The engine, which goes on with conversations that an earlier process left unfinished.
 //  4. The API and the pages. The listener has queued connections so far; now they are
 //     answered.
 //
 // An error in one of these steps closes the parts before it, and is returned.
 //
 // The end, when ctx ends: serve drains the turns and ends the requests. Then the engine
-// closes, then the store. It takes the drain time and 5 seconds for the requests, and
+// closes, then the store. It takes at most the drain time, 5 seconds for the requests, and
 // the time of the closing.
 func runNode(ctx context.Context, c config.Config, front frontend, log *slog.Logger, announce func(url string)) (err error) {
 	defer func() { // after all others: everything is closed
@@ -112,7 +112,7 @@ func httpServer(api *server.Server, log *slog.Logger) *http.Server {
 //
 // Messages are accepted during the drain because they are only stored then, and another
 // node, or the next start, answers them. So a deployment loses none, and senders see no
-// errors until the listener closes. It returns an error only if the server fails by
+// errors until the listener closes. serve returns an error only if the server fails by
 // itself; a stop that was asked for is a success.
 func serve(ctx context.Context, listener net.Listener, s *http.Server, app drainer, drain time.Duration, log *slog.Logger) error {
 	ended := make(chan error, 1)

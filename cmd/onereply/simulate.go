@@ -11,8 +11,8 @@ import (
 )
 
 // simulateCommand runs the engine in a simulated world. It needs no server. Package
-// simulate does the work. Each run follows from its seed alone, so a failure that one
-// person sees can be played again by another, with --seed and --trace.
+// simulate does the work. Each run follows from its seed and its flags, so a failure that
+// one person sees can be played again by another, with --seed and --trace.
 type simulateCommand struct {
 	Seed     uint64 `default:"1" help:"Seed of the first run; each further run has the next one."`
 	Runs     int    `help:"Number of runs (default: 1000; with --protocol 300)."`

@@ -73,8 +73,8 @@ func openSupported(ctx context.Context, url string, readOnly bool) (store.Store,
 	return memory.New(), nil
 }
 
-// frontend is served by a node besides its API: pages, and the demo's settings. It is
-// the only difference between a node of serve and one of demo.
+// frontend is served by a node besides its API: pages, and the demo's settings. Besides
+// the configuration it is the only difference between a node of serve and one of demo.
 type frontend struct {
 	pages http.Handler
 	demo  *demo // nil: it is none

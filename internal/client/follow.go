@@ -124,8 +124,8 @@ func (f *follower) connect(ctx context.Context) error {
 }
 
 // read hands the events of one connection to the caller, and remembers the last one,
-// after which the next connection goes on. It remembers an event only once the caller has handled
-// it, so that none is skipped when the connection breaks.
+// after which the next connection goes on. It remembers an event only once the caller
+// has handled it, so that none is skipped when the connection breaks.
 func (f *follower) read(stream *sse.Reader) error {
 	for {
 		received, err := stream.Next()

@@ -14,10 +14,10 @@ import (
 //
 // The order of the checks is part of the contract, and other stores are compared with
 // it. First comes the Op: a write that expects another record is a conflict, also if it
-// has other faults. Then come the ids: a claimed one is a duplicate. Then
-// come the rules of [store.Write]: only a faulty caller breaks them, and the write is
-// refused with [store.ErrNotApplied]. The record, the transcript and the timer change
-// after that, and nothing can fail any more.
+// has other faults. Then come the ids: a claimed one is a duplicate. Then come the rules
+// of [store.Write]: only a faulty caller breaks them, and the write is refused with
+// [store.ErrNotApplied]. The record, the transcript and the timer change after that, and
+// nothing can fail any more.
 func (s *Store) Commit(ctx context.Context, write store.Write) (store.Result, error) {
 	if err := s.enter(ctx); err != nil {
 		return store.Result{}, notApplied(write.Key, err)

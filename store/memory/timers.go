@@ -92,10 +92,10 @@ func (t *timers) clear(key store.Key) {
 	}
 }
 
-// take removes and returns what is due and wanted, earliest first, at most limit.
-// The others that it met on the way are put back at the end: they must neither count
-// towards the limit nor hide what is behind them. The caller arms those again
-// that it wants to keep.
+// take removes and returns the timers that are due and wanted, earliest first, at most
+// limit. The others that it met on the way are put back at the end: they must neither
+// count towards the limit nor hide those behind them. The caller arms those again that it
+// wants to keep.
 func (t *timers) take(until turn.Time, limit int, wanted func(store.Key) bool) []store.Timer {
 	var due, others []store.Timer
 	for len(due) < limit && len(t.byTime) > 0 && t.byTime[0].At <= until {
