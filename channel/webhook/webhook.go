@@ -48,7 +48,8 @@ func New(c Config) (*Sender, error) {
 	return &Sender{config: c, secrets: secrets, endpoint: endpoint}, nil
 }
 
-// Capabilities says that receivers recognise repeats, and how replies are cut.
+// Capabilities says that receivers recognise repeats, and how replies are cut. With the
+// first, a bot whose UnknownSend is auto sends again after an unknown outcome.
 func (s *Sender) Capabilities() onereply.Capabilities {
 	can := onereply.Capabilities{RecognisesRepeats: true, AllParts: !s.config.Separate}
 	if s.config.Limit > 0 {
@@ -57,7 +58,8 @@ func (s *Sender) Capabilities() onereply.Capabilities {
 	return can
 }
 
-// Send posts one part, or a whole reply, once.
+// Send posts one part, or a whole reply, once. The signature is made anew for each try,
+// because it covers the time; the id and the body stay the same.
 func (s *Sender) Send(ctx context.Context, d *onereply.Delivery) error {
 	body, err := json.Marshal(payloadOf(d))
 	if err != nil {

@@ -2,6 +2,11 @@
 // is configured, how a request is encoded, and how a reply is collected from an answer,
 // streamed or whole. The names and the shapes of one vendor's API belong to its
 // responder. It must never import a responder, a channel, a store or the engine.
+//
+// The way of a call: a responder copies its configuration into a [Config], which checks
+// it and makes the endpoint. It encodes its request with [Marshal], and posts it.
+// [Read] makes the reply of the answer; the vendor's [Format] says what each document
+// or event means.
 package chatmodel
 
 import (
@@ -76,6 +81,8 @@ func (c Config) baseURL() string {
 // headers are the configured headers and the key's. Their names are brought into one
 // spelling first: one that is configured as "authorization" must take the place of
 // Authorization, and not stand beside it in an order that differs from start to start.
+// Space around the key is dropped: keys are often read from files that end with a line
+// break.
 func (c Config) headers() map[string]string {
 	headers := map[string]string{}
 	if c.APIKey != "" {

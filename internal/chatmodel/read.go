@@ -19,7 +19,8 @@ type Format struct {
 	Advice    string // tells a person what to do about a reply that was kept back
 }
 
-// Reading is an answer while it is read.
+// Reading is an answer while it is read. One is made for each answer and used by one
+// goroutine. The functions of the [Format] set Stop, Done and Usage, and add the text.
 type Reading struct {
 	Stop  string         // the reason for the end; "": the text may go on
 	Done  bool           // the stream has said that nothing follows
@@ -32,7 +33,10 @@ type Reading struct {
 
 // Read makes a reply of an answer with a status of success. The listener hears of each
 // piece of text, and of the tokens that were used: also for a reply that failed or was
-// interrupted, because its prompt was read all the same.
+// interrupted, because its prompt was read all the same. The steps: the first byte of
+// the body decides between one document and a stream; the format reads it; then the
+// reply is checked. Errors are a [*onereply.ResponderError], or the cause of the end of
+// the caller's context. The caller closes the answer.
 func Read(answer *upstream.Answer, listener upstream.Listener, format Format) (onereply.Reply, error) {
 	r := &Reading{format: format, answer: answer, text: upstream.Text{Listener: listener}}
 	defer func() {

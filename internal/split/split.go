@@ -1,5 +1,10 @@
 // Package split cuts a text into parts that fit a channel. Its one job is to
 // cut where it hurts least; it must never import anything of this module.
+//
+// Channels bound the length of a message; here it is counted in code points. A reply that
+// is longer goes out as several messages, so a person reads each part by itself: a cut
+// between paragraphs is not noticed, and one within a word is. The package looks at the
+// text only. It knows no markup, so a cut may fall within a list or a block of code.
 package split
 
 import (
@@ -31,6 +36,7 @@ func Text(text string, limit int) []string {
 	return appendUnlessBlank(parts, string(rest))
 }
 
+// appendUnlessBlank drops parts without anything to read: channels refuse them.
 func appendUnlessBlank(parts []string, part string) []string {
 	if strings.TrimSpace(part) == "" {
 		return parts
@@ -38,6 +44,8 @@ func appendUnlessBlank(parts []string, part string) []string {
 	return append(parts, part)
 }
 
+// trimLeft drops the white space after a cut: a new message needs no line break before
+// it.
 func trimLeft(runes []rune) []rune {
 	for len(runes) > 0 && unicode.IsSpace(runes[0]) {
 		runes = runes[1:]
@@ -45,8 +53,10 @@ func trimLeft(runes []rune) []rune {
 	return runes
 }
 
-// cut is where the first part ends: 1 to limit. There are more runes than
-// limit.
+// cut is where the first part ends: 1 to limit. There are more runes than limit. Each
+// rule in turn looks for its last place, so the part is as long as that rule allows.
+// The first three must fill half of the limit: a short first sentence would otherwise
+// make many small messages.
 func cut(runes []rune, limit int) int {
 	half := (limit + 1) / 2
 	for _, ends := range []func([]rune, int) bool{paragraphEnds, lineEnds, sentenceEnds} {
@@ -105,8 +115,10 @@ func wordEnds(runes []rune, at int) bool {
 	return unicode.IsSpace(runes[at]) && !unicode.IsSpace(runes[at-1])
 }
 
-// characterEnds knows the common ways in which several code points are one
-// character: marks, joiners, skin tones, and flags.
+// characterEnds knows the common ways in which several code points are one character:
+// marks, joiners, skin tones, and flags. Two letters make one flag, so between such
+// letters a cut is right only after an even number of them. The full rules of Unicode
+// need tables that are not worth their size here.
 func characterEnds(runes []rune, at int) bool {
 	const joiner = '\u200D'
 	before, after := runes[at-1], runes[at]

@@ -1,8 +1,11 @@
 // Package sse reads streams of server-sent events, as the WHATWG standard defines them,
 // within bounds. Its one job is parsing; it must never import anything of this module.
 //
-// A stream is lines of text. A line is a field ("data: …"), a comment (": …"), or empty,
-// which ends an event. Lines end with a line feed, a carriage return, or both.
+// A stream is lines of text. A line is a field ("data: …"), a comment (": …"), or
+// empty, which ends an event. Lines end with a line feed, a carriage return, or both.
+// The fields data, event, id and retry count; all others are ignored. A reader of model
+// answers meets streams that are cut, that never end a line, or that never end an
+// event, so every buffer has a bound, and a cut stream has an error of its own.
 package sse
 
 import (
@@ -32,6 +35,10 @@ type Event struct {
 }
 
 // Reader reads events. It is not safe for concurrent use.
+//
+// It gathers the fields of one event line by line, and hands the event out at the empty
+// line that ends it. The id and the reconnection time live on from one event to the
+// next; the type and the data begin anew.
 type Reader struct {
 	source   *bufio.Reader
 	maxBytes int
@@ -53,9 +60,10 @@ func NewReader(source io.Reader, maxBytes int) *Reader {
 }
 
 // Next returns the next event. It returns [io.EOF] at a clean end, and
-// [io.ErrUnexpectedEOF] where the stream ends within an event, which is then
-// dropped, as the standard demands. Other errors are those of the source, or
-// [ErrTooLarge]; none of them can be recovered from.
+// [io.ErrUnexpectedEOF] where the stream ends within an event, which is then dropped, as
+// the standard demands. Other errors are those of the source, or [ErrTooLarge]; none of
+// them can be recovered from. A clean end says only that the last event is whole. The
+// events themselves must say whether more should have come.
 func (r *Reader) Next() (Event, error) {
 	for {
 		line, err := r.line()
@@ -77,7 +85,9 @@ func (r *Reader) Next() (Event, error) {
 	}
 }
 
-// end tells a clean end from one within an event.
+// end tells a clean end from one within an event. The text after the last line end
+// counts as a line here, so that a stream which was cut within a line of data does not
+// pass for one that ended.
 func (r *Reader) end(rest []byte) error {
 	if err := r.field(rest); err != nil {
 		return err
@@ -88,7 +98,8 @@ func (r *Reader) end(rest []byte) error {
 	return io.EOF
 }
 
-// dispatch ends an event. One without data is none.
+// dispatch ends an event. One without data is none. An empty line of data is data: such
+// an event has an empty text, and is handed out.
 func (r *Reader) dispatch() (Event, bool) {
 	event := Event{Type: r.eventType, Data: string(r.data), ID: r.id, Retry: r.retry}
 	if event.Type == "" {
@@ -99,7 +110,8 @@ func (r *Reader) dispatch() (Event, bool) {
 	return event, ok
 }
 
-// field takes in one line that is not empty.
+// field takes in one line that is not empty. An id with a NUL in it is ignored, as the
+// standard demands.
 func (r *Reader) field(line []byte) error {
 	name, value, _ := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))
@@ -118,7 +130,9 @@ func (r *Reader) field(line []byte) error {
 	return nil // a comment has an empty name; unknown fields are ignored
 }
 
-// addData appends a data line to the event. Several lines are one text with line breaks.
+// addData appends a data line to the event. Several lines are one text with line
+// breaks. The bound counts the line breaks too. It holds for all lines of an event
+// together, since each of many short lines is within the bound of a line.
 func (r *Reader) addData(value []byte) error {
 	if len(r.data)+len(value)+1 > r.maxBytes {
 		return r.tooLarge()
@@ -171,7 +185,8 @@ func (r *Reader) line() ([]byte, error) {
 	}
 }
 
-// skipMark drops one byte order mark at the start of the stream.
+// skipMark drops one byte order mark at the start of the stream. It looks at one byte
+// before it asks for three: the others may come much later, and the mark is rare.
 func (r *Reader) skipMark() error {
 	if r.begun {
 		return nil
@@ -196,6 +211,7 @@ func ignoreEOF(err error) error {
 	return err
 }
 
+// tooLarge names the bound, so that a person can tell it from a fault of the network.
 func (r *Reader) tooLarge() error {
 	return fmt.Errorf("%w: more than %d bytes", ErrTooLarge, r.maxBytes)
 }

@@ -13,11 +13,13 @@ import (
 	"github.com/onereply/onereply/internal/sse"
 )
 
-// errSilent ends a call whose answer has stalled.
+// errSilent ends a call whose answer has stalled. It is the cause of the call's own
+// context, never of the caller's, so [Answer.Ended] can tell the two apart.
 var errSilent = errors.New("the answer stalled")
 
 // Answer is the answer of the other program. Its body is read within bounds, and must be
-// closed.
+// closed. There is one as soon as the headers have come, whatever the status is. It is
+// for one goroutine.
 type Answer struct {
 	Status int
 	Header http.Header
@@ -31,7 +33,8 @@ type Answer struct {
 }
 
 // newAnswer takes over the response. HTTP/2, a Content-Length and chunks each mark the
-// end of a body; without any of them a body ends where the connection does.
+// end of a body; without any of them a body ends where the connection does. A stream of
+// the last kind that was cut looks as if it had ended.
 func newAnswer(e *Endpoint, response *http.Response, call context.Context, cancel context.CancelCauseFunc) *Answer {
 	return &Answer{
 		Status: response.StatusCode, Header: response.Header,
@@ -62,8 +65,9 @@ func (a *Answer) MediaType() string {
 	return media
 }
 
-// Read reads from the body. After its first byte, silence for the endpoint's
-// idle time-out ends the call.
+// Read reads from the body. After its first byte, silence for the endpoint's idle
+// time-out ends the call. Before the first byte there is no such limit: a model may think
+// for long before it writes, and the time-out of the whole call bounds that.
 func (a *Answer) Read(p []byte) (int, error) {
 	if a.begun && a.endpoint.idle > 0 {
 		timer := time.AfterFunc(a.endpoint.idle, func() { a.cancel(errSilent) })
@@ -91,7 +95,8 @@ func (a *Answer) All() ([]byte, error) {
 
 // WholeOrStream calls whole where the answer is one document, and stream where it is a
 // stream of events. It looks at the first byte and not at the content type: many
-// endpoints that imitate a model's API send the wrong one.
+// endpoints that imitate a model's API send the wrong one. A web page is told apart
+// first, since it is the usual answer of a wrong address.
 func (a *Answer) WholeOrStream(whole, stream func() error) error {
 	if a.MediaType() == "text/html" {
 		return a.Broken("it is a web page; check the base URL")
@@ -123,7 +128,8 @@ func (a *Answer) StartsLikeJSON() (bool, error) {
 	return first[0] == '{' || first[0] == '[', nil
 }
 
-// unread gives back a byte that was read to look at it.
+// unread gives back a byte that was read to look at it. All other reads go to the body
+// itself.
 type unread struct {
 	first []byte
 	io.ReadCloser
@@ -138,8 +144,9 @@ func (u *unread) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Close ends the call. It first reads the little that may be left, for a
-// moment at most, so that the connection can serve again.
+// Close ends the call. It first reads the little that may be left, for a moment at most,
+// so that the connection can serve again. A new connection costs more than that moment;
+// an answer that goes on for longer is cut off instead.
 func (a *Answer) Close() {
 	timer := time.AfterFunc(drainTime, func() { a.cancel(nil) })
 	defer timer.Stop()

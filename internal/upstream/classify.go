@@ -30,7 +30,10 @@ var (
 
 // Classify finds the kind of a refusal. Words in the body go before the status: a status
 // of 429 may stand for a moment of load, or for a quota that is spent. A status of 0
-// stands for an error that came without one, within a stream or an answer of success.
+// stands for an error that came without one, within a stream or an answer of success. The
+// order matters: a spent quota needs a person and an overload needs time, so both are
+// looked for before the status, which mostly says neither. Phrases in a message are
+// weaker than words in a field; they count only with a status that could mean the same.
 func Classify(status int, detail Detail) onereply.ResponderErrorKind {
 	says := func(words []string) bool {
 		return slices.Contains(words, detail.Code) || slices.Contains(words, detail.Type)

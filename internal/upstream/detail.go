@@ -37,7 +37,8 @@ func ParseError(data []byte) (Detail, bool) {
 }
 
 // parseRefusal reads the body of an answer whose status says that it is an error. A body
-// without a known form is the message itself.
+// without a known form is the message itself. So an operator sees at least the beginning
+// of a gateway's page.
 func parseRefusal(body []byte) Detail {
 	detail, _ := ParseError(body)
 	var other struct {

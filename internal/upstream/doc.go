@@ -9,11 +9,19 @@
 // The files: endpoint.go the address and the request, answer.go the answer, errors.go and
 // classify.go the errors of responders, detail.go and retryafter.go how an answer words
 // a refusal, text.go the reply that grows, problems.go mistakes of a configuration.
+//
+// The way of a call: [Endpoint.Post], or [Endpoint.Ask] for responders, sends the body
+// once and returns as soon as the headers of the answer are there. The caller looks at
+// the status, reads the [Answer] as one document or as a stream of events, and closes it.
+// Nothing is repeated here, because a repeat is a decision: a model costs money, and a
+// second delivery may be seen. The engine decides it, after it has checked that the turn
+// is still current.
 package upstream
 
 import "time"
 
-// Bounds of every call. The whole of it is bounded by its context.
+// Bounds of every call. The whole of it is bounded by its context. The bot's time-outs
+// set that context; the bounds here protect memory and connections.
 const (
 	maxErrorBytes   = 64 << 10 // read of the body of a refusal
 	errorTime       = 2 * time.Second

@@ -36,8 +36,9 @@ func (o Options) idle() time.Duration {
 	return cmp.Or(o.IdleTimeout, DefaultIdleTimeout)
 }
 
-// Endpoint is one address that is posted to. It may be used by many goroutines
-// at once.
+// Endpoint is one address that is posted to. It may be used by many goroutines at once.
+// It knows the secret parts of its headers, so that they can be removed from every error:
+// a provider may quote a wrong key in its answer.
 type Endpoint struct {
 	address string
 	host    string
@@ -122,7 +123,8 @@ func newTransport() *http.Transport {
 	}
 }
 
-// Lost is the error of a request that got no answer.
+// Lost is the error of a request that got no answer. Unsent decides whether a repeat
+// could be a duplicate, so in doubt it is false.
 type Lost struct {
 	Unsent bool // it never had a connection: certainly nothing of it was sent
 	Err    error
@@ -132,8 +134,9 @@ func (l *Lost) Error() string { return l.Err.Error() }
 func (l *Lost) Unwrap() error { return l.Err }
 
 // Post sends the body, and returns the answer once its headers are there, with any
-// status. If there is no answer the error is a [*Lost]. The caller must close the
-// answer.
+// status. If there is no answer the error is a [*Lost]. The caller must close the answer.
+// The call gets a context of its own below the caller's. So an idle time-out can end the
+// call, and leave the caller's context as it is.
 func (e *Endpoint) Post(ctx context.Context, header http.Header, body []byte) (*Answer, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, &Lost{Unsent: true, Err: context.Cause(ctx)}

@@ -15,7 +15,8 @@ import (
 )
 
 // Ask is [Endpoint.Post] for responders: its error is a [*onereply.ResponderError], or
-// the cause of the context's end.
+// the cause of the context's end. A call that never had a connection is an outage: the
+// turn waits, and uses up no attempt. Any other loss is a failed attempt.
 func (e *Endpoint) Ask(ctx context.Context, header http.Header, body []byte) (*Answer, error) {
 	answer, err := e.Post(ctx, header, body)
 	if err == nil {
@@ -41,8 +42,9 @@ func (a *Answer) ErrorOfKind(kind onereply.ResponderErrorKind, format string, ar
 	return &onereply.ResponderError{Kind: kind, RetryAfter: a.RetryAfter(), Err: a.endpoint.wrap("gave a bad answer", fmt.Errorf(format, args...))}
 }
 
-// ReadError explains an error of a read of the answer: the cause of the
-// context's end, or a failed attempt.
+// ReadError explains an error of a read of the answer: the cause of the context's end, or
+// a failed attempt. The first goes before the second: a superseded attempt is no fault of
+// the model.
 func (a *Answer) ReadError(err error) error {
 	if ended := a.Ended(); ended != nil {
 		return ended
@@ -83,7 +85,8 @@ func (a *Answer) Text() string {
 	return string(body)
 }
 
-// RefusedFor is a refusal whose body was read before, or that a stream brought.
+// RefusedFor is a refusal whose body was read before, or that a stream brought. Where the
+// answer itself was one of success, the status within the body counts, if there is one.
 func (a *Answer) RefusedFor(detail Detail) error {
 	status := a.Status
 	if a.OK() {
@@ -106,6 +109,7 @@ func (e *Endpoint) refused(status int, kind onereply.ResponderErrorKind, detail 
 	return e.wrap(what, errors.New(text+advice(status, kind)))
 }
 
+// firstOf is the first text that is not empty.
 func firstOf(texts ...string) string {
 	for _, text := range texts {
 		if text != "" {

@@ -10,7 +10,8 @@ import (
 )
 
 // Problems collects the mistakes of a configuration, so that a person learns of all of
-// them at once.
+// them at once. Each error begins with the thing that is configured, and names the field.
+// A responder or a channel makes one in its Validate.
 type Problems struct {
 	Of string // the configured thing; begins each error
 

@@ -7,9 +7,10 @@ import (
 	"time"
 )
 
-// RetryAfter reads retry-after-ms and Retry-After, the latter in seconds or as
-// a date. It gives 0 to [MaxRetryAfter]; 0 where the headers say nothing that
-// can be read, or the time is over.
+// RetryAfter reads retry-after-ms and Retry-After, the latter in seconds or as a date. It
+// gives 0 to [MaxRetryAfter]; 0 where the headers say nothing that can be read, or the
+// time is over. The first header is finer, so it goes before the other. The bound keeps a
+// wrong date from stopping a conversation for years.
 func RetryAfter(header http.Header, now time.Time) time.Duration {
 	if wait, ok := parseNumber(header.Get("Retry-After-Ms"), time.Millisecond); ok {
 		return wait

@@ -22,13 +22,16 @@ var (
 	errEmpty   = errors.New("empty answer")
 )
 
-// Text collects the pieces of a reply and shows each to the listener.
+// Text collects the pieces of a reply and shows each to the listener. The listener gets
+// each piece before the reply is known to be whole: a page shows it as a reply that is
+// being written. It becomes the reply only by the commit.
 type Text struct {
 	Listener Listener
 	text     strings.Builder
 }
 
-// Add appends a piece. The text is at most [onereply.MaxReplyBytes] long.
+// Add appends a piece. The text is at most [onereply.MaxReplyBytes] long. More is an
+// error and is not cut off: nobody could see that a reply lacks its end.
 func (t *Text) Add(piece string) error {
 	if piece == "" {
 		return nil
@@ -57,7 +60,8 @@ func (t *Text) Reply() (onereply.Reply, error) {
 
 // AttemptID names one attempt: bot, conversation, turn and attempt, with a slash between
 // them. Characters that a header can't carry are percent-encoded. So is a slash within a
-// name: no two attempts share an id.
+// name: no two attempts share an id. The other program can recognise a repeat of the same
+// request by it.
 func AttemptID(t *onereply.Turn) string {
 	name := func(text string) string {
 		return strings.ReplaceAll(standardwebhooks.EncodeID(text), "/", "%2F")

@@ -4,6 +4,9 @@
 // into a reply or a [onereply.ResponderError]. It never retries: the engine checks
 // between attempts whether the turn is still current, and this package can't. It must
 // never import a store, a channel, the engine or another responder.
+//
+// read.go reads the answers. Sending, time-outs and the kinds of errors are those of
+// internal/upstream; what all chat models share is internal/chatmodel.
 package anthropic
 
 import (
@@ -21,14 +24,15 @@ import (
 // each request.
 const version = "2023-06-01"
 
-// Responder is a [onereply.Responder]. It may be used by many goroutines at
-// once.
+// Responder is a [onereply.Responder]. It may be used by many goroutines at once. All of
+// it is fixed by New.
 type Responder struct {
 	config   Config
 	endpoint *upstream.Endpoint
 }
 
-// New makes a responder, or reports all mistakes of the configuration.
+// New makes a responder, or reports all mistakes of the configuration. Both forms of the
+// base URL work: with /v1 at its end and without.
 func New(c Config) (*Responder, error) {
 	endpoint, err := c.shared().Endpoint(func(base *url.URL) *url.URL {
 		base.Path = strings.TrimSuffix(strings.TrimSuffix(base.Path, "/"), "/v1") // people write it both ways
@@ -40,11 +44,14 @@ func New(c Config) (*Responder, error) {
 	return &Responder{config: c, endpoint: endpoint}, nil
 }
 
-// Respond asks the model once.
+// Respond asks the model once. The turn is also the listener: it gets the pieces of the
+// reply and the used tokens while the answer is read.
 func (r *Responder) Respond(ctx context.Context, t *onereply.Turn) (onereply.Reply, error) {
 	return r.respond(ctx, t, t)
 }
 
+// respond takes the listener by itself, so that a test can see the pieces without an
+// engine.
 func (r *Responder) respond(ctx context.Context, t *onereply.Turn, listener upstream.Listener) (onereply.Reply, error) {
 	body, err := r.body(t)
 	if err != nil {
@@ -63,7 +70,8 @@ func (r *Responder) respond(ctx context.Context, t *onereply.Turn, listener upst
 	return chatmodel.Read(answer, listener, format)
 }
 
-// request is the body of a request.
+// request is the body of a request. Optional fields are left out where they are not set,
+// so that the API's defaults hold.
 type request struct {
 	Model       string              `json:"model"`
 	MaxTokens   int                 `json:"max_tokens"`
@@ -87,7 +95,9 @@ func (r *Responder) body(t *onereply.Turn) ([]byte, error) {
 }
 
 // messages are the history, and one message of the user with all waiting messages. The
-// API refuses blank messages, and a list that begins with one of the assistant.
+// API refuses blank messages, and a list that begins with one of the assistant. A list
+// can begin with the assistant because the history is cut to the last messages. One
+// message for all that waits is the point of the product: the model answers once.
 func messages(t *onereply.Turn) []chatmodel.Message {
 	messages := make([]chatmodel.Message, 0, len(t.History)+1)
 	for _, line := range t.History {

@@ -8,7 +8,8 @@ import (
 )
 
 // format is how the Messages API answers. The request always asks for a stream; a proxy
-// between here and the API may collect it into one document.
+// between here and the API may collect it into one document. The [chatmodel.Reading]
+// looks at the first byte and takes either.
 var format = chatmodel.Format{
 	Whole:     readWhole,
 	Event:     readEvent,
@@ -47,7 +48,9 @@ type delta struct {
 	StopReason string `json:"stop_reason"`
 }
 
-// tokens are counted cumulatively: a later count replaces an earlier one.
+// tokens are counted cumulatively: a later count replaces an earlier one. A pointer tells
+// a count of 0 from none: the last event may name only some of them. Input excludes
+// cached tokens in this API, so they are added.
 type tokens struct {
 	Input       *int64 `json:"input_tokens"`
 	CacheWrites int64  `json:"cache_creation_input_tokens"`
@@ -55,7 +58,8 @@ type tokens struct {
 	Output      *int64 `json:"output_tokens"`
 }
 
-// readWhole reads a message that came as one document.
+// readWhole reads a message that came as one document. An error is looked for first: a
+// proxy may send it with a status of success.
 func readWhole(r *chatmodel.Reading, body []byte) error {
 	if detail, ok := upstream.ParseError(body); ok {
 		return r.Refused(detail)
@@ -85,7 +89,8 @@ func addAll(r *chatmodel.Reading, blocks []block) error {
 
 // readEvent reads one event of a stream. Their order is: message_start, for each block
 // content_block_start and its deltas, message_delta with the reason for the end,
-// message_stop.
+// message_stop. The reason for the end completes the reply; message_stop only ends the
+// stream. An error may come as an event at any time, after a status of success.
 func readEvent(r *chatmodel.Reading, data []byte) error {
 	var e event
 	if err := json.Unmarshal(data, &e); err != nil {

@@ -21,16 +21,18 @@ const (
 	maxQuotedBytes = onereply.MaxReplyBytes / 4
 )
 
-// Responder is a [onereply.Responder] for demos and tests. The zero value is
-// ready to use, by many goroutines at once.
+// Responder is a [onereply.Responder] for demos and tests. The zero value is ready to
+// use, by many goroutines at once. It calls nothing and never fails by itself, so a test
+// of the engine sees only the engine.
 type Responder struct {
 	// Delay is how long it takes to answer. 0 means 2s, [onereply.Zero] no time
 	// at all.
 	Delay time.Duration
 }
 
-// Respond waits, showing pieces of the answer meanwhile, and names the waiting
-// messages in their order.
+// Respond waits, showing pieces of the answer meanwhile, and names the waiting messages
+// in their order. The pieces come at equal intervals and end with words, as those of a
+// model mostly do. If the context ends meanwhile, its cause is the error.
 func (r Responder) Respond(ctx context.Context, t *onereply.Turn) (onereply.Reply, error) {
 	text := answer(t.Messages)
 	shown := 0
@@ -68,7 +70,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// wordEnd is the first end of a word at or after a place in the text.
+// wordEnd is the first end of a word at or after a place in the text. Pieces end there,
+// so that no character of several bytes is cut in two.
 func wordEnd(text string, from int) int {
 	if i := strings.IndexByte(text[from:], ' '); i >= 0 {
 		return from + i
@@ -85,7 +88,8 @@ func answer(messages []onereply.Message) string {
 	return fmt.Sprintf("You said %d %s: %s.", len(messages), things, quoteAll(messages))
 }
 
-// quoteAll quotes messages until the reply is long enough, and counts the rest.
+// quoteAll quotes messages until the reply is long enough, and counts the rest. The first
+// message is always quoted.
 func quoteAll(messages []onereply.Message) string {
 	var quotes []string
 	size := 0
@@ -100,7 +104,8 @@ func quoteAll(messages []onereply.Message) string {
 	return strings.Join(quotes, ", ")
 }
 
-// describe is a message's text, with a word for each attachment.
+// describe is a message's text, with a word for each attachment. An attachment without a
+// kind is shown too, so that a test sees that it arrived.
 func describe(m onereply.Message) string {
 	words := make([]string, 0, 1+len(m.Attachments))
 	if text := strings.TrimSpace(m.Text); text != "" {

@@ -9,6 +9,10 @@
 // Answers are streamed where the endpoint allows. If it refuses that with a status of
 // 400 or 422 that names the parameter, the same attempt asks again without it, and later
 // attempts do not ask for it any more: see [Responder.Protocol].
+//
+// The files: config.go has the settings, protocol.go remembers how much of the protocol
+// the endpoint takes, read.go reads the answers. Sending, time-outs and the kinds of
+// errors are those of internal/upstream.
 package openai
 
 import (
@@ -21,8 +25,8 @@ import (
 	"github.com/onereply/onereply/internal/upstream"
 )
 
-// Responder is a [onereply.Responder]. It may be used by many goroutines at
-// once.
+// Responder is a [onereply.Responder]. It may be used by many goroutines at once. All of
+// it is fixed by New but the protocol, which is learnt from answers and guards itself.
 type Responder struct {
 	config   Config
 	endpoint *upstream.Endpoint
@@ -30,7 +34,8 @@ type Responder struct {
 	protocol protocol
 }
 
-// New makes a responder, or reports all mistakes of the configuration.
+// New makes a responder, or reports all mistakes of the configuration. The name of the
+// token limit depends on the host, so it is found where the URL is made.
 func New(c Config) (*Responder, error) {
 	r := &Responder{config: c}
 	endpoint, err := c.shared().Endpoint(func(base *url.URL) *url.URL {
@@ -44,11 +49,14 @@ func New(c Config) (*Responder, error) {
 	return r, nil
 }
 
-// Respond asks the model once.
+// Respond asks the model once. The turn is also the listener: it gets the pieces of the
+// reply and the used tokens while the answer is read.
 func (r *Responder) Respond(ctx context.Context, t *onereply.Turn) (onereply.Reply, error) {
 	return r.respond(ctx, t, t)
 }
 
+// respond takes the listener by itself, so that a test can see the pieces without an
+// engine.
 func (r *Responder) respond(ctx context.Context, t *onereply.Turn, listener upstream.Listener) (onereply.Reply, error) {
 	answer, err := r.ask(ctx, upstream.Idempotent(t), r.messages(t))
 	if err != nil {
@@ -58,8 +66,10 @@ func (r *Responder) respond(ctx context.Context, t *onereply.Turn, listener upst
 	return chatmodel.Read(answer, listener, format)
 }
 
-// ask sends the request. Only a refusal of streaming, or of counting tokens
-// while streaming, makes it send another, so it sends three at most.
+// ask sends the request. Only a refusal of streaming, or of counting tokens while
+// streaming, makes it send another, so it sends three at most. Each level is less than
+// the one before, so the loop ends. The level is learnt from the first answer of success,
+// and not from the refusal.
 func (r *Responder) ask(ctx context.Context, header http.Header, messages []chatmodel.Message) (*upstream.Answer, error) {
 	level, reason := r.protocol.now()
 	for {
@@ -114,7 +124,8 @@ func (r *Responder) body(messages []chatmodel.Message, l level) ([]byte, error) 
 }
 
 // messages are the system message, the history, and one message of the user with all
-// waiting messages.
+// waiting messages. One message for all that waits is the point of the product: the model
+// answers once.
 func (r *Responder) messages(t *onereply.Turn) []chatmodel.Message {
 	messages := make([]chatmodel.Message, 0, len(t.History)+2)
 	if r.config.System != "" {

@@ -8,7 +8,9 @@ import (
 	"github.com/onereply/onereply/internal/upstream"
 )
 
-// level is how much of the protocol is asked of the endpoint.
+// level is how much of the protocol is asked of the endpoint. A higher number asks for
+// less. Many programs imitate the API in part, so the responder starts with everything
+// and finds out.
 type level int
 
 const (
@@ -32,7 +34,9 @@ var (
 	namesStream  = regexp.MustCompile(`(?i)\bstream(ed|ing)?\b`)
 )
 
-// without is the level to try next, if a refusal names a parameter of this level.
+// without is the level to try next, if a refusal names a parameter of this level. Other
+// statuses say nothing about parameters: a wrong key or an overload would be met by the
+// lower level too.
 func (l level) without(status int, detail upstream.Detail) (level, bool) {
 	if status != http.StatusBadRequest && status != http.StatusUnprocessableEntity {
 		return l, false

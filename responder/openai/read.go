@@ -9,7 +9,8 @@ import (
 	"github.com/onereply/onereply/internal/upstream"
 )
 
-// format is how a chat completions endpoint answers.
+// format is how a chat completions endpoint answers. A reply that stops for its length is
+// a reply, and is sent as far as it goes.
 var format = chatmodel.Format{
 	Whole:     readDocument,
 	Event:     readEvent,
@@ -49,7 +50,8 @@ type content struct {
 
 func (c content) text() string { return string(c.Content) + c.Refusal }
 
-// contentText is a text, or a list of which the texts count.
+// contentText is a text, or a list of which the texts count. Some endpoints send the list
+// even for a plain text.
 type contentText string
 
 // UnmarshalJSON reads both forms, and null as nothing.
@@ -81,7 +83,9 @@ func readEvent(r *chatmodel.Reading, data []byte) error {
 	return readDocument(r, data)
 }
 
-// readDocument reads a completion, a piece of one, or an error.
+// readDocument reads a completion, a piece of one, or an error. Errors are looked for
+// first: some endpoints send them with a status of success, and an error would otherwise
+// look like a completion without a text.
 func readDocument(r *chatmodel.Reading, data []byte) error {
 	if detail, ok := upstream.ParseError(data); ok {
 		return r.Refused(detail)

@@ -49,7 +49,8 @@ func (c Config) Validate() error {
 	return p.Err()
 }
 
-// sealURL is where the turn is sealed, "" where no base is known.
+// sealURL is where the turn is sealed, "" where no base is known. The token in it is that
+// of the lease: it works for this attempt and for no later one.
 func (c Config) sealURL(t *onereply.Turn) string {
 	if c.SealBase == "" {
 		return ""

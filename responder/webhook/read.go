@@ -12,7 +12,10 @@ import (
 
 const eventStream = "text/event-stream"
 
-// read makes a reply of an answer.
+// read makes a reply of an answer. The status decides first. 204 is a reply too: the
+// program chose to say nothing. Any other status of success is a failed attempt: the
+// program may have meant something else by it. The content type decides between a
+// document and a stream.
 func read(answer *upstream.Answer, listener upstream.Listener) (onereply.Reply, error) {
 	switch {
 	case !answer.OK():
@@ -46,7 +49,9 @@ type document struct {
 // final reports whether the document is a reply by itself.
 func (d document) final() bool { return d.Text != "" || d.Parts != nil }
 
-// parse reads a document, or the refusal that it is.
+// parse reads a document, or the refusal that it is. An error in the form of a model's
+// API is a refusal, also with the status 200: the program may pass on the answer of a
+// model.
 func parse(answer *upstream.Answer, data []byte) (document, error) {
 	if detail, ok := upstream.ParseError(data); ok {
 		return document{}, answer.RefusedFor(detail)
@@ -59,6 +64,8 @@ func parse(answer *upstream.Answer, data []byte) (document, error) {
 }
 
 // reply makes a reply of a document, or says why it is none. Blank parts are dropped.
+// Blank parts would be refused by channels. A document with parts and no text gets the
+// text that the parts make together: transcripts and prompts need one.
 func (d document) reply(answer *upstream.Answer) (onereply.Reply, error) {
 	reply := onereply.Reply{Text: d.Text}
 	size := len(d.Text)
@@ -82,7 +89,8 @@ func (d document) reply(answer *upstream.Answer) (onereply.Reply, error) {
 	return reply, nil
 }
 
-// stream is an answer that comes in pieces.
+// stream is an answer that comes in pieces. Pieces are shown as they come. A final
+// document in the stream replaces them.
 type stream struct {
 	answer *upstream.Answer
 	text   upstream.Text
@@ -90,7 +98,8 @@ type stream struct {
 }
 
 // read collects the stream. A final document in it is the whole reply; otherwise the
-// pieces are.
+// pieces are. The pieces are what the program meant only if the stream ended as it
+// should: see all.
 func (s *stream) read() (onereply.Reply, error) {
 	if err := s.all(); err != nil {
 		return onereply.Reply{}, err
@@ -101,8 +110,10 @@ func (s *stream) read() (onereply.Reply, error) {
 	return s.final.reply(s.answer)
 }
 
-// all reads to the end of the stream: [DONE], a final document, or a clean
-// end. A lost connection is none.
+// all reads to the end of the stream: [DONE], a final document, or a clean end. A lost
+// connection is none. If only the end of the connection marks the end of the body, half a
+// reply would look like a whole one. So such a stream must end with [DONE] or a final
+// document.
 func (s *stream) all() error {
 	events := s.answer.Events()
 	for s.final == nil {
@@ -125,7 +136,8 @@ func (s *stream) all() error {
 	return nil
 }
 
-// take reads one event.
+// take reads one event. One event may have a piece and be final; the piece is then shown,
+// and not part of the reply.
 func (s *stream) take(data string) error {
 	d, err := parse(s.answer, []byte(data))
 	if err != nil {

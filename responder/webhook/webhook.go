@@ -6,6 +6,10 @@
 // attempts whether the turn is still current, and this package can't. The request is
 // closed as soon as the attempt is superseded. It must never import a store, a channel,
 // the engine or another responder.
+//
+// The files: config.go has the settings, read.go reads the answer. Sending, time-outs and
+// the kinds of errors are those of internal/upstream; docs/api.md describes the request
+// and the answer for the people who write the other program.
 package webhook
 
 import (
@@ -19,15 +23,16 @@ import (
 	"github.com/onereply/onereply/internal/upstream"
 )
 
-// Responder is a [onereply.Responder]. It may be used by many goroutines at
-// once.
+// Responder is a [onereply.Responder]. It may be used by many goroutines at once. All of
+// it is fixed by New.
 type Responder struct {
 	config   Config
 	secrets  standardwebhooks.Secrets
 	endpoint *upstream.Endpoint
 }
 
-// New makes a responder, or reports all mistakes of the configuration.
+// New makes a responder, or reports all mistakes of the configuration. Nothing is called:
+// whether the program can be reached shows with the first turn.
 func New(c Config) (*Responder, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -48,11 +53,15 @@ func New(c Config) (*Responder, error) {
 	return &Responder{config: c, secrets: secrets, endpoint: endpoint}, nil
 }
 
-// Respond asks the webhook once.
+// Respond asks the webhook once. The turn is also the listener: it gets the pieces of a
+// streamed reply.
 func (r *Responder) Respond(ctx context.Context, t *onereply.Turn) (onereply.Reply, error) {
 	return r.respond(ctx, t, t)
 }
 
+// respond takes the listener by itself, so that a test can see the pieces without an
+// engine. The signature covers the id of the attempt, the time and the body, so it is
+// made last.
 func (r *Responder) respond(ctx context.Context, t *onereply.Turn, listener upstream.Listener) (onereply.Reply, error) {
 	body, err := json.Marshal(r.request(t))
 	if err != nil {
@@ -68,7 +77,8 @@ func (r *Responder) respond(ctx context.Context, t *onereply.Turn, listener upst
 	return read(answer, listener)
 }
 
-// request is the body of a request.
+// request is the body of a request. Turn and Attempt name the attempt, and Token is the
+// proof for a seal.
 type request struct {
 	Bot          string    `json:"bot"`
 	Conversation string    `json:"conversation"`
@@ -116,7 +126,8 @@ func (r *Responder) request(t *onereply.Turn) request {
 
 const millisecondsUTC = "2006-01-02T15:04:05.000Z07:00"
 
-// outside is a message in the words of the API.
+// outside is a message in the words of the API. Fields that are not set are left out.
+// Times are in UTC with milliseconds, as in the whole API.
 func outside(m onereply.Message) message {
 	out := message{ID: m.ID, Text: m.Text, Attachments: m.Attachments, Metadata: m.Metadata}
 	if m.Sender != (onereply.Person{}) {
