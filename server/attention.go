@@ -14,7 +14,9 @@ type attention struct {
 }
 
 // getAttention lists conversations that need a person, of one bot or of all: failed
-// turns, replies with an unknown outcome, work that is overdue.
+// turns, replies with an unknown outcome, work that is overdue. [onereply.AttentionKind]
+// has all reasons. The bot is in the query, as in the calls that are about all
+// conversations.
 func (s *Server) getAttention(w http.ResponseWriter, r *http.Request) error {
 	query, err := readQuery(r)
 	if err != nil {

@@ -7,11 +7,13 @@ import (
 )
 
 // audit is a list of the operators' calls, newest first: which call, when, and by whom.
+// It has no next page: see [onereply.App.Audit] for how many actions are kept.
 type audit struct {
 	Entries []onereply.AuditEntry `json:"entries"`
 }
 
-// getAudit answers for one conversation, or for all.
+// getAudit answers for one conversation, or for all. Its route has no names in the path
+// where all are meant, and the query is then for all.
 func (s *Server) getAudit(w http.ResponseWriter, r *http.Request) error {
 	query, err := readQuery(r)
 	if err != nil {

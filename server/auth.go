@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// access is the permission that a route asks for.
+// access is the permission that a route asks for. The zero value is the strictest.
 type access int
 
 const (
@@ -22,7 +22,9 @@ const (
 
 // guard decides who may call. With keys, a request needs one, or the cookie of a session
 // that one opened. Without keys, it must not come from the page of another site: such a
-// page could post here from the browser of a user who does not know it.
+// page could post here from the browser of a user who does not know it. A key may do
+// everything: there are no roles. The one limit on guesses is that of the logins of the
+// console; a bearer key is too long to be guessed.
 type guard struct {
 	keys         keys
 	sessions     sessions
@@ -32,7 +34,8 @@ type guard struct {
 
 // newGuard makes a guard for the keys of the configuration. With loopbackOnly it answers
 // only requests that name this machine as their host: without keys, a page that rebinds
-// its own name to 127.0.0.1 could call here otherwise.
+// its own name to 127.0.0.1 could call here otherwise. The command sets it exactly where
+// there are no keys.
 func newGuard(plain []string, loopbackOnly bool) guard {
 	return guard{
 		keys:         newKeys(plain),
@@ -42,7 +45,9 @@ func newGuard(plain []string, loopbackOnly bool) guard {
 	}
 }
 
-// check returns the caller, or the reason why the route is closed to it.
+// check returns the caller, or the reason why the route is closed to it. The host is
+// checked before all else, also for public routes: the console's page is one, and a page
+// that was rebound must not even get that.
 func (g guard) check(r *http.Request, t *route) (caller, error) {
 	if g.loopbackOnly && !isLoopback(r.Host) {
 		return caller{}, newProblem(kindWrongHost, "Without API keys this server answers only to localhost; it was asked as %.100q.", r.Host)
@@ -59,7 +64,8 @@ func (g guard) check(r *http.Request, t *route) (caller, error) {
 }
 
 // checkCaller prefers the header to the cookie: a program that sends a wrong key is told
-// so, even if it has a session.
+// so, even if it has a session. Both refusals have the status 401, but words of their
+// own: a header that is missing is another mistake than a key that is wrong.
 func (g guard) checkCaller(r *http.Request, t *route) (caller, error) {
 	header := r.Header.Get("Authorization")
 	if found, ok := g.sessions.of(r, time.Now()); ok && header == "" && t.takesSessions() {
@@ -78,7 +84,8 @@ func (g guard) checkCaller(r *http.Request, t *route) (caller, error) {
 }
 
 // checkSession guards against other sites: a browser sends the cookie with their requests
-// too, but only a page of this site can read the token.
+// too, but only a page of this site can read the token. Reading needs no token: another
+// site's page may cause a request, but can't read its answer.
 func (g guard) checkSession(r *http.Request, found session) (caller, error) {
 	if g.crossOrigin.Check(r) != nil {
 		return caller{}, newProblem(kindCrossOrigin, "A session is for the pages of this site only.")
@@ -89,10 +96,11 @@ func (g guard) checkSession(r *http.Request, found session) (caller, error) {
 	return caller{by: g.keys.label(found.key), from: addressOf(r)}, nil
 }
 
-// takesSessions reports whether a session opens the route: those of the API.
+// takesSessions reports whether a session opens the route: those of the API. Metrics and
+// the demo's settings take keys only.
 func (t *route) takesSessions() bool { return strings.HasPrefix(t.pattern, "/v1/") }
 
-// keys are hashes of the API keys.
+// keys are hashes of the API keys. The number of a key is its place in the configuration.
 type keys [][sha256.Size]byte
 
 // newKeys keeps hashes instead of keys, all of one length, so that find takes the same
@@ -117,10 +125,12 @@ func (k keys) find(token string) (number int, ok bool) {
 }
 
 // label names a key in logs and audits: the first 6 hexadecimal digits of its SHA-256,
-// from which nobody can find the key.
+// from which nobody can find the key. A change of the key's place in the configuration
+// does not change its label.
 func (k keys) label(number int) string { return hex.EncodeToString(k[number][:3]) }
 
-// isLoopback reports whether a Host header names this machine.
+// isLoopback reports whether a Host header names this machine. A header that can't be
+// read names no machine, so it is refused.
 func isLoopback(host string) bool {
 	name, _, err := net.SplitHostPort(host)
 	if err != nil {

@@ -13,10 +13,13 @@ import (
 	"unicode/utf8"
 )
 
-// maxBodyBytes bounds a request's body.
+// maxBodyBytes bounds a request's body. It is 1 MiB, which is far more than a message may
+// have, and little enough for many requests at once.
 const maxBodyBytes = 1 << 20
 
-// decode reads the JSON object of the request's body into value.
+// decode reads the JSON object of the request's body into value. The steps: the announced
+// length, the bytes, their type, UTF-8, and the JSON. Each failure is a problem of its
+// own, so that a person sees at which of them to look.
 func decode(w http.ResponseWriter, r *http.Request, value any) error {
 	body, err := readBody(w, r)
 	if err != nil {
@@ -37,7 +40,8 @@ func decodeOptional(w http.ResponseWriter, r *http.Request, value any) error {
 	return parse(body, value)
 }
 
-// readBody reads the whole body, within the limits of size and time.
+// readBody reads the whole body, within the limits of size and time. A body that is
+// shorter than announced is refused: it may be valid JSON by chance.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if r.ContentLength > maxBodyBytes {
 		return nil, errTooLarge()
@@ -96,7 +100,8 @@ func isJSON(contentType string) bool {
 }
 
 // parse reads one JSON object. Unknown fields are ignored: providers add their own. After
-// a wrong-type problem the other fields of value are set.
+// a wrong-type problem the other fields of value are set. Only an object is taken: null
+// would leave every field at its zero value, and look like an object without fields.
 func parse(body []byte, value any) error {
 	if !utf8.Valid(body) {
 		return newProblem(kindMalformedBody, "The body is not valid UTF-8.")

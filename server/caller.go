@@ -5,7 +5,8 @@ import (
 	"net/http"
 )
 
-// caller is the sender of a request.
+// caller is the sender of a request. Audited calls record both. An operator can find the
+// key by its label, and the machine by its address.
 type caller struct {
 	by   string // the label of the key
 	from string // the address that the connection came from
@@ -14,7 +15,8 @@ type caller struct {
 // anonymousLabel stands for the label of a key in calls that need none.
 const anonymousLabel = "anonymous"
 
-// anonymous is the caller of a route that asks for no key.
+// anonymous is the caller of a route that asks for no key. Where there are no keys,
+// audits name this label and the address.
 func anonymous(r *http.Request) caller { return caller{by: anonymousLabel, from: addressOf(r)} }
 
 // addressOf is the address of the other end of the connection. Behind a proxy that is the

@@ -10,7 +10,8 @@ import (
 )
 
 // postTyping moves the end of the quiet time, within the hard cap: somebody is still
-// writing. It changes no version, so a running attempt stays current.
+// writing. It changes no version, so a running attempt stays current. It does nothing
+// where no message waits.
 func (s *Server) postTyping(w http.ResponseWriter, r *http.Request) error {
 	var body struct {
 		For *string `json:"for"`
@@ -31,7 +32,8 @@ func (s *Server) postTyping(w http.ResponseWriter, r *http.Request) error {
 	return respondEmpty(w)
 }
 
-// postFlush ends the quiet time now: what waits is answered at once.
+// postFlush ends the quiet time now: what waits is answered at once. It does nothing
+// where nothing waits.
 func (s *Server) postFlush(w http.ResponseWriter, r *http.Request) error {
 	if err := decodeOptional(w, r, &struct{}{}); err != nil {
 		return err
@@ -41,7 +43,7 @@ func (s *Server) postFlush(w http.ResponseWriter, r *http.Request) error {
 }
 
 // postPause hands a conversation to a person. Messages are kept, and the reply of a
-// running attempt is discarded.
+// running attempt is discarded. While it lasts nothing is generated or sent.
 func (s *Server) postPause(w http.ResponseWriter, r *http.Request) error {
 	var body struct {
 		Reason string `json:"reason"`
@@ -54,7 +56,8 @@ func (s *Server) postPause(w http.ResponseWriter, r *http.Request) error {
 }
 
 // postResume gives a paused conversation back to the bot. Waiting messages are answered
-// unless the body says otherwise.
+// unless the body says otherwise. Otherwise they are closed without a reply: the person
+// has seen to them.
 func (s *Server) postResume(w http.ResponseWriter, r *http.Request) error {
 	var body struct {
 		AnswerPending *bool `json:"answer_pending"`
@@ -67,7 +70,9 @@ func (s *Server) postResume(w http.ResponseWriter, r *http.Request) error {
 	return respondState(w, http.StatusOK, now, err)
 }
 
-// postReply takes a human's reply.
+// postReply takes a human's reply. It goes out also while the conversation is paused, and
+// settles what waits: the bot does not answer the same messages again. It has no id by
+// which a repeat could be told.
 func (s *Server) postReply(w http.ResponseWriter, r *http.Request) error {
 	var body struct {
 		Text string `json:"text"`
@@ -79,7 +84,8 @@ func (s *Server) postReply(w http.ResponseWriter, r *http.Request) error {
 	return accepted(w, got, err)
 }
 
-// postRequeue tries a failed turn again, with everything that waits.
+// postRequeue tries a failed turn again, with everything that waits. Messages that
+// earlier turns set aside come with it.
 func (s *Server) postRequeue(w http.ResponseWriter, r *http.Request) error {
 	if err := decodeOptional(w, r, &struct{}{}); err != nil {
 		return err
@@ -99,8 +105,9 @@ func (s *Server) postMarkSent(w http.ResponseWriter, r *http.Request) error {
 	return s.resolveReply(w, r, s.app.MarkSent)
 }
 
-// resolveReply lets an operator decide about a reply whose outcome is unknown, or of which
-// only a part was sent.
+// resolveReply lets an operator decide about a reply whose outcome is unknown, or of
+// which only a part was sent. The number of the turn is in the path, so that a click on
+// an old page can't decide about a newer reply.
 func (s *Server) resolveReply(w http.ResponseWriter, r *http.Request, resolve func(ctx context.Context, bot, conversation string, turn int64) (onereply.State, error)) error {
 	turn, err := strconv.ParseInt(r.PathValue("turn"), 10, 64)
 	if err != nil || turn < 1 {
@@ -115,7 +122,8 @@ func (s *Server) resolveReply(w http.ResponseWriter, r *http.Request, resolve fu
 
 // postSeal is for an agent that is about to do something irreversible: from then on its
 // attempt can't be discarded. The token proves that the attempt still holds the lease;
-// 409 tells the agent to stop.
+// 409 tells the agent to stop. There is no way back, and newer messages wait for the next
+// turn.
 func (s *Server) postSeal(w http.ResponseWriter, r *http.Request) error {
 	token, err := strconv.ParseInt(r.PathValue("token"), 10, 64)
 	if err != nil || token < 1 {
@@ -130,7 +138,8 @@ func (s *Server) postSeal(w http.ResponseWriter, r *http.Request) error {
 	return respond(w, http.StatusOK, map[string]bool{"sealed": true})
 }
 
-// respondState answers with the state of the conversation after a call of the App.
+// respondState answers with the state of the conversation after a call of the App. So a
+// page that made the call can show its result without another request.
 func respondState(w http.ResponseWriter, status int, now onereply.State, err error) error {
 	if err != nil {
 		return err

@@ -14,7 +14,8 @@ func (s *Server) getState(w http.ResponseWriter, r *http.Request) error {
 }
 
 // deleteConversation deletes everything stored of a conversation, its message ids
-// included: a provider that delivers one again starts it anew.
+// included: a provider that delivers one again starts it anew. A running attempt is
+// discarded. It succeeds where nothing is stored, so a repeat is harmless.
 func (s *Server) deleteConversation(w http.ResponseWriter, r *http.Request) error {
 	if err := s.app.Forget(r.Context(), r.PathValue("bot"), r.PathValue("conversation")); err != nil {
 		return err
@@ -23,14 +24,16 @@ func (s *Server) deleteConversation(w http.ResponseWriter, r *http.Request) erro
 }
 
 // transcript is one page of a transcript. Next is the after, or the before, of the next
-// page; null on the last one.
+// page; null on the last one. Entries of a page are in the order of the conversation in
+// both directions.
 type transcript struct {
 	Entries []onereply.Entry `json:"entries"`
 	Next    *int64           `json:"next"`
 }
 
 // getTranscript answers with one page of messages and replies. A page that is full may
-// have a next one, even if that is empty.
+// have a next one, even if that is empty. To know for certain would take one more read
+// for each page.
 func (s *Server) getTranscript(w http.ResponseWriter, r *http.Request) error {
 	page, err := readPage(r)
 	if err != nil {
@@ -55,7 +58,8 @@ func (s *Server) getTranscript(w http.ResponseWriter, r *http.Request) error {
 	return respond(w, http.StatusOK, out)
 }
 
-// getTimeline answers with the steps of the last turns, or of one.
+// getTimeline answers with the steps of the last turns, or of one. They explain why a
+// reply came when it did, or why none came.
 func (s *Server) getTimeline(w http.ResponseWriter, r *http.Request) error {
 	query, err := readTimeline(r)
 	if err != nil {
@@ -74,7 +78,8 @@ type conversations struct {
 	NextCursor    *string          `json:"next_cursor"`
 }
 
-// getConversations lists conversations, newest activity first.
+// getConversations lists conversations, newest activity first. The cursor is the App's
+// own; a page must be asked for with the same filters as the one before.
 func (s *Server) getConversations(w http.ResponseWriter, r *http.Request) error {
 	query, err := readList(r)
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 )
 
 // Demo changes the settings of a running demo. Its methods may be called from many
-// goroutines at once.
+// goroutines at once. It exists for the page of the demo, where people try how the quiet
+// time feels.
 type Demo interface {
 	Settings(ctx context.Context) (DemoSettings, error)
 	// Change is called with settings within their bounds. An [*onereply.Error] tells the
@@ -39,7 +40,8 @@ func demoSettingsOf(s DemoSettings) demoSettings {
 	return demoSettings{Debounce: text(s.Debounce), MaxWait: text(s.MaxWait), ModelDelay: text(s.ModelDelay)}
 }
 
-// into changes the settings that were sent.
+// into changes the settings that were sent. It stops at the first mistake, and out is
+// then not used.
 func (s demoSettings) into(out *DemoSettings) error {
 	for _, one := range []struct {
 		name string
@@ -67,8 +69,8 @@ func (s *Server) getDemoSettings(w http.ResponseWriter, r *http.Request) error {
 	return respond(w, http.StatusOK, demoSettingsOf(now))
 }
 
-// putDemoSettings changes the settings that the body names, and answers with all of
-// them.
+// putDemoSettings changes the settings that the body names, and answers with all of them.
+// Two changes at the same time may lose one of them; a demo has one user.
 func (s *Server) putDemoSettings(w http.ResponseWriter, r *http.Request) error {
 	var body demoSettings
 	if err := decode(w, r, &body); err != nil {

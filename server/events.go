@@ -9,9 +9,18 @@ import (
 )
 
 // maxEventIDBytes bounds the id after which a stream goes on.
+// maxEventIDBytes bounds the id after which a stream goes on.
+//
+// The way of a stream: the query says which conversations and after which event; the
+// place among the MaxStreams is taken; the App starts to collect events; the header goes
+// out; then each event is written as it comes, and a comment at each heartbeat. A client
+// that loses the stream connects again with the last id that it saw, and gets the events
+// since, as far as this node still knows them. The stream is a view: the messages and
+// replies themselves are in the transcript.
 const maxEventIDBytes = 256
 
-// getConversationEvents streams the events of one conversation.
+// getConversationEvents streams the events of one conversation. The conversation need not
+// exist: a page may watch before the first message.
 func (s *Server) getConversationEvents(w http.ResponseWriter, r *http.Request) error {
 	after, err := readAfter(r)
 	if err != nil {
@@ -24,7 +33,8 @@ func (s *Server) getConversationEvents(w http.ResponseWriter, r *http.Request) e
 	})
 }
 
-// getEvents streams the events of all conversations, or of one bot.
+// getEvents streams the events of all conversations, or of one bot. A bot that is not
+// served here is refused: its stream would stay silent without a reason.
 func (s *Server) getEvents(w http.ResponseWriter, r *http.Request) error {
 	after, err := readAfter(r)
 	if err != nil {
@@ -77,6 +87,8 @@ func checkEventID(id string) error {
 }
 
 // follow sends events until the client leaves or is too slow, or the server shuts down.
+// The subscription starts before the header goes out: a client that has the header misses
+// nothing that happens from then on. A HEAD request gets the header only.
 func (s *Server) follow(w http.ResponseWriter, r *http.Request, watch onereply.EventQuery) error {
 	if !s.streams.enter() {
 		return newProblem(kindUnavailable, "The node is closing, or has as many event streams as it may (%d).", s.options.MaxStreams)
@@ -96,7 +108,8 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, watch onereply.E
 }
 
 // pump copies events to the client. The source never waits for a client: for one that is
-// too slow it closes the channel, or a write of ours meets its deadline.
+// too slow it closes the channel, or a write of ours meets its deadline. Either way the
+// client connects again, and goes on after the last event that it got.
 func (s *Server) pump(r *http.Request, out *eventWriter, events <-chan onereply.Event) {
 	heartbeat := time.NewTicker(s.options.Heartbeat)
 	defer heartbeat.Stop()

@@ -8,11 +8,15 @@ import (
 	"github.com/onereply/onereply"
 )
 
-// reconnectMillis is how long a browser waits before it connects again.
+// reconnectMillis is how long a browser waits before it connects again. It is a second:
+// soon enough for a person who looks at the page, and long enough for a node that
+// restarts with many pages open.
 const reconnectMillis = 1000
 
-// eventWriter writes text/event-stream. Its methods report whether the client
-// took what was written; each write has a deadline of its own.
+// eventWriter writes text/event-stream. Its methods report whether the client took what
+// was written; each write has a deadline of its own. It belongs to the one goroutine of
+// its request. After a method has reported false, the stream is over: nothing else may be
+// written.
 type eventWriter struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -24,7 +28,8 @@ func newEventWriter(w http.ResponseWriter, timeout time.Duration, encoded *event
 	return &eventWriter{w: w, control: http.NewResponseController(w), timeout: timeout, encoded: encoded}
 }
 
-// start sends the header.
+// start sends the header. The status is 200 from here on, so everything that can be
+// refused was refused before.
 func (o *eventWriter) start() bool {
 	h := o.w.Header()
 	h.Set("Content-Type", "text/event-stream")
@@ -46,6 +51,7 @@ func (o *eventWriter) greet() bool {
 func (o *eventWriter) beat() bool { return o.write(true, []byte(": \n\n")) }
 
 // event writes one event. While more events wait, the caller lets one flush serve all.
+// While one model writes, events come in bursts, and each flush is a packet of its own.
 func (o *eventWriter) event(e onereply.Event, flush bool) bool {
 	text, err := o.encoded.encode(e)
 	return err == nil && o.write(flush, text)

@@ -8,7 +8,10 @@ import (
 	"github.com/onereply/onereply"
 )
 
-// postLogin opens a session for a caller who has a key.
+// postLogin opens a session for a caller who has a key. The steps: take one attempt of
+// this address, compare the key, give the attempt back if the key is right, set the
+// cookie. The attempt is taken before the comparison: many requests at once could
+// otherwise all pass before the first was counted.
 func (s *Server) postLogin(w http.ResponseWriter, r *http.Request) error {
 	var body struct {
 		Key string `json:"key"`
@@ -36,7 +39,9 @@ func (s *Server) postLogin(w http.ResponseWriter, r *http.Request) error {
 }
 
 // postLogout removes the cookie. It can't end the session earlier than its time: the
-// server keeps no list of sessions to remove it from.
+// server keeps no list of sessions to remove it from. The token is checked as for any
+// change: another site's page must not sign people out. Without a valid session there is
+// nothing to guard, and the cookie is removed all the same.
 func (s *Server) postLogout(w http.ResponseWriter, r *http.Request) error {
 	if err := decodeOptional(w, r, &struct{}{}); err != nil {
 		return err
@@ -50,7 +55,8 @@ func (s *Server) postLogout(w http.ResponseWriter, r *http.Request) error {
 	return respondEmpty(w)
 }
 
-// sessionState tells a page whether it must ask for a key.
+// sessionState tells a page whether it must ask for a key. Without a session, CSRF is
+// empty and ExpiresAt is null.
 type sessionState struct {
 	Required  bool          `json:"required"`
 	SignedIn  bool          `json:"signed_in"`
@@ -59,7 +65,8 @@ type sessionState struct {
 }
 
 // getSession tells the page whether a key is needed, and whether the cookie is still
-// valid. The page also learns the token that each change must carry.
+// valid. The page also learns the token that each change must carry. It is public,
+// because the page asks before anybody has given a key.
 func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
 	out := sessionState{Required: len(s.guard.keys) > 0}
 	if found, ok := s.guard.sessions.of(r, time.Now()); ok {

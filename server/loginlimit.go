@@ -16,13 +16,17 @@ const (
 
 // loginLimiter bounds how fast keys can be guessed. Each address has a leaky bucket: a
 // login with a wrong key adds to it, and it empties by itself. Its memory is bounded:
-// once loginAddresses have a bucket, all other addresses share one.
+// once loginAddresses have a bucket, all other addresses share one. So ten wrong keys may
+// come at once, and then one in six seconds. An attempt with a right key is given back.
+// While the bucket is full, a right key is refused too. The zero value is ready to use,
+// by many goroutines at once.
 type loginLimiter struct {
 	mu      sync.Mutex
 	buckets map[netip.Prefix]bucket
 }
 
-// bucket is the part of a burst that was used up at a certain time.
+// bucket is the part of a burst that was used up at a certain time. It is filled and
+// emptied only when it is looked at, so no goroutine and no timer is needed.
 type bucket struct {
 	used float64
 	at   time.Time
@@ -45,7 +49,8 @@ func (l *loginLimiter) take(address string, now time.Time) (wait time.Duration) 
 	return 0
 }
 
-// giveBack undoes a take: the login succeeded.
+// giveBack undoes a take: the login succeeded. It never goes below empty: a bucket may
+// have leaked since the take.
 func (l *loginLimiter) giveBack(address string, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -56,7 +61,8 @@ func (l *loginLimiter) giveBack(address string, now time.Time) {
 }
 
 // bucketOf finds the key of a network's bucket: its own, or sharedBucket where too many
-// networks have one. Empty buckets make room.
+// networks have one. Empty buckets make room. It looks at all buckets only when there are
+// too many, at most 1024 of them.
 func (l *loginLimiter) bucketOf(network netip.Prefix, now time.Time) netip.Prefix {
 	if l.buckets == nil {
 		l.buckets = map[netip.Prefix]bucket{}
@@ -82,7 +88,9 @@ func (b bucket) leak(now time.Time) bucket {
 }
 
 // networkOf is the network that shares a bucket: one IPv4 address, or a /64 of IPv6,
-// which is the least that a household or a machine has.
+// which is the least that a household or a machine has. Somebody with a whole /64 could
+// otherwise guess from as many addresses as needed. An address that can't be read shares
+// the common bucket.
 func networkOf(address string) netip.Prefix {
 	parsed, err := netip.ParseAddr(address)
 	if err != nil {

@@ -9,7 +9,9 @@ import (
 	"github.com/onereply/onereply"
 )
 
-// messageBody is the body of a message. A field that is null counts as absent.
+// messageBody is the body of a message. A field that is null counts as absent. A pointer
+// tells an absent field from an empty one, where the two mean different things: an absent
+// id is made by the App, and an absent addressed is true.
 type messageBody struct {
 	Kind        string                `json:"kind"` // "" or "message"; other kinds need no answer
 	ID          *string               `json:"id"`
@@ -24,7 +26,8 @@ type messageBody struct {
 }
 
 // hasNoEffect reports whether it is a reaction, a receipt, or another thing that does not
-// change what should be answered.
+// change what should be answered. Adapters may pass on everything that a provider sends,
+// without knowing which kinds count.
 func (b *messageBody) hasNoEffect() bool { return b.Kind != "" && b.Kind != "message" }
 
 // message is the body as the library has it, or the problem with one of its fields. The
@@ -72,7 +75,8 @@ const reasonNoEffect = "no_effect"
 
 // postMessage takes in a message: the one call that people wait for. 202 means that the
 // message is durable; no model has run. The receipt of a repeat is that of the first
-// time, marked as a duplicate.
+// time, marked as a duplicate. If the answer is lost on its way, the client sends the
+// same id again and gets that receipt. Without an id no repeat can be recognised.
 func (s *Server) postMessage(w http.ResponseWriter, r *http.Request) error {
 	var body messageBody
 	err := decode(w, r, &body)
@@ -92,7 +96,8 @@ func (s *Server) postMessage(w http.ResponseWriter, r *http.Request) error {
 }
 
 // ignore answers things that are no message with success, so that no provider sends them
-// again. It stores nothing.
+// again. It stores nothing. The receipt has the version of the conversation, 0 where
+// there is none.
 func (s *Server) ignore(w http.ResponseWriter, r *http.Request, body *messageBody) error {
 	known, err := s.app.State(r.Context(), r.PathValue("bot"), r.PathValue("conversation"))
 	var refused *onereply.Error
@@ -107,8 +112,9 @@ func (s *Server) ignore(w http.ResponseWriter, r *http.Request, body *messageBod
 	return accepted(w, got, nil)
 }
 
-// patchMessage edits a message. While the message waits the edit is a new input: a running
-// attempt that saw the old text is discarded.
+// patchMessage edits a message. While the message waits the edit is a new input: a
+// running attempt that saw the old text is discarded. After the reply an edit changes
+// nothing; the receipt says that it was ignored.
 func (s *Server) patchMessage(w http.ResponseWriter, r *http.Request) error {
 	var body struct {
 		Text        *string                `json:"text"`
@@ -125,7 +131,9 @@ func (s *Server) patchMessage(w http.ResponseWriter, r *http.Request) error {
 	return accepted(w, got, err)
 }
 
-// deleteMessage retracts a message. While it waits that is a new input too.
+// deleteMessage retracts a message. While it waits that is a new input too. The text is
+// removed from the store, and the id stays known, so that a late repeat does not bring
+// the message back.
 func (s *Server) deleteMessage(w http.ResponseWriter, r *http.Request) error {
 	got, err := s.app.Retract(r.Context(), r.PathValue("bot"), r.PathValue("conversation"), r.PathValue("id"))
 	return accepted(w, got, err)

@@ -13,7 +13,8 @@ import (
 )
 
 // metrics are the figures of /metrics: the App's counters and the API's own. Labels come
-// from fixed sets, never from a request: a client could make as many as it likes.
+// from fixed sets, never from a request: a client could make as many as it likes. The
+// route is its pattern, and unknown methods share a label.
 type metrics struct {
 	handler  http.Handler
 	requests *prometheus.CounterVec
@@ -22,7 +23,8 @@ type metrics struct {
 }
 
 // newMetrics makes a registry of its own, so that a program that embeds the server can
-// have its own metrics, and two servers in one process do not collide.
+// have its own metrics, and two servers in one process do not collide. It starts nothing:
+// all figures are read when /metrics is asked.
 func newMetrics(app App, open *streams, version string) *metrics {
 	m := &metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -63,7 +65,8 @@ func openStreams(open *streams) prometheus.Collector {
 	}, func() float64 { return float64(open.count()) })
 }
 
-// count records one answered request.
+// count records one answered request. The time of an event stream is that of its client,
+// and would hide all others.
 func (m *metrics) count(method string, found *route, status int, took time.Duration) {
 	method, pattern := methodLabel(method), patternOf(found)
 	m.requests.WithLabelValues(method, pattern, strconv.Itoa(status)).Inc()
@@ -81,7 +84,8 @@ func methodLabel(method string) string {
 	return "other"
 }
 
-// getMetrics answers in the text format of Prometheus.
+// getMetrics answers in the text format of Prometheus. It needs a key where there are
+// keys: the figures tell how busy a bot is.
 func (s *Server) getMetrics(w http.ResponseWriter, r *http.Request) error {
 	s.metrics.handler.ServeHTTP(w, r)
 	return nil

@@ -7,7 +7,8 @@ import (
 	"runtime/debug"
 )
 
-// panicked is an error made of a handler's panic.
+// panicked is an error made of a handler's panic. The stack goes to the log with it, and
+// never to the client.
 type panicked struct {
 	value any
 	stack []byte
@@ -24,8 +25,9 @@ func isPanic(err error) bool {
 	return errors.As(err, &p)
 }
 
-// recovered runs f and turns a panic into an error. http.ErrAbortHandler is
-// left alone: it is how a handler drops a connection.
+// recovered runs f and turns a panic into an error. http.ErrAbortHandler is left alone:
+// it is how a handler drops a connection. net/http would drop the connection at a panic,
+// and neither log line nor metric would name the route.
 func recovered(f func() error) (err error) {
 	defer func() {
 		switch value := recover(); value {

@@ -14,13 +14,16 @@ import (
 // is, and what a client is told. A client sees the kind and the detail; the log gets the
 // chain of causes, which may name hosts, files and texts.
 
-// kind is a kind of problem. Its name and its status are part of the API.
+// kind is a kind of problem. Its name and its status are part of the API. Clients tell
+// errors apart by the name; the title and the detail may change.
 type kind struct {
 	name   string // "urn:onereply:problem:" and this is the type in the document
 	status int
 	title  string // for people
 }
 
+// The kinds, in the order of their status. docs/api.md has a line for each that a client
+// can meet, with what to do; a new kind needs one too.
 var (
 	kindMalformedBody    = kind{"malformed-body", http.StatusBadRequest, "The body is not the JSON that is needed"}
 	kindWrongType        = kind{"wrong-type", http.StatusBadRequest, "A field has the wrong type"}
@@ -49,13 +52,15 @@ var (
 )
 
 // statusClientGone stands in logs and metrics for a client that left before it was
-// answered.
+// answered. No standard has this status; proxies use it in the same sense.
 const statusClientGone = 499
 
-// retryAfter is how many seconds a client should wait before it tries again.
+// retryAfter is how many seconds a client should wait before it tries again. It is the
+// least that the header can say: a provider that repeats too late makes a person wait.
 const retryAfter = 1
 
 // problem is an error that a client is told about, as a problem document of RFC 9457.
+// Handlers make one for mistakes of the client. All other errors become one in problemOf.
 type problem struct {
 	kind   kind
 	detail string
@@ -96,7 +101,8 @@ func errUnknownBot(bot string) *problem {
 }
 
 // problemOf is the problem that a client is told about err. An error that nobody has
-// foreseen is internal, and the client learns nothing of it.
+// foreseen is internal, and the client learns nothing of it. A problem that a handler
+// made goes before the App's error within it.
 func problemOf(err error) *problem {
 	var known *problem
 	var refused *onereply.Error
@@ -113,6 +119,8 @@ func problemOf(err error) *problem {
 
 // problemOfApp is the problem for an error of the App. Details of mistakes of the client
 // are the App's own words; other details could tell of the inside, so they are replaced.
+// The cases are all codes of the App. An unknown outcome is the one error after which a
+// repeat may do harm, so its text says where to look first.
 func problemOfApp(refused *onereply.Error, err error) *problem {
 	p := &problem{field: refused.Field, cause: err}
 	if refused.Err != nil {
@@ -143,14 +151,17 @@ func problemOfApp(refused *onereply.Error, err error) *problem {
 	return p
 }
 
-// unavailable hides the cause: it names hosts and files.
+// unavailable hides the cause: it names hosts and files. The text fits all of the causes,
+// since the client can only wait in each case.
 func unavailable(cause error) *problem {
 	p := newProblem(kindUnavailable, "The store is out of reach, or the node is closing. Send the same request again later; a message with its id is never taken twice.")
 	p.cause = cause
 	return p
 }
 
-// document is a problem as it is sent.
+// document is a problem as it is sent. Title belongs to the kind; Detail is about this
+// request. Field is an addition to the standard, so that a form can show the mistake
+// where it was made.
 type document struct {
 	Type   string `json:"type"`
 	Title  string `json:"title"`
@@ -160,7 +171,9 @@ type document struct {
 }
 
 // fail answers with the problem that err is, and logs it. Once the header of an answer is
-// out, nothing else can be answered.
+// out, nothing else can be answered. A client that has left gets no answer; the log and
+// the metrics get a status of their own, so that it does not count as a failure of the
+// server.
 func (s *Server) fail(w *recorder, r *http.Request, found *route, err error) {
 	p := problemOf(err)
 	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
@@ -178,7 +191,8 @@ func (s *Server) fail(w *recorder, r *http.Request, found *route, err error) {
 	}
 }
 
-// setHeader sets the headers that belong to a kind.
+// setHeader sets the headers that belong to a kind. Retry-After stands only where the
+// same request may succeed later.
 func (p *problem) setHeader(h http.Header) {
 	switch p.kind {
 	case kindUnauthorized:

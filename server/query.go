@@ -8,21 +8,26 @@ import (
 	"github.com/onereply/onereply"
 )
 
-// Limits of pages.
+// Limits of pages. A page has 100 items where the client names no limit, and 1000 at
+// most: more would hold the store and the client's memory for one call. A value out of
+// its bounds is refused and not cut to fit, since a client that asked for 5000 would take
+// 1000 for the whole.
 const (
 	defaultPage = 100
 	maxPage     = 1000
 )
 
 // page selects entries of a transcript: the first ones after a sequence number, the last
-// ones before a sequence number, or the last ones of all.
+// ones before a sequence number, or the last ones of all. The console reads backwards
+// from the end, and programs read forwards.
 type page struct {
 	after, before int64 // before 0: no bound
 	limit         int
 	last          bool
 }
 
-// readPage reads after or before, and limit.
+// readPage reads after or before, and limit. The word end stands for the last entries,
+// whose numbers the client does not know yet.
 func readPage(r *http.Request) (page, error) {
 	query, err := readQuery(r)
 	if err != nil {
@@ -61,7 +66,7 @@ func readTimeline(r *http.Request) (onereply.TimelineQuery, error) {
 }
 
 // readList reads a query for conversations. The bot comes from the path, if the path has
-// one.
+// one. An unknown phase is refused: an empty list would look like good news.
 func readList(r *http.Request) (onereply.ConversationQuery, error) {
 	query, err := readQuery(r)
 	if err != nil {
@@ -109,7 +114,8 @@ func readQuery(r *http.Request) (url.Values, error) {
 	return query, nil
 }
 
-// number reads a whole number from low to high.
+// number reads a whole number from low to high. Absent and empty are the same, and give
+// the fallback, which need not be within the bounds.
 func number(query url.Values, name string, fallback, low, high int64) (int64, error) {
 	text := query.Get(name)
 	if text == "" {

@@ -3,7 +3,8 @@ package server
 import "net/http"
 
 // recorder remembers the status of the answer, for the log and the metrics, and whether
-// the answer has begun.
+// the answer has begun. One wraps the writer of each request, around all handlers. So the
+// status is known whichever handler answered.
 type recorder struct {
 	http.ResponseWriter
 	status  int

@@ -8,14 +8,15 @@ import (
 	"time"
 )
 
-// respond answers with JSON.
+// respond answers with JSON. A handler calls it last: after it, nothing can be answered
+// any more.
 func respond(w http.ResponseWriter, status int, body any) error {
 	return writeBody(w, status, "application/json", body)
 }
 
-// writeBody encodes before it writes: a value that can't be encoded is answered with
-// 500, and not with half a document. No answer may be cached, and browsers must not
-// guess a type.
+// writeBody encodes before it writes: a value that can't be encoded is answered with 500,
+// and not with half a document. No answer may be cached, and browsers must not guess a
+// type. The line break at the end is for people who call from a terminal.
 func writeBody(w http.ResponseWriter, status int, contentType string, body any) error {
 	encoded, err := json.Marshal(body)
 	if err != nil {
@@ -31,7 +32,8 @@ func writeBody(w http.ResponseWriter, status int, contentType string, body any) 
 	return nil
 }
 
-// listOf makes an empty list of nil: the API writes [] and not null.
+// listOf makes an empty list of nil: the API writes [] and not null. A client may then
+// loop over the list without a check.
 func listOf[T any](all []T) []T {
 	if all == nil {
 		return []T{}
@@ -45,7 +47,8 @@ func respondEmpty(w http.ResponseWriter) error {
 	return nil
 }
 
-// observe counts the request and logs it at debug level.
+// observe counts the request and logs it at debug level. A request that succeeded is
+// worth no line by default: on a busy node such lines would hide all others.
 func (s *Server) observe(w *recorder, r *http.Request, found *route, took time.Duration) {
 	if w.status == 0 {
 		w.status = http.StatusOK // net/http answers so where a handler wrote nothing
@@ -57,7 +60,10 @@ func (s *Server) observe(w *recorder, r *http.Request, found *route, took time.D
 	}
 }
 
-// logFailure logs an error. One that is not the client's fault is logged above debug level.
+// logFailure logs an error. One that is not the client's fault is logged above debug
+// level. The levels: debug for mistakes of clients, which may be many; warning for 503,
+// of which some lines a second are left out and counted; error for all other failures of
+// the server.
 func (s *Server) logFailure(r *http.Request, found *route, status int, err error) {
 	level, text := slog.LevelDebug, "request refused"
 	attributes := append(about(r, found), slog.Int("status", status), slog.Any("err", err))
@@ -82,7 +88,8 @@ func (s *Server) logFailure(r *http.Request, found *route, status int, err error
 // that is full.
 const unservedLines = 10
 
-// about are the attributes that name a request in the log.
+// about are the attributes that name a request in the log. None of them is the text of a
+// message: a log may be kept for longer than the transcripts.
 func about(r *http.Request, found *route) []slog.Attr {
 	return []slog.Attr{
 		slog.String("method", r.Method),
@@ -93,7 +100,7 @@ func about(r *http.Request, found *route) []slog.Attr {
 }
 
 // patternOf names a route in logs and metrics. The path itself would make a label for
-// each conversation.
+// each conversation. The word none stands for requests that fit no route.
 func patternOf(found *route) string {
 	if found == nil {
 		return "none"

@@ -31,7 +31,7 @@ const (
 // and has then written nothing.
 type handler func(w http.ResponseWriter, r *http.Request) error
 
-// route is one line of the API.
+// route is one line of the API. The pattern also names the call in logs and metrics.
 type route struct {
 	method  string
 	pattern string // "/v1/bots/{bot}/…": the path of openapi.json
@@ -44,7 +44,8 @@ type route struct {
 }
 
 // router finds routes. The fallback, if there is one, gets GET and HEAD of all paths
-// outside the API.
+// outside the API. It compares the path with every route in turn. There are few, and each
+// comparison ends at the first segment that differs.
 type router struct {
 	routes   []*route
 	fallback *route
@@ -64,8 +65,10 @@ type match struct {
 	path  []string
 }
 
-// find returns the route of an escaped path, or a problem: path too long, no
-// such route, or another method is needed.
+// find returns the route of an escaped path, or a problem: path too long, no such route,
+// or another method is needed. The order of the checks keeps the answers apart: 414, then
+// 404 for a path that can't be decoded, 405 with the methods that would fit, and 404 for
+// all else.
 func (t router) find(method, escaped string) (match, error) {
 	if len(escaped) > maxPathBytes {
 		return match{}, newProblem(kindPathTooLong, "The path has %d bytes, at most %d are allowed.", len(escaped), maxPathBytes)
@@ -94,7 +97,8 @@ func (t router) find(method, escaped string) (match, error) {
 }
 
 // split decodes the segments of an escaped path. The last one holds everything after
-// maxSegments: no route is that long.
+// maxSegments: no route is that long. A slash that was sent as %2F stays within its name,
+// since the path is cut before it is decoded.
 func split(escaped string) ([]string, error) {
 	path := strings.SplitN(strings.TrimPrefix(escaped, "/"), "/", maxSegments+1)
 	for i, segment := range path {
@@ -127,7 +131,8 @@ func (t *route) accepts(method string) bool {
 	return method == t.method || method == http.MethodHead && t.method == http.MethodGet
 }
 
-// bind checks the variables of the path and gives them to r.PathValue.
+// bind checks the variables of the path and gives them to r.PathValue. A conversation
+// whose own name is "-" still works: without a name in the query, the path's counts.
 func (m match) bind(r *http.Request) error {
 	for i, segment := range m.route.segments {
 		if !isVariable(segment) {
@@ -145,9 +150,12 @@ func (m match) bind(r *http.Request) error {
 	return nil
 }
 
+// isVariable tells a name in braces from a fixed segment. Patterns have no empty
+// segments.
 func isVariable(segment string) bool { return segment[0] == '{' }
 
-// checkName refuses a name of a bot, a conversation or a message that no store takes.
+// checkName refuses a name of a bot, a conversation or a message that no store takes. The
+// limit is the same for all three, [onereply.MaxNameBytes]: they are keys of the store.
 func checkName(field, name string) error {
 	switch {
 	case name == "":

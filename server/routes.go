@@ -1,7 +1,10 @@
 package server
 
-// routes is the whole API. Each line is described in openapi.json, and a test
-// holds the two together.
+// routes is the whole API. Each line is described in openapi.json, and a test holds the
+// two together. The access is [byKey] where a line names none, so a new call is closed
+// until somebody opens it. Calls of operators are audited, with who made them. Those of
+// channels and agents are the daily traffic, and are not. The order does not matter,
+// since no path fits two patterns of one method.
 func (s *Server) routes() []*route {
 	const (
 		list = "/v1/bots/{bot}/conversations"

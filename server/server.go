@@ -9,6 +9,11 @@
 // policy. The rest is who may call (auth.go, session.go, login.go,
 // loginlimit.go), event streams (events.go, eventstream.go, eventcache.go,
 // streams.go) and metrics (metrics.go, stats.go).
+//
+// Errors have one way: a handler returns an error and writes nothing, ServeHTTP makes a
+// problem document of it, and logs it. The server keeps no state of conversations, so any
+// node may get any request. It keeps only counts: of open streams, of logins with a wrong
+// key, of requests.
 package server
 
 import (
@@ -23,7 +28,9 @@ import (
 
 // App is the part of [onereply.App] that the API calls. Its methods may be called from
 // many goroutines at once; errors that are not an [*onereply.Error] are answered with
-// status 500.
+// status 500. It is an interface so that tests of the API need no store and no engine,
+// and see exactly which call a request makes. If the context ends, the call returns, but
+// a change that was under way may still be stored.
 type App interface {
 	Receive(ctx context.Context, bot, conversation string, m onereply.Message) (onereply.Receipt, error)
 	Edit(ctx context.Context, bot, conversation, id string, c onereply.Edit) (onereply.Receipt, error)
@@ -52,8 +59,9 @@ type App interface {
 	Stats() onereply.Stats
 }
 
-// Options are the settings of a [Server]. The zero value of each field means
-// its default.
+// Options are the settings of a [Server]. The zero value of each field means its default.
+// The limits stand here and not in the configuration of a node: they protect the process,
+// and no operator has to choose them. Tests make them short.
 type Options struct {
 	APIKeys      []string     // bearer keys, any of which opens the API; none: everybody may use it
 	LoopbackOnly bool         // refuse requests whose Host is not this machine: against DNS rebinding where there are no keys
@@ -65,11 +73,12 @@ type Options struct {
 	BodyTimeout  time.Duration // a request's body must have arrived by then; default 15s
 	CallTimeout  time.Duration // one call of the App; default 30s
 	WriteTimeout time.Duration // an answer, or one event, must be taken by then; default 15s
-	Heartbeat    time.Duration // silence on an event stream before a comment is sent; default 15s
+	Heartbeat    time.Duration // pause between the comments that keep an event stream open; default 15s
 	MaxStreams   int           // event streams at once; default 1000
 }
 
-// withDefaults fills in the fields that are not set.
+// withDefaults fills in the fields that are not set. New calls it once, so that the rest
+// of the package sees no zero values.
 func (o Options) withDefaults() Options {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -89,7 +98,9 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Server is the API as an [http.Handler]. It starts no goroutine of its own.
+// Server is the API as an [http.Handler]. It starts no goroutine of its own. It may be
+// used by many goroutines at once. All fields are fixed by New; the counts in them guard
+// themselves.
 type Server struct {
 	app       App
 	options   Options
@@ -104,10 +115,12 @@ type Server struct {
 	subscribe subscribe
 }
 
-// subscribe starts to watch events. The caller must call stop in the end.
+// subscribe starts to watch events. The caller must call stop in the end. The channel is
+// closed when the client is too slow, or the node closes.
 type subscribe func(onereply.EventQuery) (events <-chan onereply.Event, stop func())
 
-// New makes a Server. The bots of app must not change afterwards.
+// New makes a Server. The bots of app must not change afterwards. A request for any other
+// bot is answered with 404 without a call of the App.
 func New(app App, options Options) *Server {
 	options = options.withDefaults()
 	s := &Server{
@@ -138,7 +151,9 @@ func (s *Server) EndStreams() { s.streams.end() }
 
 // ServeHTTP answers one request, in this order: deadlines, route, caller, handler; then
 // the problem document if there was an error, and the metrics. A handler that panics is
-// answered with status 500, and the server goes on.
+// answered with status 500, and the server goes on. A stream moves the deadline for
+// writing with each event. The panic at the end drops the connection: the client sees a
+// broken answer, where it would otherwise take the half for the whole.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	out := &recorder{ResponseWriter: w}
@@ -159,7 +174,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // serve checks who calls and which bot is meant, and lets the route answer. The call of
 // the App ends when the client leaves, or after the CallTimeout; event streams set their
-// own deadlines.
+// own deadlines. The caller comes first: without a key nobody learns which bots there
+// are. The names of the path come next, so that no handler sees one that a store would
+// refuse.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, found match) error {
 	who, err := s.guard.check(r, found.route)
 	if err != nil {
@@ -185,7 +202,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, found match) erro
 
 // setDeadlines bounds how long a client may take to send its body and to receive the
 // answer, so that a slow one can't keep a goroutine for ever. If no handler reads the
-// body, net/http does, within the same deadline.
+// body, net/http does, within the same deadline. The deadline for writing is the sum of
+// the three: the answer begins only after the body was read and the App was called.
 func (s *Server) setDeadlines(w http.ResponseWriter, r *http.Request, now time.Time) {
 	control := http.NewResponseController(w)
 	if r.ContentLength != 0 {

@@ -19,10 +19,14 @@ const (
 
 // sessions makes and reads the cookies of the console. The server keeps no session: the
 // cookie says when it ends, and is signed with a secret derived from the API key that
-// opened it. So it is valid on every node with that key, and no longer than the key.
+// opened it. So it is valid on every node with that key, and no longer than the key. A
+// cookie alone reads; a change also needs the token of the session, which only a page of
+// this site can read. A session lasts for 12 hours and is not prolonged. To end all
+// sessions of a key, an operator replaces the key.
 type sessions []signer
 
-// signer signs for one key. The zero signer signs nothing.
+// signer signs for one key. The zero signer signs nothing. The API key itself signs
+// nothing.
 type signer struct{ secret []byte }
 
 // newSessions derives the secrets, in the order of the keys. An empty key gets none:
@@ -59,7 +63,8 @@ type session struct {
 	csrf    string
 }
 
-// open makes a cookie for the key with this number.
+// open makes a cookie for the key with this number. The nonce makes two sessions of one
+// second differ, and with them their tokens.
 func (s sessions) open(key int, now time.Time) (cookie string) {
 	content := binary.BigEndian.AppendUint64(nil, uint64(now.Add(sessionTime).Unix()))
 	nonce := make([]byte, nonceBytes)
@@ -69,7 +74,8 @@ func (s sessions) open(key int, now time.Time) (cookie string) {
 }
 
 // read checks a cookie. It tries the secret of every key, in a time that does not depend
-// on which of them signed it.
+// on which of them signed it. The length is checked first, so that a long value is not
+// even decoded. The end of the session is read only from a cookie whose signature fits.
 func (s sessions) read(cookie string, now time.Time) (session, bool) {
 	if len(cookie) != cookieText.EncodedLen(cookieBytes) {
 		return session{}, false
@@ -116,7 +122,9 @@ func (s signer) sign(purpose string, content []byte) []byte {
 	return mac.Sum(nil)
 }
 
-// checkToken demands the session's token for each request that may change something.
+// checkToken demands the session's token for each request that may change something. The
+// comparison takes the same time wherever the first difference is, so that the token
+// can't be guessed digit by digit.
 func (s session) checkToken(r *http.Request) error {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return nil

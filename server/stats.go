@@ -9,7 +9,8 @@ import (
 )
 
 // statsCollector shows the App's counters. It reads them for each request of /metrics, so
-// nothing is counted twice, and nothing runs in between.
+// nothing is counted twice, and nothing runs in between. The App's counters begin anew
+// with each start of the process, as Prometheus expects.
 type statsCollector struct {
 	app     App
 	ignored *atomic.Uint64
@@ -20,7 +21,8 @@ type statsCollector struct {
 	generating, waiting                      *prometheus.Desc
 }
 
-// newStatsCollector describes the metrics. docs/operations.md explains them.
+// newStatsCollector describes the metrics. docs/operations.md explains them. The names
+// are part of the product: dashboards and alerts use them.
 func newStatsCollector(app App, ignored *atomic.Uint64) *statsCollector {
 	describe := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc("onereply_"+name, help, labels, nil)
@@ -52,7 +54,8 @@ func (c *statsCollector) Describe(out chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements prometheus.Collector.
+// Collect implements prometheus.Collector. It may run for several requests at once; each
+// takes its own snapshot.
 func (c *statsCollector) Collect(out chan<- prometheus.Metric) {
 	stats := c.app.Stats()
 	counter := func(d *prometheus.Desc, n uint64, labels ...string) {
@@ -80,8 +83,8 @@ func (c *statsCollector) Collect(out chan<- prometheus.Metric) {
 	out <- histogram(c.reply, stats.TimeToReply)
 }
 
-// histogram is a histogram of the App in the form of Prometheus. Both count
-// cumulatively.
+// histogram is a histogram of the App in the form of Prometheus. Both count cumulatively.
+// The count includes values above the last bound.
 func histogram(d *prometheus.Desc, h onereply.Histogram) prometheus.Metric {
 	buckets := make(map[float64]uint64, len(h.Bounds))
 	for i, bound := range h.Bounds {

@@ -87,8 +87,11 @@ func CheckHeaders(headers map[string]string) error {
 	return errors.Join(problems...)
 }
 
+// isControl takes in the line breaks: with one, a value could add a header of its own.
 func isControl(r rune) bool { return r < ' ' && r != '\t' || r == 0x7F }
 
+// notToken leaves the letters, digits and marks that RFC 9110 allows in the name of a
+// header.
 func notToken(r rune) bool {
 	return r <= ' ' || r >= 0x7F || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
 }

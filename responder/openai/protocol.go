@@ -34,9 +34,9 @@ var (
 	namesStream  = regexp.MustCompile(`(?i)\bstream(ed|ing)?\b`)
 )
 
-// without is the level to try next, if a refusal names a parameter of this level. Other
-// statuses say nothing about parameters: a wrong key or an overload would be met by the
-// lower level too.
+// without is the level to try next, if a refusal names a parameter of this level. Only
+// the statuses 400 and 422 speak of parameters: a wrong key or an overload would be met
+// by the lower level too.
 func (l level) without(status int, detail upstream.Detail) (level, bool) {
 	if status != http.StatusBadRequest && status != http.StatusUnprocessableEntity {
 		return l, false

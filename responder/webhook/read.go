@@ -98,8 +98,7 @@ type stream struct {
 }
 
 // read collects the stream. A final document in it is the whole reply; otherwise the
-// pieces are. The pieces are what the program meant only if the stream ended as it
-// should: see all.
+// pieces are. The pieces are complete only if the stream ended as it should: see all.
 func (s *stream) read() (onereply.Reply, error) {
 	if err := s.all(); err != nil {
 		return onereply.Reply{}, err

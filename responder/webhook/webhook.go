@@ -126,8 +126,8 @@ func (r *Responder) request(t *onereply.Turn) request {
 
 const millisecondsUTC = "2006-01-02T15:04:05.000Z07:00"
 
-// outside is a message in the words of the API. Fields that are not set are left out.
-// Times are in UTC with milliseconds, as in the whole API.
+// outside is a message in the words of the API. Optional fields that are not set are left
+// out. Times are in UTC with milliseconds, as in the whole API.
 func outside(m onereply.Message) message {
 	out := message{ID: m.ID, Text: m.Text, Attachments: m.Attachments, Metadata: m.Metadata}
 	if m.Sender != (onereply.Person{}) {
