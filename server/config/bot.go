@@ -9,7 +9,14 @@ import (
 	"github.com/onereply/onereply"
 )
 
-// bots reads the section of the bots: one key for each bot, its name.
+// The keys of a bot are read in groups: how long it waits, how it behaves, who answers,
+// and where replies go. A group starts with the defaults and changes the fields whose
+// keys the file has. Two rules join keys: max_wait must not be less than debounce, and a
+// delivery's timeout must not be more than half of the lease.
+
+// bots reads the section of the bots: one key for each bot, its name. The name is data,
+// so any key is a bot, and none is unknown. There is no default bot, since nobody could
+// guess who answers for it.
 func (r *reader) bots(root *section, c *Config) {
 	const hint = "at least one bot is needed"
 	v, ok := root.take("bots")
@@ -30,7 +37,8 @@ func (r *reader) bots(root *section, c *Config) {
 }
 
 // bot reads one bot. Everything is read even after a mistake, so that all mistakes are
-// told at once.
+// told at once. The delivery comes after the timing, because the limit of its time-out
+// depends on the lease.
 func (r *reader) bot(bots *section, name string, c *Config) {
 	if err := botName(name); err != nil {
 		r.report(place{bots.path, bots.keys[name].token}, "%s", err)
@@ -76,7 +84,8 @@ func defaults(name string) onereply.Bot {
 }
 
 // timing reads the keys for how long a bot waits. The hard cap must not be less than the
-// quiet time: it would always come first.
+// quiet time: it would always come first. A wait of 0 is none. The problem is told at the
+// key that the operator has set, and names the other.
 func (r *reader) timing(s *section, b *onereply.Bot) {
 	s.duration("debounce", &b.Debounce, 0)
 	s.duration("max_wait", &b.MaxWait, 0)
@@ -95,7 +104,8 @@ func (r *reader) timing(s *section, b *onereply.Bot) {
 }
 
 // behaviour reads the keys for what a bot does with newer input, with unknown outcomes,
-// and with certain words.
+// and with certain words. The words of the modes are the library's own. Counts have the
+// limits of an int of 32 bits, except the history, which costs tokens with each attempt.
 func (r *reader) behaviour(s *section, b *onereply.Bot) {
 	mode, unknown := string(b.OnNewInput), string(b.UnknownSend)
 	s.oneOf("on_new_input", &mode, string(onereply.ModeInterrupt), string(onereply.ModeDiscard), string(onereply.ModeFinish))
@@ -115,7 +125,8 @@ func (r *reader) word(at place, text string) {
 	}
 }
 
-// fallbackText refuses a text that is too long to be a message.
+// fallbackText refuses a text that is too long to be a message. The fallback is sent in
+// place of a reply, when the turn has failed.
 func fallbackText(text string) error {
 	if len(text) > onereply.MaxTextBytes {
 		return fmt.Errorf("must have at most %d bytes, it has %d", onereply.MaxTextBytes, len(text))
@@ -123,8 +134,9 @@ func fallbackText(text string) error {
 	return nil
 }
 
-// zeros replaces each 0 that the file may set by [onereply.Zero]: in a [onereply.Bot]
-// the zero value of these fields stands for the default.
+// zeros replaces each 0 that the file may set by [onereply.Zero]: in a [onereply.Bot] the
+// zero value of these fields stands for the default. It comes last: the rules that
+// compare two keys need the 0 as it was written.
 func zeros(b *onereply.Bot) {
 	for _, d := range []*time.Duration{&b.Debounce, &b.MaxWait, &b.MediaWait, &b.RetryFor, &b.GroupWait, &b.SplitWait} {
 		if *d == 0 {

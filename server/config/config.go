@@ -11,6 +11,10 @@
 // a number, one of some words (scalar.go). rules.go has the checks of single values,
 // expand.go puts in the environment. A key that nobody asked for is a mistake, and
 // nearest.go finds the one that was meant. problem.go is the mistakes.
+//
+// Checks stand at two places on purpose. Here a mistake has a line and the words of the
+// file; the library checks its own fields again, for programs that use it without a file.
+// A configuration that is accepted here must not be refused there.
 package config
 
 import (
@@ -19,13 +23,16 @@ import (
 	"github.com/onereply/onereply"
 )
 
-// MaxBytes bounds the size of a configuration.
+// MaxBytes bounds the size of a configuration. It is 1 MiB. The caller may read one byte
+// more, so that a longer file is seen to be longer.
 const MaxBytes = 1 << 20
 
-// MinKeyBytes is the least length of an API key.
+// MinKeyBytes is the least length of an API key. With fewer, a key could be found by
+// trying; requests with a bearer key are not slowed down.
 const MinKeyBytes = 16
 
-// Config is a valid configuration, with the defaults filled in.
+// Config is a valid configuration, with the defaults filled in. It is plain data: nothing
+// was opened, resolved or called to make it.
 type Config struct {
 	Listen         string        // host:port of the API; default 127.0.0.1:8080
 	Node           string        // "": host name and a random suffix
@@ -38,7 +45,9 @@ type Config struct {
 	Bots           []Bot         // at least one, in the order of the file
 }
 
-// Bot is one bot, and the settings from which its responder and its sender are built.
+// Bot is one bot, and the settings from which its responder and its sender are built. The
+// command makes a [onereply.Bot] of it, since only the command knows the packages of
+// responders and channels.
 type Bot struct {
 	// Settings has all but Responder and Sender. Explicit zeros are
 	// [onereply.Zero].
@@ -47,7 +56,7 @@ type Bot struct {
 	Delivery  Delivery
 }
 
-// Kinds of responders and of delivery.
+// Kinds of responders and of delivery. The kind webhook exists for both.
 const (
 	OpenAI    = "openai"
 	Anthropic = "anthropic"
@@ -56,7 +65,9 @@ const (
 	None      = "none"
 )
 
-// Responder is the settings of the bot's responder. Kind decides which fields are set.
+// Responder is the settings of the bot's responder. Kind decides which fields are set. It
+// is one type for all kinds and not one for each: the command turns it into the
+// configuration of the kind's own package.
 type Responder struct {
 	Kind        string            // OpenAI, Anthropic, Webhook or Echo
 	BaseURL     string            // OpenAI, Anthropic: where the API starts, without a slash at the end
@@ -72,7 +83,8 @@ type Responder struct {
 }
 
 // Delivery is the settings of the program that brings replies to people. Kind decides
-// which fields are set.
+// which fields are set. The bot's Settings have the rest: how long one send may take, and
+// how long it is tried again.
 type Delivery struct {
 	Kind     string            // Webhook or None
 	URL      string            // Webhook

@@ -7,7 +7,9 @@ import (
 )
 
 // delivery reads the settings of the delivery. Without that section, replies go to the
-// transcript and the event stream only.
+// transcript and the event stream only. The default of the time-out depends on the lease:
+// 15s, or half the lease if that is less. So it is set after the timing was read, and
+// also without a section.
 func (r *reader) delivery(bot *section, b *Bot) {
 	b.Delivery.Kind = None
 	b.Settings.SendTimeout = min(15*time.Second, b.Settings.Lease/2)
@@ -31,7 +33,8 @@ func (r *reader) delivery(bot *section, b *Bot) {
 	s.close()
 }
 
-// webhookDelivery reads the keys of kind webhook.
+// webhookDelivery reads the keys of kind webhook. A reply is sent in one call by default:
+// then no part can arrive without the others.
 func (r *reader) webhookDelivery(s *section, b *Bot) {
 	s.target(&b.Delivery.URL, &b.Delivery.Secret)
 	s.headers("headers", &b.Delivery.Headers)
@@ -43,8 +46,9 @@ func (r *reader) webhookDelivery(s *section, b *Bot) {
 	r.sendTimeout(s, &b.Settings)
 }
 
-// sendTimeout reads how long one send may take. A send must end well within
-// its lease, so that nobody else starts meanwhile.
+// sendTimeout reads how long one send may take. A send must end well within its lease, so
+// that nobody else starts meanwhile. The default needs no check: it is at most half of
+// the lease already.
 func (r *reader) sendTimeout(s *section, b *onereply.Bot) {
 	if s.duration("timeout", &b.SendTimeout, time.Millisecond) && b.SendTimeout > b.Lease/2 {
 		r.report(s.at("timeout"), "must be at most half the bot's lease (%s), it is %s", span(b.Lease/2), span(b.SendTimeout))

@@ -5,12 +5,15 @@ import (
 	"strings"
 )
 
-// Lookup finds a variable of the environment, as os.LookupEnv does.
+// Lookup finds a variable of the environment, as os.LookupEnv does. The caller passes it
+// in, so that a test has an environment of its own.
 type Lookup func(name string) (value string, found bool)
 
 // expand replaces ${NAME} and ${NAME:-default} in a text. The default counts where the
 // variable is unset or empty. $${ stands for ${. A value that was put in is not expanded
-// again, so a variable's value is always taken as it is.
+// again, so a variable's value is always taken as it is. It is done after the YAML was
+// parsed, and text by text: a value with a colon or a quote in it can't change the
+// structure of the file. Only texts are expanded, no keys.
 func expand(text string, lookup Lookup) (string, error) {
 	var out strings.Builder
 	for {
@@ -37,7 +40,9 @@ func expand(text string, lookup Lookup) (string, error) {
 	}
 }
 
-// resolve is the value of a reference, which is the text between ${ and }.
+// resolve is the value of a reference, which is the text between ${ and }. A variable
+// that is not set is a mistake. As an empty text it would pass for an empty key or
+// secret.
 func resolve(reference string, lookup Lookup) (string, error) {
 	name, fallback, hasFallback := strings.Cut(reference, ":-")
 	if !isVariable(name) {

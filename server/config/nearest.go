@@ -1,7 +1,8 @@
 package config
 
-// nearest is the candidate that a misspelt word most likely means; it reports
-// false where none is near.
+// nearest is the candidate that a misspelt word most likely means; it reports false where
+// none is near. At most one byte, and one more for each three bytes of the word, may
+// differ.
 func nearest(word string, candidates []string) (string, bool) {
 	best, least := "", 1+len(word)/3
 	for _, candidate := range candidates {
@@ -12,9 +13,10 @@ func nearest(word string, candidates []string) (string, bool) {
 	return best, best != ""
 }
 
-// distance is the number of bytes to insert, remove or replace to get from a to b. If
-// the lengths alone differ by more than most, it returns some greater number at once:
-// words of any length are cheap to refuse.
+// distance is the number of bytes to insert, remove or replace to get from a to b. If the
+// lengths alone differ by more than most, it returns some greater number at once: words
+// of any length are cheap to refuse. It keeps one row of the usual table, which is enough
+// for the number alone.
 func distance(a, b string, most int) int {
 	if max(len(a)-len(b), len(b)-len(a)) > most {
 		return most + 1

@@ -15,7 +15,8 @@ import (
 )
 
 // Overrides are flags of the command line. They take the place of the file's keys; ""
-// leaves the key.
+// leaves the key. They are checked by the same rules, and their problems name the flag
+// instead of a line.
 type Overrides struct {
 	Listen string
 	Node   string
@@ -23,8 +24,12 @@ type Overrides struct {
 }
 
 // Parse reads a configuration. file names it in problems, and lookup finds variables of
-// the environment. The error is of type [Problems] and has every mistake; the [Config]
-// is meaningless then.
+// the environment. The error is of type [Problems] and has every mistake; the [Config] is
+// meaningless then. The steps: the file as a whole is checked (size, UTF-8, nesting,
+// YAML), and the first mistake of these ends the reading, since nothing after it can be
+// judged. Then each key is read, and all mistakes are collected. Then the flags take
+// their place, and last comes the one rule that needs both, in guard. [Parse] keeps
+// nothing between calls, and may be called by many goroutines at once.
 func Parse(file string, data []byte, lookup Lookup, overrides Overrides) (Config, error) {
 	r := &reader{file: file, lookup: lookup}
 	c := Config{
@@ -44,7 +49,8 @@ func Parse(file string, data []byte, lookup Lookup, overrides Overrides) (Config
 	return c, nil
 }
 
-// root finds the mapping that the whole file is.
+// root finds the mapping that the whole file is. The order protects the parser: it gets
+// no text that could exhaust memory or stack.
 func (r *reader) root(data []byte) (value, bool) {
 	start := place{token: &token.Token{Position: &token.Position{Line: 1, Column: 1}}}
 	if len(data) > MaxBytes {
@@ -68,7 +74,8 @@ func (r *reader) root(data []byte) (value, bool) {
 	return r.document(tree, start)
 }
 
-// document finds the one YAML document of the file. Empty ones are ignored.
+// document finds the one YAML document of the file. Empty ones are ignored. To read only
+// the first of several would ignore the others without a word.
 func (r *reader) document(tree *ast.File, start place) (value, bool) {
 	var bodies []ast.Node
 	for _, document := range tree.Docs {
@@ -87,7 +94,8 @@ func (r *reader) document(tree *ast.File, start place) (value, bool) {
 	return value{}, false
 }
 
-// syntax is the place of a mistake in the YAML itself.
+// syntax is the place of a mistake in the YAML itself. Some errors of the parser have no
+// place; the first line has to do for these.
 func syntax(err error, otherwise place) place {
 	var broken yaml.Error
 	if errors.As(err, &broken) && broken.GetToken() != nil {
@@ -107,7 +115,8 @@ func message(err error) string {
 }
 
 // config reads the keys of the file itself. It goes on after each mistake, to find the
-// others.
+// others. The order is that of docs/configuration.md. The keys must all be read before
+// close, which takes every other key for a misspelt one.
 func (r *reader) config(root value, c *Config, overrides Overrides) {
 	s, ok := r.section(root)
 	if !ok {
@@ -131,7 +140,9 @@ func (r *reader) config(root value, c *Config, overrides Overrides) {
 	r.guard(s, c, overrides)
 }
 
-// override puts in the flags of the command line.
+// override puts in the flags of the command line. The file's own value was checked
+// before: a mistake in it is told even where a flag replaces it, since the next start may
+// be without the flag.
 func (r *reader) override(c *Config, overrides Overrides) {
 	put := func(flag, text string, into *string, check func(string) error) {
 		if text == "" {
@@ -148,7 +159,8 @@ func (r *reader) override(c *Config, overrides Overrides) {
 	put("--node", overrides.Node, &c.Node, nodeName)
 }
 
-// guard refuses an API that other machines can reach and anybody may use.
+// guard refuses an API that other machines can reach and anybody may use. It is a mistake
+// and no warning: a warning is read after somebody else has used the API.
 func (r *reader) guard(s *section, c *Config, overrides Overrides) {
 	if len(c.APIKeys) > 0 || Loopback(c.Listen) {
 		return
@@ -160,7 +172,8 @@ func (r *reader) guard(s *section, c *Config, overrides Overrides) {
 	r.report(at, "%s can be reached from other machines, and there are no api_keys; add one, or listen on 127.0.0.1", c.Listen)
 }
 
-// nodeName refuses a name that is too long for logs and records.
+// nodeName refuses a name that is too long for logs and records. An empty name is
+// allowed: the library makes one of the host's name and a random suffix.
 func nodeName(text string) error {
 	if len(text) > onereply.MaxNameBytes {
 		return errors.New("a node's name must have at most 512 bytes")

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Problem is one mistake in a configuration.
+// Problem is one mistake in a configuration. Editors and terminals can follow the form of
+// its String to the place.
 type Problem struct {
 	File    string // as the caller called it
 	Line    int    // from 1; 0 where the mistake is not in the file
@@ -17,6 +18,7 @@ type Problem struct {
 }
 
 // String is "file:line:column: path: message", without the parts that are not known.
+// Compilers write places in the same form.
 func (p Problem) String() string {
 	var where strings.Builder
 	if p.Line > 0 {
@@ -28,8 +30,9 @@ func (p Problem) String() string {
 	return where.String() + p.Message
 }
 
-// Problems are all mistakes of a configuration, in the order of the file. It
-// is never empty where it is an error.
+// Problems are all mistakes of a configuration, in the order of the file. It is never
+// empty where it is an error. An operator mends all of them in one go, instead of
+// starting the node once for each.
 type Problems []Problem
 
 // Error has one line for each problem.
@@ -42,7 +45,7 @@ func (p Problems) Error() string {
 }
 
 // sort puts the problems into the order of the file. Those of the command line have no
-// line and come first.
+// line and come first. Problems at one place stay in the order in which they were found.
 func (p Problems) sort() {
 	slices.SortStableFunc(p, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))

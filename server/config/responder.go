@@ -8,8 +8,10 @@ import (
 	"time"
 )
 
-// responder reads the settings of the responder. Without a known kind, the other keys
-// can't be judged, so that mistake is the only one reported of this section.
+// responder reads the settings of the responder. Without a known kind, the keys that
+// belong to one kind can't be judged, so they are not looked at. The keys timeout,
+// attempts and fallback belong to the bot's settings and to every kind, so they are read
+// first. idle_timeout and delay have defaults here, 20s and 2s.
 func (r *reader) responder(bot *section, b *Bot) {
 	v, ok := bot.take("responder")
 	if !ok {
@@ -34,7 +36,8 @@ func (r *reader) responder(bot *section, b *Bot) {
 }
 
 // responderKeys reads the keys of the responder's kind. A key of another kind is a
-// mistake of its own: it names the kind that has the key.
+// mistake of its own: it names the kind that has the key. So somebody who changes the
+// kind learns which keys to remove.
 func (r *reader) responderKeys(s *section, answer *Responder) {
 	models, calls := []string{OpenAI, Anthropic}, []string{OpenAI, Anthropic, Webhook}
 	if slices.Contains(models, answer.Kind) {
@@ -60,7 +63,8 @@ func (r *reader) responderKeys(s *section, answer *Responder) {
 	}
 }
 
-// model reads the keys of a model behind an HTTP API.
+// model reads the keys of a model behind an HTTP API. The base URL is required even for
+// the vendor's own API: a key must not go to an address that nobody has written down.
 func (r *reader) model(s *section, answer *Responder) {
 	s.checked("base_url", &answer.BaseURL, webURL)
 	answer.BaseURL = strings.TrimRight(answer.BaseURL, "/")
@@ -76,7 +80,8 @@ func (r *reader) model(s *section, answer *Responder) {
 	s.missing("model", "say which model answers")
 }
 
-// modelName refuses a name that no model has.
+// modelName refuses a name that no model has. Whether the model exists shows with the
+// first call: no list of models is kept here.
 func modelName(text string) error {
 	if strings.TrimSpace(text) == "" {
 		return errors.New("is empty; say which model answers")
@@ -85,6 +90,7 @@ func modelName(text string) error {
 }
 
 // target reads the address of a webhook, and the secret that signs the requests to it.
+// The URL may have a query, which some receivers use to tell callers apart.
 func (s *section) target(url, secret *string) {
 	s.checked("url", url, webURL)
 	s.missing("url", "say where to post to, such as https://example.com/hook")

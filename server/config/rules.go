@@ -15,7 +15,13 @@ import (
 	"github.com/onereply/onereply"
 )
 
-// address refuses texts that are no host:port.
+// This file has the checks of single values. Each gets the text as it is after the
+// environment was put in, and returns an error whose text continues the path of the key,
+// such as "store: must be a store's URL", and says what to write instead. A check looks
+// at the text only: it opens no file, asks no name server, and calls nobody. So a configuration can be checked on any machine with the same environment, also without a network.
+
+// address refuses texts that are no host:port. An empty host means all addresses of the
+// machine. The port 0 lets the system choose one.
 func address(text string) error {
 	_, port, err := net.SplitHostPort(text)
 	if err != nil {
@@ -27,8 +33,9 @@ func address(text string) error {
 	return nil
 }
 
-// Loopback reports whether an address can be reached from this machine only.
-// Names other than localhost are not looked up, and count as reachable.
+// Loopback reports whether an address can be reached from this machine only. Names other
+// than localhost are not looked up, and count as reachable. So an address that is not
+// known for certain needs keys.
 func Loopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -42,7 +49,7 @@ func Loopback(address string) bool {
 }
 
 // webURL refuses texts that are no http or https URL. Its errors never show the text,
-// which may hold a password.
+// which may hold a password. Whether somebody answers there shows with the first call.
 func webURL(text string) error {
 	if text == "" {
 		return errors.New("is empty; give a URL such as https://example.com/path")
@@ -67,8 +74,11 @@ func baseURL(text string) error {
 	return webURL(text)
 }
 
-// storeURL refuses texts that name no store, and those that would not keep messages
-// where the operator thinks. Whether the store is there shows when it is opened.
+// storeURL refuses texts that name no store, and those that would not keep messages where
+// the operator thinks. Whether the store is there shows when it is opened. The names are
+// those that the command opens. The last two cases are mistakes that would lose messages
+// without a word: a host that SQLite does not have, and a database that ends with the
+// process.
 func storeURL(text string) error {
 	scheme, rest, found := strings.Cut(text, ":")
 	known := []string{"sqlite", "memory", "postgres", "postgresql", "redis", "rediss", "valkey", "valkeys"}
@@ -85,7 +95,8 @@ func storeURL(text string) error {
 	return nil
 }
 
-// The length of a signing secret, by the Standard Webhooks specification.
+// The length of a signing secret, by the Standard Webhooks specification. It is in bytes,
+// and counts after the base64 is decoded.
 const (
 	minSecretBytes = 24
 	maxSecretBytes = 64
@@ -93,7 +104,8 @@ const (
 
 // signingSecrets refuses texts that are no Standard Webhooks secrets. Several may stand
 // there with a space between: all of them sign, while one replaces another. Its errors
-// never show them.
+// never show them. An empty text is refused, since a variable that is set to nothing
+// would switch signing off.
 func signingSecrets(text string) error {
 	secrets := strings.Fields(text)
 	if len(secrets) == 0 {
@@ -108,7 +120,7 @@ func signingSecrets(text string) error {
 }
 
 // signingSecret refuses a secret that is no whsec_ and base64, or whose length the
-// specification does not allow.
+// specification does not allow. Each error has the command that makes a good one.
 func signingSecret(text string) error {
 	encoded, ok := strings.CutPrefix(text, "whsec_")
 	if !ok {
@@ -124,7 +136,8 @@ func signingSecret(text string) error {
 	return nil
 }
 
-// apiKey refuses a key that is easy to guess, or can't be sent in a header.
+// apiKey refuses a key that is easy to guess, or can't be sent in a header. A space would
+// end the key within the header.
 func apiKey(text string) error {
 	if len(text) < MinKeyBytes {
 		return fmt.Errorf("must have at least %d bytes, it has %d; make one with: openssl rand -hex 32", MinKeyBytes, len(text))
@@ -135,7 +148,8 @@ func apiKey(text string) error {
 	return nil
 }
 
-// botName refuses a name that is too long, empty, or no text.
+// botName refuses a name that is too long, empty, or no text. The name is part of every
+// path of the API, and the library has the same limits.
 func botName(text string) error {
 	switch {
 	case text == "" || len(text) > onereply.MaxNameBytes:
@@ -148,7 +162,8 @@ func botName(text string) error {
 	return nil
 }
 
-// header refuses names and values that HTTP can't carry.
+// header refuses names and values that HTTP can't carry. A line break in a value would
+// add a header of its own.
 func header(name, text string) error {
 	const symbols = "!#$%&'*+-.^_`|~"
 	letter := func(c rune) bool {
@@ -163,7 +178,8 @@ func header(name, text string) error {
 	return nil
 }
 
-// bearer refuses a key that no header can carry.
+// bearer refuses a key that no header can carry. Space at the ends is allowed and dropped
+// later: keys are often read from files.
 func bearer(text string) error {
 	if strings.ContainsFunc(strings.TrimSpace(text), isControl) {
 		return errors.New("must have no line break or control character")
@@ -171,9 +187,11 @@ func bearer(text string) error {
 	return nil
 }
 
+// isControl takes in the line breaks.
 func isControl(c rune) bool { return c < ' ' || c == 0x7f }
 
-// headers reads a key as a mapping of HTTP headers.
+// headers reads a key as a mapping of HTTP headers. Names are data, so any key is a
+// header. A value may hold a key, so a refusal does not show it.
 func (s *section) headers(key string, into *map[string]string) {
 	v, ok := s.take(key)
 	if !ok {
@@ -196,7 +214,8 @@ func (s *section) headers(key string, into *map[string]string) {
 	}
 }
 
-// checked reads a key as a text that check may refuse.
+// checked reads a key as a text that check may refuse. The text is checked as it is after
+// the variables were put in.
 func (s *section) checked(key string, into *string, check func(string) error) bool {
 	var text string
 	if !s.text(key, &text) {

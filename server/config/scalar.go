@@ -8,8 +8,16 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
+// This file has the readings of single values. Each works in this order: it takes the key
+// from the section, which marks the key as known; it looks at the kind of the YAML node;
+// it puts in the environment; it checks the bounds; and only then it changes the variable
+// of the caller. So the caller sets the default first, and the default stays where the
+// key is absent. The result tells whether there was a good value. A caller looks at it
+// only where another rule builds on the value.
+
 // scalar is a single value: a text, a number or a boolean, with variables of the
-// environment replaced.
+// environment replaced. A number in quotes, or from a variable, is a text here, and count
+// and duration read the number from it.
 type scalar struct {
 	text    string
 	source  string // the text in the file. Problems show this one: a variable may hold a secret
@@ -18,7 +26,8 @@ type scalar struct {
 
 // scalar reads v as a single value. wanted names the kind of value for a problem. It
 // reports false, and the problem, if v is a mapping or a list, or names a variable that
-// is not set.
+// is not set. A text may have any style of YAML: plain, quoted, or a block that begins
+// with | or >.
 func (r *reader) scalar(v value, wanted string) (scalar, bool) {
 	var text string
 	switch node := v.node.(type) {
@@ -43,7 +52,7 @@ func (r *reader) scalar(v value, wanted string) (scalar, bool) {
 }
 
 // plainText reads v as a text. A number without quotes is refused: YAML would turn 007
-// into 7 and 1e3 into 1000.
+// into 7 and 1e3 into 1000. An operator who writes such a name means its digits.
 func (r *reader) plainText(v value) (string, bool) {
 	found, ok := r.scalar(v, "a text")
 	if ok && !found.written {
@@ -54,7 +63,8 @@ func (r *reader) plainText(v value) (string, bool) {
 }
 
 // text reads a key as a text. If the key is absent, into keeps its value. It reports
-// whether there was a text.
+// whether there was a text. An empty text is a text; a check refuses it where it makes no
+// sense.
 func (s *section) text(key string, into *string) bool {
 	v, ok := s.take(key)
 	if !ok {
@@ -67,7 +77,9 @@ func (s *section) text(key string, into *string) bool {
 	return ok
 }
 
-// texts reads a key as a list of texts, and calls check for each.
+// texts reads a key as a list of texts, and calls check for each. All elements are
+// checked, and the place of each has its number, from 0. An empty list is allowed, and
+// means none.
 func (s *section) texts(key string, into *[]string, check func(at place, text string)) {
 	v, ok := s.take(key)
 	if !ok {
@@ -88,7 +100,8 @@ func (s *section) texts(key string, into *[]string, check func(at place, text st
 }
 
 // oneOf reads a key as one of some words. It suggests the nearest word for a misspelt
-// one.
+// one. Capital letters count: the words are values, and are written as in the
+// documentation.
 func (s *section) oneOf(key string, into *string, words ...string) bool {
 	v, ok := s.take(key)
 	if !ok {
@@ -112,7 +125,7 @@ func (s *section) oneOf(key string, into *string, words ...string) bool {
 	return false
 }
 
-// count reads a key as a whole number from least to most.
+// count reads a key as a whole number from least to most. Both bounds are allowed values.
 func (s *section) count(key string, into *int, least, most int) bool {
 	v, ok := s.take(key)
 	if !ok {
@@ -138,7 +151,8 @@ func (s *section) count(key string, into *int, least, most int) bool {
 }
 
 // duration reads a key as a time span of at least least. The unit is demanded: 5 alone
-// could be seconds or milliseconds.
+// could be seconds or milliseconds. It must not be negative. If it is absent or wrong,
+// into keeps its value.
 func (s *section) duration(key string, into *time.Duration, least time.Duration) bool {
 	v, ok := s.take(key)
 	if !ok {
@@ -171,7 +185,8 @@ func isNumber(text string) bool {
 	return err == nil
 }
 
-// span is a duration without the zero units that String adds: 1h, not 1h0m0s.
+// span is a duration without the zero units that String adds: 1h, not 1h0m0s. So a
+// problem has a duration in the form in which people write it.
 func span(d time.Duration) string {
 	text := d.String()
 	if short, ok := strings.CutSuffix(text, "m0s"); ok {

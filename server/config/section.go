@@ -10,14 +10,20 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// reader collects the problems of one configuration.
+// The YAML tree is read by hand, and not decoded into structs: each problem needs its
+// path and its line, and the reading must go on after a problem to find the next one.
+
+// reader collects the problems of one configuration. All reading goes on after a problem;
+// a key at fault keeps its default, which nobody sees, because [Parse] returns no
+// configuration then.
 type reader struct {
 	file     string
 	lookup   Lookup
 	problems Problems
 }
 
-// report adds a problem. Where the place is not known, it has no line.
+// report adds a problem. Where the place is not known, it has no line. The file's name
+// comes with each, so that the text of one problem can stand alone.
 func (r *reader) report(at place, format string, args ...any) {
 	problem := Problem{File: r.file, Path: at.path, Message: fmt.Sprintf(format, args...)}
 	if at.token != nil && at.token.Position != nil {
@@ -26,7 +32,9 @@ func (r *reader) report(at place, format string, args ...any) {
 	r.problems = append(r.problems, problem)
 }
 
-// place is where something stands in the file.
+// place is where something stands in the file. Where the file has nothing at that place,
+// such as for a missing key, the token is that of the section around it, so that a line
+// can be named all the same.
 type place struct {
 	path  string
 	token *token.Token
@@ -39,7 +47,10 @@ type value struct {
 }
 
 // section is a mapping whose keys are read one by one. Each reading marks its key as
-// known, and close reports the keys that are not.
+// known, and close reports the keys that are not. The order of the file is kept: bots are
+// listed in it, and problems too. Known keys are those that were asked for so far, so
+// close must come last, and the list of known keys needs no second place where it could
+// be forgotten.
 type section struct {
 	*reader
 	place
@@ -49,7 +60,8 @@ type section struct {
 	known  []string
 }
 
-// section reads v as a mapping. It reports false, and the problem, if v is none.
+// section reads v as a mapping. It reports false, and the problem, if v is none. The
+// parser may give a mapping of a single pair as the pair itself.
 func (r *reader) section(v value) (*section, bool) {
 	var pairs []*ast.MappingValueNode
 	switch node := v.node.(type) {
@@ -69,7 +81,7 @@ func (r *reader) section(v value) (*section, bool) {
 }
 
 // add takes in one pair of the mapping. A key that is there twice is reported, and the
-// first one counts.
+// first one counts. YAML forbids this, and programs differ in which of the two they take.
 func (s *section) add(pair *ast.MappingValueNode) {
 	name, ok := keyOf(pair.Key)
 	at := place{path: join(s.path, name), token: pair.Key.GetToken()}
@@ -86,8 +98,9 @@ func (s *section) add(pair *ast.MappingValueNode) {
 	s.values[name] = value{place: place{at.path, tokenOf(pair.Value, at.token)}, node: pair.Value}
 }
 
-// take is the value of a key. It reports false if there is none; a key without a value
-// is a problem too, since nobody can tell whether it was meant to be empty.
+// take is the value of a key. It reports false if there is none; a key without a value is
+// a problem too, since nobody can tell whether it was meant to be empty. The key counts
+// as known even if it is absent, so that it can be suggested for a misspelt one.
 func (s *section) take(key string) (value, bool) {
 	s.known = append(s.known, key)
 	v, ok := s.values[key]
@@ -98,13 +111,15 @@ func (s *section) take(key string) (value, bool) {
 	return v, ok
 }
 
-// has reports whether the key is there, with a value or without.
+// has reports whether the key is there, with a value or without. A key without a value
+// counts: somebody has tried to set it.
 func (s *section) has(key string) bool {
 	_, ok := s.keys[key]
 	return ok
 }
 
-// at is the place of a key's value, or that of the section if the key is absent.
+// at is the place of a key's value, or that of the section if the key is absent. It never
+// fails: a problem must be told even if its place is vague.
 func (s *section) at(key string) place {
 	if v, ok := s.values[key]; ok {
 		return v.place
@@ -112,7 +127,8 @@ func (s *section) at(key string) place {
 	return place{join(s.path, key), s.token}
 }
 
-// missing reports a key that must be there and is absent.
+// missing reports a key that must be there and is absent. A key without a value is not
+// missing: take has told that problem.
 func (s *section) missing(key, format string, args ...any) {
 	if !s.has(key) {
 		s.report(s.at(key), "is missing; "+format, args...)
@@ -120,7 +136,8 @@ func (s *section) missing(key, format string, args ...any) {
 }
 
 // foreign reports keys that belong to other kinds, the owners, than the kind of this
-// section.
+// section. They are taken out of the order, or close would report them once more, as
+// unknown.
 func (s *section) foreign(kind string, owners []string, keys ...string) {
 	for _, key := range keys {
 		if at, ok := s.keys[key]; ok {
@@ -130,7 +147,8 @@ func (s *section) foreign(kind string, owners []string, keys ...string) {
 	}
 }
 
-// close reports the keys that nobody has read. It must come after all readings.
+// close reports the keys that nobody has read. It must come after all readings. A
+// misspelt key must not be ignored: the operator would believe that it is in force.
 func (s *section) close() {
 	for _, key := range s.order {
 		if slices.Contains(s.known, key) {
@@ -145,7 +163,8 @@ func (s *section) close() {
 }
 
 // keyOf is the text of a key. It reports false for keys that are no text (merges,
-// anchors, nested values).
+// anchors, nested values). A number or a boolean counts as it is written: a bot may be
+// called 42 or true.
 func keyOf(key ast.MapKeyNode) (string, bool) {
 	switch node := key.(type) {
 	case *ast.StringNode:
@@ -156,7 +175,8 @@ func keyOf(key ast.MapKeyNode) (string, bool) {
 	return "", false
 }
 
-// join is the path of a key below a path. Keys that would be misread are quoted.
+// join is the path of a key below a path. Keys that would be misread are quoted. Bots may
+// have any name, also one with a dot in it.
 func join(path, key string) string {
 	plain := key != "" && !strings.ContainsFunc(key, func(c rune) bool {
 		return c == '.' || c == '[' || c == '"' || c <= ' ' || !strconv.IsPrint(c)
@@ -171,7 +191,8 @@ func join(path, key string) string {
 }
 
 // tokenOf is where a value begins in the file. A mapping in block style begins at its
-// first key; an empty value has no place of its own.
+// first key; an empty value has no place of its own. The place matters to people: an
+// editor jumps to it.
 func tokenOf(node ast.Node, otherwise *token.Token) *token.Token {
 	if node == nil || isNull(node) || node.GetToken() == nil {
 		return otherwise
@@ -182,6 +203,7 @@ func tokenOf(node ast.Node, otherwise *token.Token) *token.Token {
 	return node.GetToken()
 }
 
+// isNull reports whether a key has no value, or one that says so, such as ~ or null.
 func isNull(node ast.Node) bool {
 	if node == nil {
 		return true
@@ -190,7 +212,8 @@ func isNull(node ast.Node) bool {
 	return null
 }
 
-// describe names the kind of a value, for people.
+// describe names the kind of a value, for people. Anchors, aliases and tags are refused:
+// a value must stand where it is read.
 func describe(node ast.Node) string {
 	switch node.(type) {
 	case nil, *ast.NullNode:
