@@ -17,10 +17,13 @@ const (
 )
 
 // ring holds the last events, by number modulo EventsKept. It grows by blocks, so
-// that growing copies nothing.
+// that growing copies nothing, and a node with few events takes little memory. A full
+// ring overwrites its oldest event.
 type ring [EventsKept / eventsBlock]*[eventsBlock]engine.Event
 
-// at is the place of the event with a number, and of those EventsKept before it.
+// at is the place of the event that follows the one with this number: the first event
+// has the number 1 and lies at 0. The events EventsKept before and after it have the
+// same place.
 func (r *ring) at(number uint64) *engine.Event {
 	block := &r[number%EventsKept/eventsBlock]
 	if *block == nil {
@@ -32,12 +35,14 @@ func (r *ring) at(number uint64) *engine.Event {
 // Reader takes events from a broker, one call at a time. Its methods must neither
 // block nor call the broker.
 type Reader interface {
-	// Begin is called first: so many events follow at once.
+	// Begin is called first: at most so many events follow at once. The reader can make
+	// room for them. Events of other topics are counted, and not handed over.
 	Begin(events int)
 	// Take takes an event and its id. A reader that has no room returns false; it is
 	// dropped, and resumes after the last event that it took.
 	Take(id string, e *engine.Event) bool
-	// End is called last.
+	// End is called last, exactly once: the subscription was closed, the reader was too
+	// slow, or the node closes.
 	End()
 }
 
@@ -48,6 +53,11 @@ type Reader interface {
 // Events are numbered in the order in which they come. Their ids are this broker's
 // epoch and the number, because after a restart, or on another node, the same number
 // is another event.
+//
+// One lock guards everything, and readers are called under it. So every reader gets the
+// events in the order of their numbers, and nothing comes between the events that were
+// kept and those that are new. Only what a [Reader] promises keeps this fast: it takes
+// an event into a buffer of its own and returns.
 type Broker struct {
 	mu      sync.Mutex
 	epoch   string // tells the ids of this broker from those of another
@@ -59,7 +69,8 @@ type Broker struct {
 	changed func() // called when a topic is new
 }
 
-// Subscription is one reader of a broker.
+// Subscription is one reader of a broker. The broker holds it until the reader is too
+// slow or the subscription or the broker is closed.
 type Subscription struct {
 	broker *Broker
 	reader Reader
@@ -81,7 +92,8 @@ func (b *Broker) publish(e *engine.Event) {
 }
 
 // relay takes an event of another node, and keeps it only if somebody here watches
-// it, or did a moment ago.
+// it, or did a moment ago. A node that sends more than it was asked for must not push
+// the events of this node out of the ring.
 func (b *Broker) relay(e *engine.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -90,7 +102,8 @@ func (b *Broker) relay(e *engine.Event) {
 	}
 }
 
-// watched is the topics that are watched here, none once the broker is closed.
+// watched is the topics that are watched here, none once the broker is closed: the last
+// broadcast of a node then tells the others to send it nothing more.
 func (b *Broker) watched() []Topic {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -124,8 +137,9 @@ func (b *Broker) drop(s *Subscription) {
 	s.reader.End()
 }
 
-// since is the number of the event with an id. Where the id is not known any more,
-// it is the number before the oldest event that is kept.
+// since is the number of the event with an id. Where the id is not known any more, or
+// is of another broker, it is the number before the oldest event that is kept: the reader
+// may see events twice, but misses none that could be had.
 func (b *Broker) since(id string) uint64 {
 	if id == "" {
 		return b.last
@@ -139,7 +153,9 @@ func (b *Broker) since(id string) uint64 {
 }
 
 // Subscribe starts to hand the events of a topic to a reader, those after the event
-// with the id first; "" starts with the next one.
+// with the id first; "" starts with the next one. The subscription is registered before
+// the kept events are handed over, so a reader that is too slow for those is dropped as
+// any other. On a closed broker the reader is ended at once.
 func (b *Broker) Subscribe(topic Topic, after string, reader Reader) *Subscription {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -12,6 +12,8 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
+// The times of a fleet. A node counts as silent after three reports that did not come,
+// so one lost broadcast changes nothing.
 const (
 	reportEvery  = 5 * time.Second        // a node's report, and the renewal of what it watches
 	silentAfter  = 3 * reportEvery        // without a report from it a node is silent
@@ -40,6 +42,13 @@ type Options struct {
 // Four goroutines belong to it, as far as the store has the power that they need:
 // one listens for hints, one listens for broadcasts, one broadcasts (speak), and each
 // hint that is sent has one for a moment. [Fleet.Close] waits for all of them.
+//
+// An event takes this way: [Fleet.Publish] hands it to the readers of this node and, if
+// some other node watches its topic, puts it with the gathered events. speak sends these
+// at most every 100 ms. On the other node heard checks them and hands them to the readers
+// there. Every 5 s, and at once when a topic is new, speak also sends the node's report
+// and its watched topics. Other nodes forget topics that were not renewed for 15 s, and
+// show a node without a report for 15 s as silent.
 type Fleet struct {
 	*Broker // of the events that this node's watchers see
 
@@ -97,15 +106,17 @@ func (f *Fleet) Start() {
 }
 
 // Close ends all subscriptions, tells the other nodes that this one is gone, and
-// waits for all goroutines. The node's report must be its last by now.
+// waits for all goroutines. The node's report must be its last by now, since speak asks
+// for it once more. The subscriptions end first, so that the last broadcast also says
+// that nothing is watched here any more. That broadcast has one second.
 func (f *Fleet) Close() {
 	f.close()
 	f.stop()
 	f.goroutines.Wait()
 }
 
-// Publish hands an event to who watches it, here and on other nodes. It does not
-// block.
+// Publish hands an event to the watchers here and on other nodes. It does not block:
+// the engine calls it, and must never wait for somebody who watches.
 func (f *Fleet) Publish(e *engine.Event) {
 	f.publish(e)
 	if f.gathered.offer(e) {

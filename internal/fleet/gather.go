@@ -22,6 +22,11 @@ const (
 
 // gathering is the events that go out with the next broadcast: those that some other
 // node watches, since sending everything everywhere would cost most where nobody looks.
+//
+// Publishers add to it with offer, and speak empties it with take. The interest of other
+// nodes comes with their broadcasts (setInterest) and ends about 15 s after the last one
+// (dropStale), so a node that died costs nothing for long. If more events come than fit,
+// the newest are dropped and counted. The log tells the count; nobody sends them again.
 type gathering struct {
 	wanted atomic.Bool // some other node watches something: asked for every event
 
@@ -78,7 +83,8 @@ func (g *gathering) offer(e *engine.Event) (taken bool) {
 	return true
 }
 
-// watches reports whether some other node watches the event.
+// watches reports whether some other node watches the event. It compares with each topic
+// of each node: at most 32 topics a node, since bounded has cut them.
 func (g *gathering) watches(e *engine.Event) bool {
 	for _, other := range g.others {
 		for _, t := range other.topics {
@@ -126,7 +132,9 @@ func packed(events []engine.Event) (groups [][]json.RawMessage, tooLarge int) {
 	return groups, tooLarge
 }
 
-// setInterest replaces what another node watches.
+// setInterest replaces what another node watches. An empty list ends its interest. Beyond
+// maxOthers a new node is ignored: its watchers see no events of this node. The list is
+// bounded here too, since it comes from whoever can reach the store's server.
 func (g *gathering) setInterest(instance string, all []Topic) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -16,10 +16,12 @@ type hearing struct {
 	deaf  bool      // it was logged
 }
 
-// deafAfter is how long a broadcast may take to come back.
+// deafAfter is how long a broadcast may take to come back: 15 s, which is three reports.
+// checkHearing runs with each report, so the log tells it up to 5 s later.
 const deafAfter = silentAfter
 
-// said notes a broadcast.
+// said notes a broadcast that the store took. While an earlier one is still awaited it
+// changes nothing: the oldest one decides how long this node has heard nothing.
 func (h *hearing) said(now time.Time) {
 	if h.since.IsZero() {
 		h.since = now

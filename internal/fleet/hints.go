@@ -11,9 +11,10 @@ import (
 // broke off.
 const listenPause = time.Second
 
-// Hint tells the other nodes that a conversation changed. It does not block. Nothing
-// rests on it: a node that misses a hint learns of newer input when it renews its
-// lease.
+// Hint tells the other nodes that a conversation changed. It does not block: a goroutine
+// of its own, bounded by 10 s, asks the store, which may be slow. Nothing rests on it: a
+// node that misses a hint learns of newer input when it renews its lease. So a failure
+// is only a line for debugging.
 func (f *Fleet) Hint(key store.Key) {
 	hinter, ok := f.store.(store.Hinter)
 	if !ok {
@@ -29,7 +30,8 @@ func (f *Fleet) Hint(key store.Key) {
 }
 
 // listen calls a function of the store that returns only when the connection to the
-// other nodes breaks off, again and again until the fleet ends.
+// other nodes breaks off, again and again until the fleet ends. The pause keeps a store
+// that fails at once from being called in a tight loop.
 func (f *Fleet) listen(failure string, hear func() error) {
 	for f.ctx.Err() == nil {
 		if err := hear(); err != nil && f.ctx.Err() == nil {

@@ -23,7 +23,9 @@ type message struct {
 	Ask bool `json:"ask,omitempty"`
 }
 
-// heard takes in a message. Whoever can reach the store's server may have sent it.
+// heard takes in a message. Whoever can reach the store's server may have sent it, so
+// each part is checked by itself, and a part that is not right is left out. The node's
+// own messages, where a store returns them, end here. No part depends on another.
 func (f *Fleet) heard(payload []byte) {
 	var m message
 	if json.Unmarshal(payload, &m) != nil || m.Instance == "" || m.Instance == f.options.Instance ||
@@ -47,7 +49,9 @@ func (f *Fleet) heard(payload []byte) {
 	}
 }
 
-// named reports whether an event has a type, and names no longer than any.
+// named reports whether an event has a type, and names of at most maxTopicBytes: longer
+// ones would fill the memory of the ring. The texts of an event are bounded by
+// [store.MaxBroadcast] already.
 func named(e *engine.Event) bool {
 	longest := max(len(e.Kind), len(e.Node), len(e.Key.Bot), len(e.Key.Conversation), len(e.MessageID), len(e.ReplyID))
 	return e.Kind != "" && longest <= maxTopicBytes

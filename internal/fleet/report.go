@@ -62,7 +62,8 @@ func (m *Minute) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// StateAt is the state that the node told, or that it is silent.
+// StateAt is the state that the node told, or that it is silent. A node that said it
+// stopped is not silent: nobody expects another report of it.
 func (r Report) StateAt(now turn.Time) string {
 	if r.State != Stopped && now.Sub(r.At) > silentAfter {
 		return Silent
@@ -139,7 +140,8 @@ func (f *Fleet) evict(now turn.Time) bool {
 	return oldest != ""
 }
 
-// forget drops what other nodes have not renewed for too long.
+// forget drops what other nodes have not renewed for too long. Interest is measured by
+// this node's clock, and reports by the store's clock, in which their times are given.
 func (f *Fleet) forget() {
 	f.gathered.dropStale(time.Now())
 	f.mu.Lock()
@@ -156,7 +158,9 @@ func (f *Fleet) forget() {
 	}
 }
 
-// Reports are the last reports of the other nodes, those that are gone too.
+// Reports are the last reports of the other nodes, in no order. Nodes that are gone are
+// among them for an hour after their last report, so that sums over the last hour are
+// whole.
 func (f *Fleet) Reports() (all []Report) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -166,7 +170,9 @@ func (f *Fleet) Reports() (all []Report) {
 	return all
 }
 
-// Version is the version of this module in the program.
+// Version is the version of this module in the program, also where it is a dependency of
+// another program. Without a recorded version it is "devel", with the first 12 characters
+// of the commit where the build recorded one; without any build information, "unknown".
 func Version() string {
 	const module = "github.com/onereply/onereply"
 	info, ok := debug.ReadBuildInfo()

@@ -11,7 +11,12 @@ import (
 
 // speak tells the other nodes what they want to know, until the fleet ends. It is the
 // only goroutine that broadcasts, so that messages of a node have an order. After each
-// broadcast it rests for gatherFor: events that come meanwhile share the next one.
+// round it rests for gatherFor: events that come meanwhile share the next one. So the
+// first event after a quiet time leaves at once, and a busy node has at most ten rounds
+// a second, however many events it has.
+//
+// tellNow and eventsWait only say that there is something to tell; speak takes all that
+// is there by then. A signal during the rest waits in its channel.
 func (f *Fleet) speak() {
 	ticker := time.NewTicker(reportEvery)
 	defer ticker.Stop()
@@ -64,7 +69,10 @@ func (f *Fleet) tellEvents(ctx context.Context) {
 	}
 }
 
-// broadcast sends one message. An error loses the message and nothing else.
+// broadcast sends one message, within 10 s. An error loses the message and nothing else:
+// the next report comes in 5 s, and events are never sent twice. A store that refuses for
+// want of room (ErrCrowded) is worth a warning, since people see gaps. Any other failure
+// is not: whatever ails the store shows in the calls that matter.
 func (f *Fleet) broadcast(ctx context.Context, m message) {
 	m.Node, m.Instance = f.options.Name, f.options.Instance
 	payload, err := json.Marshal(m)

@@ -56,7 +56,8 @@ func (ts topics) leave(t Topic) {
 	}
 }
 
-// current forgets topics that lingered long enough, and lists the rest.
+// current forgets topics that lingered long enough, and lists the rest. It runs with each
+// report, so a topic may outlive its time by the 5 s between two.
 func (ts topics) current() []Topic {
 	all := []Topic{} // not null, as JSON
 	now := time.Now()
@@ -71,7 +72,8 @@ func (ts topics) current() []Topic {
 }
 
 // bounded is the topics, or the one that matches everything where they exceed the
-// limits.
+// limits. Too many events cost traffic; a topic that was cut would cost a watcher all of
+// its events.
 func bounded(all []Topic) []Topic {
 	size := 0
 	for _, t := range all {
