@@ -4,7 +4,8 @@ import "github.com/onereply/onereply/store"
 
 // columns are the entries that a write appends, and the ids that it claims, one
 // array a column. Arrays cost the server half of what JSON does, and most writes
-// append.
+// append. All arrays of entries have the same length, one element an entry, and the two
+// arrays of claims have one element a message.
 type columns struct {
 	seqs                          []int64
 	kinds, ids, statuses, reasons []string
@@ -15,6 +16,8 @@ type columns struct {
 	twice                         bool // an id occurs twice among them
 }
 
+// columnsOf makes the columns of new entries, in the order of the write, which check has
+// found to be the order of their sequences. Messages claim their ids, replies do not.
 func columnsOf(entries []store.Entry) (c columns, err error) {
 	for i := range entries {
 		e := &entries[i]
@@ -53,7 +56,8 @@ func (c columns) lastSeq() int64 {
 }
 
 // duplicates returns the ids of messages that were claimed before, or occur
-// earlier in the same write, in its order.
+// earlier in the same write, in its order. The server tells only which ids were claimed
+// before, as a set; the order, and ids that the write itself repeats, come from here.
 func duplicates(entries []store.Entry, claimed []string) []string {
 	var repeated []string
 	seen := make(map[string]bool)

@@ -14,7 +14,8 @@ import (
 
 // A broadcast is cut into parts that each fit a NOTIFY, and its receivers put them
 // together again. Parts are sent together with the hints, so they take the lock of
-// NOTIFY no more often.
+// NOTIFY no more often. At 16 parts each 50 ms a node sends at most 1.8 MB a second, so a
+// broadcast of the greatest size takes about 0.6 s, and four of that size may wait.
 const (
 	broadcastChannel = "onereply_broadcasts"
 	partBytes        = 5_800 // of a payload; in base64, with what tells the parts, less than maxPayload
@@ -63,6 +64,8 @@ func (s *Store) Echoed() time.Time {
 	return time.Time{}
 }
 
+// broadcast queues a payload whole or not at all: half of one would be of no use to its
+// receivers, and would take the place of others.
 func (h *hints) broadcast(payload []byte) error {
 	switch {
 	case !h.on:
@@ -100,6 +103,7 @@ func (o *outbox) add(from string, payload []byte) bool {
 	return true
 }
 
+// take removes the parts that were queued first, at most so many.
 func (o *outbox) take(most int) []string {
 	taken := o.parts[:max(0, min(most, len(o.parts)))]
 	if o.parts = o.parts[len(taken):]; len(o.parts) == 0 {
@@ -139,7 +143,9 @@ func parsePart(text string) (p part, ok bool) {
 }
 
 // inbox puts parts together. The parts of one sender come in order, with those of
-// others between them; where one is missing, the broadcast is lost.
+// others between them; where one is missing, the broadcast is lost. Anybody may send
+// parts, so what is unfinished is bounded: at most 16 broadcasts of about 1 MB each.
+// Where one more begins, all that are unfinished are dropped.
 type inbox struct {
 	own        string
 	unfinished map[string]*part // by sender: the last part, with the data of all before it

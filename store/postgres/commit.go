@@ -11,7 +11,9 @@ import (
 	"github.com/onereply/onereply/store"
 )
 
-// In and out: see commit_v1.
+// commitWrite calls commit_v1 (schema.sql), which checks and applies a write in the
+// database. The last argument says whether it may wait for the lock of the record; all
+// others come from encode, in this order. In, out and races: see commit_v1.
 const commitWrite = `SELECT outcome, claimed_before, there_schema, there_op, there_record FROM onereply.commit_v1($1::text, $2::text, $3::bytea, $4::bytea,
 	$5::text, $6::bigint, $7::bigint, $8::int, $9::boolean, $10::text, $11::bigint,
 	$12::bigint[], $13::text[], $14::text[], $15::text[], $16::text[], $17::bigint[],
@@ -22,6 +24,11 @@ const commitWrite = `SELECT outcome, claimed_before, there_schema, there_op, the
 // groups), and the answer comes once the write is durable. A write that breaks the rules of
 // [store.Write] is refused with [store.ErrNotApplied], and so is one with a name
 // or an id that is no UTF-8 or contains NUL, which PostgreSQL can't keep.
+//
+// The steps: encode checks the write and makes the arguments; groups sends it together
+// with others, or later alone; result reads the answer. Everything that can be refused
+// without the server is refused before the write joins a group, where its error would
+// cost the others their round trip.
 //
 // It ends early when ctx does. Then it wraps [store.ErrNotApplied] if it still
 // waited to be sent, and [store.ErrUnknown] if the write was on its way.
@@ -41,7 +48,8 @@ func (s *Store) Commit(ctx context.Context, write store.Write) (store.Result, er
 	return result, nil
 }
 
-// answer is what commit_v1 returns.
+// answer is the row that commit_v1 returns. The last three are those of the record that a
+// conflict met.
 type answer struct {
 	outcome string
 	claimed []string
@@ -55,7 +63,9 @@ func (a *answer) scan(row pgx.Row) error {
 	return row.Scan(&a.outcome, &a.claimed, &a.schema, &a.op, &a.record)
 }
 
-// result reads the answer to a write. An error means that nothing was written.
+// result reads the answer to a write. An error means that nothing was written: the
+// sequence was wrong, or a conflict met a record that can't be read. Busy never comes
+// here, since groups sends such a write again.
 func (a answer) result(write store.Write) (store.Result, error) {
 	switch a.outcome {
 	case "ok":
@@ -75,7 +85,9 @@ func (a answer) result(write store.Write) (store.Result, error) {
 	return result, err
 }
 
-// encode returns the arguments of commitWrite.
+// encode returns the arguments of commitWrite, but the last. The phase, the schema and
+// the need for attention follow from the record; they are columns besides, so that lists
+// and claims can select by them without reading JSON.
 func encode(w store.Write) ([]any, error) {
 	if err := check(w); err != nil {
 		return nil, err

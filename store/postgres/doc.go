@@ -4,8 +4,13 @@
 // Its one job is to carry out package store's contract there. A commit is one call of
 // a function in the database, and all commits that wait at the same time share one
 // round trip and one transaction. Every other call is one statement in a transaction of
-// its own. So no lock is held between two calls, and no call relies on the state of a
-// session: with hints=off the store works through a transaction-pooling proxy too.
+// its own; Expire alone is several. So no lock is held between two calls, and no call
+// relies on the state of a session: with hints=off the store works through a
+// transaction-pooling proxy too.
+//
+// A node uses a pool of connections, 16 by default, and one more on which it listens.
+// Where all connections of the pool are in use, calls wait for one until their contexts
+// end. The store itself sets no time limit on a call.
 //
 // Read the files in this order:
 //
@@ -13,6 +18,7 @@
 //	schema.go      creates the schema once, and refuses a newer one
 //	options.go     settings, and what the URL may say
 //	store.go       opening, what the server guarantees, closing
+//	rights.go      a user that lacks a right is refused at the start
 //	query.go       a call: a connection, a statement, an error that says enough
 //	commit.go      Commit, the compare-and-swap
 //	group.go       writes that share a round trip and a transaction

@@ -11,7 +11,9 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// check finds writes that no correct caller makes.
+// check finds writes that no correct caller makes. The server would refuse some of them
+// as well, but with each the whole group that it is sent in (see groups). Whether the first new
+// sequence is greater than those of earlier writes only the server knows.
 func check(w store.Write) error {
 	if w.Op.IsZero() {
 		return errors.New("the write has no Op")
@@ -37,7 +39,8 @@ func check(w store.Write) error {
 	return nil
 }
 
-// checkName refuses what a text of PostgreSQL can't be.
+// checkName refuses what a text of PostgreSQL can't be. Names and ids are compared and
+// indexed, so they are never changed to fit, other than a reason (see printable).
 func checkName(names ...string) error {
 	for _, name := range names {
 		if !utf8.ValidString(name) || strings.ContainsRune(name, 0) {
@@ -47,7 +50,9 @@ func checkName(names ...string) error {
 	return nil
 }
 
-// encodeSteps returns the arguments for what is applied after the new entries.
+// encodeSteps returns the arguments for what is applied after the new entries. They are
+// JSON, since their order matters and the server works through them one by one; each is
+// NULL where there is nothing to do, as in most writes.
 func encodeSteps(w store.Write) ([]any, error) {
 	bodies, err := encodeBodies(w.Change)
 	if err != nil {
@@ -81,7 +86,9 @@ func changeRowOf(e store.Entry) changeRow {
 	return changeRow{e.Seq, e.Kind, e.ID, e.Status, printable(e.Reason), int64(e.At), e.Version, e.ReplySeq}
 }
 
-// settleRow is a settle; Reopen has become the status that it takes.
+// settleRow is a settle. The server changes messages whose sequence is greater than
+// AfterSeq, whose version is greater than Above and at most Through, and whose status is
+// Was. A Reopen is the same with other statuses: failed messages become pending.
 type settleRow struct {
 	AfterSeq int64       `json:"after_seq"`
 	Above    int64       `json:"above"`
@@ -99,6 +106,7 @@ func settleRowOf(s turn.Settle) settleRow {
 	return row
 }
 
+// markRow is a mark: the new status of a reply, and its reason.
 type markRow struct {
 	Seq    int64       `json:"seq"`
 	Status turn.Status `json:"status"`
@@ -139,7 +147,8 @@ func encodeRows[T, Row any](all []T, rowOf func(T) Row) (*string, error) {
 	return &text, err
 }
 
-// toJSON is JSON as a parameter of a statement.
+// toJSON is JSON as a parameter of a statement. It is a string, because the driver
+// may send bytes as bytea.
 func toJSON(v any) (string, error) {
 	text, err := storejson.Encode(v)
 	return string(text), err

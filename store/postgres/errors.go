@@ -10,7 +10,9 @@ import (
 	"github.com/onereply/onereply/store"
 )
 
-// explain adds to a failure of the server what a person can do about it.
+// explain adds to a failure of the server what a person can do about it. The codes are
+// those of PostgreSQL's manual, appendix "Error Codes". A code that is not here, or a
+// failure of the network, keeps its own words.
 func explain(err error) error {
 	var refusal *pgconn.PgError
 	if !errors.As(err, &refusal) {
@@ -49,6 +51,9 @@ func explain(err error) error {
 // answered with an error: a call is one transaction, and the answer comes after
 // its end. But a session that ends tells so too, at any moment, and so does a
 // proxy that has lost the server: those messages are FATAL.
+//
+// In doubt the outcome is unknown. An unknown outcome costs the caller a read; one that
+// was wrongly called certain would cost a message.
 func outcome(err error) error {
 	if err == nil || errors.Is(err, store.ErrNotApplied) {
 		return err
@@ -63,7 +68,8 @@ func outcome(err error) error {
 	return fmt.Errorf("%w: %w", store.ErrUnknown, err)
 }
 
-// certain reports whether the server has rolled back what it complains about.
+// certain reports whether the server has rolled back what it complains about. Class 08
+// is a failed connection and 57P an ended session: either may come after the commit.
 func certain(refusal *pgconn.PgError) bool {
 	severity := refusal.SeverityUnlocalized
 	if severity == "" { // a proxy

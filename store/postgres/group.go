@@ -14,7 +14,8 @@ import (
 	"github.com/onereply/onereply/store"
 )
 
-// Bounds of group commit.
+// Bounds of group commit. Each transaction under way holds a connection of the pool: of
+// the usual 16 connections twelve are left for reads and for writes that are sent alone.
 const (
 	maxGroup  = 64 // writes of one transaction
 	maxGroups = 4  // transactions under way at once
@@ -38,6 +39,11 @@ const (
 // The writes of a group are sent in the order of their keys, in every node. So two
 // groups that create the same conversations wait for each other in one direction,
 // and can't deadlock.
+//
+// The life of a write: add queues it; run, of which at most maxGroups are at work, takes
+// it with the others that wait, up to maxGroup; together sends them and hands out the
+// answers, or sends a write once more alone. The caller waits in do, and takes a write
+// back with withdraw if its context ends before the write is sent.
 type groups struct {
 	commit func(ctx context.Context, group []*pending, mayWait bool)
 
@@ -48,7 +54,8 @@ type groups struct {
 	work    sync.WaitGroup
 }
 
-// pending is a write on its way.
+// pending is a write on its way. Its answer and err belong to the goroutine that sends it
+// until done is closed, and to the caller from then on.
 type pending struct {
 	ctx       context.Context
 	write     store.Write
@@ -80,7 +87,9 @@ func (g *groups) do(p *pending) (answer, error) {
 	return answer{}, fmt.Errorf("%w: %w", store.ErrUnknown, p.ctx.Err())
 }
 
-// add queues a write, and starts another transaction where there may be one more.
+// add queues a write, and starts another transaction where there may be one more. It
+// returns false after close. A run that finds nothing ends under the same lock, so no
+// write is queued for a run that is just ending.
 func (g *groups) add(p *pending) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -95,7 +104,9 @@ func (g *groups) add(p *pending) bool {
 	return true
 }
 
-// withdraw takes a write back that was not sent yet.
+// withdraw takes a write back that was not sent yet, and reports whether it did. take
+// marks writes as sent under the same lock: so a write is either withdrawn, and then
+// certainly not applied, or sent, and then its outcome is unknown until it is answered.
 func (g *groups) withdraw(p *pending) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -129,7 +140,10 @@ func (g *groups) take() []*pending {
 	return group
 }
 
-// together commits a group, and then alone what has to be.
+// together commits a group, and then alone what has to be. Those alone run beside the
+// next groups, each until its own context ends: one that waits for a locked record holds
+// up nobody else. What was refused or busy in the group has left nothing, so to send
+// it a second time can't apply it twice.
 func (g *groups) together(group []*pending) {
 	ctx, cancel := contextOf(group)
 	defer cancel()
@@ -149,7 +163,8 @@ func (g *groups) together(group []*pending) {
 }
 
 // contextOf ends when the contexts of all writes have: as long as somebody waits, the
-// group goes on.
+// group goes on. A caller that gives up must not end the writes of others. The returned
+// function releases it.
 func contextOf(group []*pending) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(group[0].ctx))
 	var waiting atomic.Int64
@@ -171,12 +186,14 @@ func contextOf(group []*pending) (context.Context, context.CancelFunc) {
 }
 
 // refused reports whether the server refused a transaction, and has left nothing of it.
+// If the connection broke off instead, no write is sent again: each caller decides, as the
+// contract says of unknown outcomes.
 func refused(err error) bool {
 	var refusal *pgconn.PgError
 	return errors.Is(err, store.ErrNotApplied) && errors.As(err, &refusal)
 }
 
-// close waits for all writes that were begun.
+// close waits for all writes that were begun; later ones get [store.ErrClosed].
 func (g *groups) close() {
 	g.mu.Lock()
 	g.closed = true
@@ -187,6 +204,10 @@ func (g *groups) close() {
 // commitGroup sends writes in one round trip, as one transaction, and sets the
 // answer or the error of each. An answer counts only once the transaction's end was
 // confirmed, which is after all answers.
+//
+// A batch has no BEGIN and one Sync at its end: the server treats all statements before
+// a Sync as one transaction, and rolls all of them back if one fails. So an error is the
+// error of every write of the group.
 func (s *Store) commitGroup(ctx context.Context, group []*pending, mayWait bool) {
 	err := outcome(s.withConnection(ctx, func(db *pgx.Conn) error {
 		batch := &pgx.Batch{}

@@ -13,7 +13,7 @@ import (
 
 // A NOTIFY takes a lock that all commits with a NOTIFY in the whole server
 // share, so there is none for each message: each node sends what has gathered,
-// once in an interval.
+// once in an interval. The first hint after a quiet time does not wait for it.
 const (
 	hintInterval = 50 * time.Millisecond
 	hintTimeout  = 5 * time.Second // of one NOTIFY; what it held is lost then
@@ -31,6 +31,12 @@ const notify = `SELECT set_config('synchronous_commit', 'off', true), pg_notify(
 
 // hints gathers hints and broadcasts and sends them from one goroutine, and receives
 // those of other nodes in another. close waits for both.
+//
+// Hint and Broadcast only add to what waits, under mu, and wake the sender. It takes at
+// most 16 payloads each 50 ms, hints first, and sends them with one statement. A
+// conversation that changes several times meanwhile is named once. If the statement
+// fails, its payloads are lost: other nodes then learn of a change when they next look.
+// Hints that wait at Close are lost too.
 type hints struct {
 	store *Store
 	from  string // tells a node its own hints and broadcasts
@@ -120,7 +126,8 @@ func (h *hints) run() {
 	}
 }
 
-// send is best effort: hints are lossy, and a commit that fails says why.
+// send is best effort: hints are lossy, and a commit that fails says why. It borrows a
+// connection of the pool for one statement.
 func (h *hints) send(notices []notice) {
 	ctx, cancel := context.WithTimeout(h.ctx, hintTimeout)
 	defer cancel()
@@ -152,7 +159,8 @@ func (h *hints) take() []notice {
 	return notices
 }
 
-// takeHints removes hints and returns them as payloads.
+// takeHints removes hints and returns them as payloads, each below the limit of a NOTIFY.
+// Hints that do not fit into maxPayloads stay for the next interval.
 func (h *hints) takeHints() []string {
 	var payloads []string
 	next, size := payload{From: h.from}, 0

@@ -13,7 +13,8 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// In: bot, conversation. Out: its snapshot.
+// In: bot, conversation. Out: its snapshot. One row holds all of it, so it is never a
+// mix of two writes.
 const loadRecord = `SELECT schema, op, record FROM onereply.conversations
 	WHERE bot = $1::text AND conversation = $2::text`
 
@@ -27,6 +28,9 @@ const listConversations = listFrom + listOrder
 const listAttention = listFrom + `
 	AND attention` + listOrder
 
+// In listFrom the condition active_ms <= $3 lets the server begin in an index by activity
+// at the place of the cursor. The condition in parentheses is the exact one; alone it
+// could not use the index so, because of its OR.
 const (
 	listFrom = `SELECT schema, op, record, bot, conversation, active_ms FROM onereply.conversations
 	WHERE active_ms <= $3::bigint AND (active_ms < $3::bigint OR (bot, conversation) > ($4::text, $5::text))
@@ -36,7 +40,9 @@ const (
 )
 
 // In: the number where the last page ended, limit. Out: snapshots with their
-// timers. Record and timer come from one statement, so they belong together.
+// timers, in the order of their numbers. Record and timer come from one statement, so
+// they belong together: a write between two reads would make a correct conversation look
+// as if its timer were wrong.
 const sweepConversations = `SELECT c.schema, c.op, c.record, c.bot, c.conversation, coalesce(t.due_ms, 0), c.id
 	FROM onereply.conversations AS c LEFT JOIN onereply.timers AS t ON t.conversation_id = c.id
 	WHERE c.id > $1::bigint ORDER BY c.id LIMIT $2::bigint`
@@ -49,7 +55,9 @@ type row struct {
 	record string
 }
 
-// snapshot refuses a record of a newer program before it tries to understand it.
+// snapshot refuses a record of a newer program before it tries to understand it. Such a
+// record, and one that can't be read, is an error of that conversation only: List and
+// Sweep show it beside the others.
 func (r row) snapshot() (store.Snapshot, error) {
 	var snapshot store.Snapshot
 	if err := store.CheckRecord(r.key, turn.Record{Schema: r.schema}); err != nil {

@@ -20,7 +20,9 @@ const (
 	longestPause  = 5 * time.Second
 )
 
-// Out: nothing. The session then gets the payloads of every node.
+// Out: nothing. The session then gets the payloads of every node, its own included: that
+// is how Echoed knows that receiving works. Both channels are heard on one connection, so
+// what a node sent arrives in its order.
 const listen = `LISTEN onereply; LISTEN onereply_broadcasts`
 
 // Hints implements [store.Hinter]. It shares one connection with Broadcasts, which
@@ -37,7 +39,8 @@ func (s *Store) Hints(ctx context.Context, f func(store.Key)) error {
 	})
 }
 
-// listen calls f for each notification, until ctx ends or the store is closed.
+// listen calls f for each notification, until ctx ends or the store is closed. With
+// hints turned off it only waits, so callers need not know of that setting.
 func (s *Store) listen(ctx context.Context, what string, f func(notice)) error {
 	h := s.hints
 	if h.on && h.ctx.Err() == nil {
@@ -54,7 +57,9 @@ func (s *Store) listen(ctx context.Context, what string, f func(notice)) error {
 }
 
 // listeners are the functions that get each notification. While there are any, one
-// goroutine receives for all of them.
+// goroutine receives for all of them, on one connection beside the pool: a node costs the
+// server one listening session, however many listen. The functions are called one at a
+// time, under mu, so they must neither block nor add or remove a listener.
 type listeners struct {
 	mu   sync.Mutex
 	last int
@@ -84,6 +89,8 @@ func (l *listeners) add(h *hints, f func(notice)) (remove func()) {
 	}
 }
 
+// tell hands a notification to all functions. An empty one, of a connection that was
+// tested, is of no channel, and they ignore it.
 func (l *listeners) tell(n notice) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -106,7 +113,8 @@ func (s *Store) receive(ctx context.Context, f func(notice)) {
 }
 
 // receiveOnce listens on one connection until it fails or ctx ends, and reports whether
-// it could listen at all.
+// it could listen at all. Only then the pauses begin anew at 100 ms: a server that
+// refuses is asked less and less often, with pauses of at most 5 s.
 func (s *Store) receiveOnce(ctx context.Context, f func(notice)) bool {
 	db, err := s.listener(ctx)
 	if err != nil {

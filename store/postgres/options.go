@@ -32,7 +32,8 @@ const (
 	maxConnections     = 1000
 )
 
-// Validate reports what is wrong with the options.
+// Validate reports what is wrong with the options. Open calls it; the URL is checked
+// there too, by configure.
 func (o Options) Validate() error {
 	if o.Connections < 0 || o.Connections > maxConnections {
 		return fmt.Errorf("postgres: Connections is %d: it must be between 0 (which means %d) and %d",
@@ -41,7 +42,12 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// configure reads the URL. Its errors never show the password.
+// configure reads the URL. Its errors never show the password, so it leaves out what
+// url.Parse complains about, which would quote the text.
+//
+// It takes hints out of the URL before the driver sees it, which would send an unknown
+// parameter to the server, as a setting of the session. Options win over the URL where
+// both set the number of connections; hints are off if either says so.
 func configure(text string, o Options) (*pgxpool.Config, Options, error) {
 	address, err := url.Parse(text)
 	if err != nil || !strings.HasPrefix(address.Scheme, "postgres") {

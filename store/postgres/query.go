@@ -10,7 +10,8 @@ import (
 	"github.com/onereply/onereply/store"
 )
 
-// errNotSent: the call failed before anything was sent to the server.
+// errNotSent: the call failed before anything was sent to the server. For a write that
+// is the certain kind of failure (see outcome).
 var errNotSent = errors.New("no connection")
 
 // queryOne runs a statement that gives one row, and scans it.
@@ -40,8 +41,9 @@ func (s *Store) queryEach(ctx context.Context, query string, arguments []any, sc
 	})
 }
 
-// withConnection lends a connection of the pool to use. An error wraps errNotSent where that is
-// certain.
+// withConnection lends a connection of the pool to use, and waits for one where all are
+// in use, until ctx ends. An error wraps errNotSent where it is certain that nothing was
+// sent. It retries nothing: a caller knows whether its call may be made twice.
 func (s *Store) withConnection(ctx context.Context, use func(*pgx.Conn) error) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%w: %w", errNotSent, err)
@@ -64,7 +66,8 @@ func (s *Store) withConnection(ctx context.Context, use func(*pgx.Conn) error) e
 	return err
 }
 
-// failed says what was being done, and what a person can do about it.
+// failed says what was being done, and what a person can do about it. The causes stay
+// wrapped, so callers can ask for the errors of package store.
 func (s *Store) failed(err error, format string, arguments ...any) error {
 	return fmt.Errorf("postgres: %s: %w", fmt.Sprintf(format, arguments...), explain(err))
 }

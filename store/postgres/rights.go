@@ -8,7 +8,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// The tables and functions of the schema onereply that this program uses.
+// The tables and functions of the schema onereply that this program uses. A statement
+// that uses another one needs it here: else a user without the right finds out late.
 var (
 	usedTables    = []string{"conversations", "timers", "entries", "message_ids"}
 	usedFunctions = []string{"commit_v1", "delete_v1", "expire_entries_v1", "expire_ids_v1", "expire_conversations_v1"}
@@ -36,8 +37,9 @@ const readMissingRights = `WITH there AS (
 	)
 	SELECT quote_ident(current_user), name, what FROM missing ORDER BY number`
 
-// checkRights refuses a user that may not do what calls need: what lacks only for
-// claims would show hours later, and only in the log.
+// checkRights refuses a user that may not do what calls need: a right that only claims
+// need would be missed hours later, and only in the log. The error holds the statements
+// that grant all that is missing, ready to be run by the owner of the schema.
 func checkRights(ctx context.Context, db *pgx.Conn, readOnly bool) error {
 	rows, err := db.Query(ctx, readMissingRights, usedTables, usedFunctions, readOnly)
 	if err != nil {
@@ -73,7 +75,8 @@ func (g *grants) add(right, object string) {
 	g.rights[object] = append(g.rights[object], right)
 }
 
-// statements give a user the rights; neighbours that lack the same share one.
+// statements give a user the rights; neighbours that lack the same share one, so a user
+// without any right gets a few lines to run and not twenty.
 func (g *grants) statements(user string) string {
 	var all []string
 	for i := 0; i < len(g.objects); {

@@ -49,7 +49,7 @@ const createVersion = `CREATE SCHEMA IF NOT EXISTS onereply;
 		oldest  int NOT NULL
 	)`
 
-// In: version, oldest.
+// In: version, oldest. A new schema can be used by programs of its own version on.
 const writeVersion = `INSERT INTO onereply.schema (version, oldest) VALUES ($1, $2)`
 
 // errNoSchema: nothing of onereply is in the database.
@@ -58,6 +58,11 @@ var errNoSchema = errors.New("there is nothing of onereply in this database: che
 // createSchema creates the schema in a database that has none, in one transaction:
 // a crash leaves the database as it was. An existing schema is only read. One that
 // this program does not know is refused.
+//
+// The first look takes no lock: nearly every start finds the schema, and a user without
+// the right to create one passes here. The second look is under the lock: of nodes that
+// start together, the first creates the schema, and the others, which waited, find it.
+// The version is written last, in the same transaction.
 func createSchema(ctx context.Context, db *pgx.Conn, statements string) error {
 	if err := checkSchema(ctx, db); !errors.Is(err, errNoSchema) {
 		return err

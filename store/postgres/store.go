@@ -57,6 +57,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	return s, nil
 }
 
+// open is Open with the statements that create the schema, which tests replace.
 func open(ctx context.Context, url string, o Options, schema string) (*Store, error) {
 	config, o, err := configure(url, o)
 	if err != nil {
@@ -77,6 +78,8 @@ func open(ctx context.Context, url string, o Options, schema string) (*Store, er
 }
 
 // prepare checks the server and the user's rights, and creates the schema where it may.
+// It changes nothing before all checks have passed. The rights are checked on a schema
+// that is there; the user that creates one owns it, and needs no grant.
 func (s *Store) prepare(ctx context.Context, schema string, readOnly bool) error {
 	return s.withConnection(ctx, func(db *pgx.Conn) error {
 		found, err := inspect(ctx, db)
@@ -115,7 +118,9 @@ func (s *Store) Guarantees() store.Guarantees {
 }
 
 // Close implements [store.Store]. It waits for calls that were begun, which end
-// with their contexts at the latest.
+// with their contexts at the latest. Hints end first, since they are lossy. Writes that
+// were accepted are finished before closed is set, which refuses connections to all
+// calls, theirs too.
 func (s *Store) Close() error {
 	s.closing.Do(func() {
 		s.hints.close()
@@ -149,7 +154,9 @@ const readServer = `SELECT current_setting('server_version'), current_setting('s
 const oldestServer = 130000
 
 // inspect reads the settings and refuses a server on which the store would not
-// do what it promises.
+// do what it promises. A standby takes no writes. Another encoding can't keep every
+// text. Under a stricter isolation a transaction sees the database as it was at its beginning: a
+// commit that waited for another one would fail, where the contract wants a conflict.
 func inspect(ctx context.Context, db *pgx.Conn) (s server, err error) {
 	err = db.QueryRow(ctx, readServer).Scan(&s.version, &s.number, &s.encoding, &s.isolation, &s.standby,
 		&s.fsync, &s.fullPageWrites, &s.synchronousCommit, &s.standbys)
@@ -171,7 +178,8 @@ func inspect(ctx context.Context, db *pgx.Conn) (s server, err error) {
 // durable reports whether a commit that was answered is on the server's disk.
 func (s server) durable() bool { return s.fsync == "on" && s.synchronousCommit != "off" }
 
-// note says what the settings mean for people.
+// note says what the settings mean for people. They are those of this user's sessions when
+// the store was opened; a later change shows only after the next start.
 func (s server) note() string {
 	text := fmt.Sprintf("PostgreSQL %s, fsync=%s, synchronous_commit=%s: ", s.version, s.fsync, s.synchronousCommit)
 	switch {

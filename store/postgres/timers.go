@@ -28,7 +28,8 @@ const claimTimers = `WITH due AS (
 	SELECT due.due_ms, c.bot, c.conversation
 	FROM due JOIN onereply.conversations AS c ON c.id = due.conversation_id ORDER BY due.due_ms`
 
-// In: time, limit, the bots that are wanted or nothing. Out: timers up to then, earliest first.
+// In: time, limit, the bots that are wanted or nothing. Out: timers up to then, earliest
+// first. It locks nothing, so another node may claim the same timers a moment later.
 const dueTimers = `SELECT t.due_ms, c.bot, c.conversation
 	FROM onereply.timers AS t JOIN onereply.conversations AS c ON c.id = t.conversation_id
 	WHERE t.due_ms <= $1::bigint AND ($3::text[] IS NULL OR c.bot = ANY ($3::text[]))
@@ -37,7 +38,8 @@ const dueTimers = `SELECT t.due_ms, c.bot, c.conversation
 // Out: the server's clock, which is the same for all nodes.
 const readClock = `SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint`
 
-// Claim implements [store.Store].
+// Claim implements [store.Store]. It is one statement, so a claim whose answer was lost
+// has moved its timers or has not: those that it moved come back after hold.
 func (s *Store) Claim(ctx context.Context, now turn.Time, limit int, hold time.Duration, bots ...string) ([]store.Timer, error) {
 	timers, err := s.timers(ctx, claimTimers, int64(now), max(limit, 0), int64(now.Add(hold)), bots, turn.Schema)
 	if err != nil {

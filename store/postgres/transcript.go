@@ -13,7 +13,8 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// selectEntries is what scanEntry reads.
+// selectEntries is the part that all queries of entries share. Its columns are those that
+// scanEntry reads, in this order.
 const selectEntries = `SELECT e.seq, e.kind, e.id, e.status, e.reason, e.at_ms, e.version, e.reply_seq, e.body
 	FROM onereply.conversations AS c JOIN onereply.entries AS e ON e.conversation_id = c.id
 	WHERE c.bot = $1::text AND c.conversation = $2::text AND e.seq > $3::bigint AND e.seq < $4::bigint
@@ -32,7 +33,8 @@ const entryByID = selectEntries + ` AND e.kind = 'message' AND e.id = $7::text
 	AND e.seq = (SELECT m.seq FROM onereply.message_ids AS m
 		WHERE m.conversation_id = c.id AND m.message_id = $7::text) LIMIT $6::bigint`
 
-// Entries implements [store.Store].
+// Entries implements [store.Store]. One entry that can't be read fails the whole call: a
+// transcript with a gap would mislead whoever builds a prompt of it.
 func (s *Store) Entries(ctx context.Context, key store.Key, query store.EntryQuery) ([]store.Entry, error) {
 	text, arguments := entriesQuery(key, query)
 	var found []store.Entry
@@ -47,6 +49,8 @@ func (s *Store) Entries(ctx context.Context, key store.Key, query store.EntryQue
 	return found, nil
 }
 
+// entriesQuery chooses the statement of a query, and its arguments. A limit is always
+// set, at most [store.MaxEntries], so one call never reads a whole long transcript.
 func entriesQuery(key store.Key, query store.EntryQuery) (string, []any) {
 	before := query.Before
 	if before == 0 {
