@@ -11,6 +11,10 @@ import (
 // Broadcast implements [store.Broadcaster]. It is one SPUBLISH, and returns when the
 // server has it. In a cluster the channel belongs to one server, as a key does: so
 // what one node says keeps its order.
+//
+// The message is the sender, a line break, and the payload. It does not gather, as hints
+// do, since its caller does that already. Nothing waits here, so [store.ErrCrowded] never
+// comes; a server that is out of reach is an error.
 func (s *Store) Broadcast(ctx context.Context, payload []byte) error {
 	ctx, end, err := s.enter(ctx)
 	if err != nil {
@@ -28,7 +32,10 @@ func (s *Store) Broadcast(ctx context.Context, payload []byte) error {
 }
 
 // Broadcasts implements [store.Broadcaster]. Where the connection is lost it
-// subscribes again; what was sent between is lost.
+// subscribes again; what was sent between is lost. The server returns a node's own
+// messages too. They are not handed to f; their time is kept for Echoed, since they prove
+// that receiving works. A message that is too large or has no sender was not made by a
+// node, and is dropped.
 func (s *Store) Broadcasts(ctx context.Context, f func(payload []byte)) error {
 	subscribe := s.client.B().Ssubscribe().Channel(s.broadcasts).Build().Pin()
 	return s.hear(ctx, "broadcasts", subscribe, func(message string) {

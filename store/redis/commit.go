@@ -11,7 +11,12 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// Commit implements [store.Store]. It is one script and one round trip.
+// Commit implements [store.Store]. It is one script and one round trip, and a second one
+// where the server does not know the script yet. Once the script has begun, nothing comes
+// between its comparison of the Op and its changes; commit.lua says how it checks
+// everything first. A time-out does not end a script that was sent, so without an
+// answer the outcome is unknown. A write is durable as far as [Store.Guarantees] says:
+// with appendfsync always the server syncs its log before it answers.
 func (s *Store) Commit(ctx context.Context, write store.Write) (store.Result, error) {
 	result, err := s.tryCommit(ctx, write)
 	if err != nil {
@@ -20,6 +25,14 @@ func (s *Store) Commit(ctx context.Context, write store.Write) (store.Result, er
 	return result, nil
 }
 
+// tryCommit commits a write. Its errors say whether the write was applied only where that
+// is certain here; ofWrite judges the others.
+//
+// The shard count is checked on both sides of the write. Before, since a write to a wrong
+// shard would be found by no other node. After, since the connection may have been made
+// anew, to a server that lost its data, for this very write: it was applied, perhaps in a
+// place where nobody looks, so it can't be acknowledged, and its outcome counts as
+// unknown.
 func (s *Store) tryCommit(ctx context.Context, write store.Write) (store.Result, error) {
 	ctx, end, err := s.begin(ctx)
 	if err != nil {
@@ -43,6 +56,10 @@ func (s *Store) tryCommit(ctx context.Context, write store.Write) (store.Result,
 
 func notApplied(err error) error { return fmt.Errorf("%w: %w", store.ErrNotApplied, err) }
 
+// parseResult reads the answer of commit.lua. A refusal means that nothing was changed:
+// a sequence that is not greater than all before, a right that the user lacks, or
+// a transcript whose record was lost. An answer of any other form has an unknown outcome,
+// since no script of ours gives it.
 func parseResult(key store.Key, answer []string) (store.Result, error) {
 	switch {
 	case len(answer) == 1 && answer[0] == "ok":
@@ -61,7 +78,12 @@ func parseResult(key store.Key, answer []string) (store.Result, error) {
 	return store.Result{}, fmt.Errorf("the script answered %q", answer)
 }
 
-// commitArguments are what commit.lua takes, in its order.
+// commitArguments are what commit.lua takes, in its order. Lists come after their length,
+// since a script gets its arguments as one list of strings. Numbers are decimal
+// strings: the script compares some of them, and otherwise passes them on as they are.
+//
+// The schema, the phase and the need for attention follow from the record. They are
+// arguments of their own because scripts never look into its JSON.
 func commitArguments(write store.Write) ([]string, error) {
 	if write.Op.IsZero() {
 		return nil, errors.New("the write has no Op")
@@ -92,6 +114,7 @@ func opText(op store.Op) string {
 	return string(op[:])
 }
 
+// appendEntries adds entries to append or to change, each as it is stored.
 func appendEntries(arguments []string, entries []store.Entry) ([]string, error) {
 	arguments = append(arguments, strconv.Itoa(len(entries)))
 	for _, e := range entries {
@@ -104,6 +127,9 @@ func appendEntries(arguments []string, entries []store.Entry) ([]string, error) 
 	return arguments, nil
 }
 
+// appendSettles adds settles, six strings each: after which sequence, the version that the
+// messages must be greater than, the version that they may have at most, the status before
+// and after, and the reply. A Reopen is a settle from failed to pending.
 func appendSettles(arguments []string, settles []turn.Settle) []string {
 	arguments = append(arguments, strconv.Itoa(len(settles)))
 	for _, settle := range settles {
@@ -118,6 +144,7 @@ func appendSettles(arguments []string, settles []turn.Settle) []string {
 	return arguments
 }
 
+// appendMarks adds marks of replies, three strings each.
 func appendMarks(arguments []string, marks []turn.Mark) []string {
 	arguments = append(arguments, strconv.Itoa(len(marks)))
 	for _, mark := range marks {

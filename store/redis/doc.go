@@ -24,6 +24,7 @@
 //	attention.go     what needs attention
 //	sweep.go         Sweep
 //	remove.go        Delete and Expire
+//	rights.go        a user that lacks a right is refused at the start
 //	hints.go         telling other nodes, lossily
 //	broadcast.go     the same for what is no conversation
 //	errors.go        what a failure means
@@ -43,6 +44,11 @@
 //	bots             hash: bot → number of its conversations
 //	settled, gone    sorted sets: conversations by the oldest in their own set
 //	bare             sorted set: idle conversations with nothing left in them
+//
+// The record is the truth, and commit.lua writes its op last. All other keys of a
+// conversation, and its places in the shard's sets, follow from the same write. Somebody
+// may still lose a key, by eviction or by hand. Then the scripts go on with the others,
+// and refuse only a write that would mix a new conversation with an old transcript.
 //
 // No key has an expiry: [Store.Expire] removes what is old and nothing else
 // does, so a server that evicts keys under memory pressure is refused.

@@ -34,7 +34,8 @@ func encodeEntry(e store.Entry) (string, error) {
 	return string(head) + "\n" + string(body), nil
 }
 
-// decodeEntry is the inverse of encodeEntry.
+// decodeEntry is the inverse of encodeEntry. Any text that encodeEntry can't have written
+// is [store.ErrCorrupt]: it was damaged, or written by hand.
 func decodeEntry(text string) (store.Entry, error) {
 	first, body, _ := strings.Cut(text, "\n")
 	var head []string
@@ -58,6 +59,8 @@ func decodeEntry(text string) (store.Entry, error) {
 	return e, nil
 }
 
+// decodeEntries fails if one entry can't be read: a transcript with a gap would mislead
+// whoever builds a prompt of it.
 func decodeEntries(texts []string) ([]store.Entry, error) {
 	var entries []store.Entry
 	for _, text := range texts {
@@ -91,7 +94,9 @@ func (s *Store) Entries(ctx context.Context, key store.Key, query store.EntryQue
 // reader is a way to find entries.
 type reader func(context.Context, string, store.EntryQuery) ([]store.Entry, error)
 
-// entriesBy chooses the shortest way.
+// entriesBy chooses the shortest way. An id is found through its claim. Open entries,
+// pending or failed, have an index of their own: a node needs those that are pending for
+// each turn, and they are few. Any other status costs a walk through the transcript.
 func (s *Store) entriesBy(query store.EntryQuery) reader {
 	switch {
 	case query.ID != "":
@@ -106,7 +111,9 @@ func (s *Store) entriesBy(query store.EntryQuery) reader {
 	return s.entriesWithStatus
 }
 
-// entryByID finds a message through its claim.
+// entryByID finds a message through its claim. A claim outlives its entry, so there may
+// be none. The script ignores the other conditions of the query, so they are
+// checked here.
 func (s *Store) entryByID(ctx context.Context, name string, query store.EntryQuery) ([]store.Entry, error) {
 	entries, err := s.found(ctx, name, "id", query.ID, query)
 	if err != nil || len(entries) == 0 {
@@ -121,7 +128,8 @@ func (s *Store) entryByID(ctx context.Context, name string, query store.EntryQue
 	return entries, nil
 }
 
-// found runs found.lua.
+// found runs found.lua, which reads the index and the entries at one moment. by is "id" or
+// "status", and value the id or the status.
 func (s *Store) found(ctx context.Context, name, by, value string, query store.EntryQuery) ([]store.Entry, error) {
 	low, high := bounds(query)
 	backward := "0"
@@ -136,7 +144,8 @@ func (s *Store) found(ctx context.Context, name, by, value string, query store.E
 	return decodeEntries(texts)
 }
 
-// entriesInOrder reads a part of the transcript, in one command.
+// entriesInOrder reads a part of the transcript, in one command, so it sees whole writes
+// only. The score of an entry is its sequence.
 func (s *Store) entriesInOrder(ctx context.Context, name string, query store.EntryQuery) ([]store.Entry, error) {
 	key := s.shards.of(name) + ":entries:" + name
 	low, high := bounds(query)
@@ -153,7 +162,8 @@ func (s *Store) entriesInOrder(ctx context.Context, name string, query store.Ent
 }
 
 // entriesWithStatus reads pages of the transcript and drops what is of another
-// status.
+// status. A page has 1000 entries, the most that one answer should hold; the call's
+// time-out bounds the walk as a whole.
 func (s *Store) entriesWithStatus(ctx context.Context, name string, query store.EntryQuery) ([]store.Entry, error) {
 	var found []store.Entry
 	page := query
@@ -182,7 +192,8 @@ func (s *Store) entriesWithStatus(ctx context.Context, name string, query store.
 	}
 }
 
-// bounds are the sequences of a query as sorted sets write them.
+// bounds are the sequences of a query as sorted sets write them; a parenthesis leaves the
+// bound itself out.
 func bounds(query store.EntryQuery) (low, high string) {
 	low, high = "("+decimal(query.After), "+inf"
 	if query.Before != 0 {

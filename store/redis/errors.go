@@ -12,16 +12,22 @@ import (
 	"github.com/onereply/onereply/store"
 )
 
-// errNoConnection marks a failure before anything was sent.
+// errNoConnection marks a failure before anything was sent. The dialer sets it (options.go);
+// a connection that breaks off later has no such mark.
 var errNoConnection = errors.New("no connection to")
 
-// refusals are the codes by which a server says that it did not begin.
+// refusals are the codes by which a server says that it did not begin, for example since
+// its memory is full, it is a replica or is loading, its disk fails, the slot is on
+// another server, another script runs too long, or the user is not allowed.
 var refusals = []string{
 	"OOM", "READONLY", "LOADING", "MISCONF", "NOREPLICAS", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN",
 	"MOVED", "ASK", "BUSY", "NOSCRIPT", "NOAUTH", "WRONGPASS", "NOPERM",
 }
 
-// ofWrite says what a failed write has left behind: nothing, or nobody knows.
+// ofWrite says what a failed write has left behind: nothing, or nobody knows. Nothing is
+// certain only if nothing was sent, or if the server answered that it did not begin. In
+// doubt the outcome is unknown: that costs the caller a read, and the other mistake would
+// cost a message.
 func ofWrite(err error) error {
 	if errors.Is(err, store.ErrNotApplied) || errors.Is(err, store.ErrUnknown) {
 		return err
@@ -42,14 +48,16 @@ func answered(err error) (text string, ok bool) {
 }
 
 // isRefusal reports whether the server refused a script before it ran. An error
-// from within one names the script.
+// from within one names the script, and may carry the same code: then earlier commands of
+// the script may have had their effect, so nothing is certain.
 func isRefusal(err error) bool {
 	text, ok := answered(err)
 	code, _, _ := strings.Cut(text, " ")
 	return ok && slices.Contains(refusals, code) && !strings.Contains(text, " script: ")
 }
 
-// explain adds to a failure what a person can do about it.
+// explain adds to a failure what a person can do about it. A failure that is not here
+// keeps its own words.
 func (s *Store) explain(err error) error {
 	advice := ""
 	text, _ := answered(err)
@@ -76,7 +84,8 @@ func (s *Store) explain(err error) error {
 	return fmt.Errorf("%s: %w", advice, err)
 }
 
-// failed says what the store was doing.
+// failed says what the store was doing. The causes stay wrapped, so callers can ask for
+// the errors of package store.
 func (s *Store) failed(err error, doing string, arguments ...any) error {
 	return fmt.Errorf("redis: "+doing+": %w", append(arguments, s.explain(err))...)
 }

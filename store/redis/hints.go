@@ -28,6 +28,11 @@ const (
 // hinter tells other nodes which conversations changed. It collects what comes
 // within a tick, so that traffic between nodes does not grow with the number of
 // messages.
+//
+// Hint only adds names, under mu, and wakes the goroutine that publishes. It sends all
+// that waits as one message, and then rests for a tick. A conversation that changes
+// several times meanwhile is named once. A message that fails is lost, and so are hints
+// that wait when the store is closed: other nodes then look when the timers say so.
 type hinter struct {
 	client  rueidis.Client
 	channel string
@@ -73,6 +78,7 @@ func (h *hinter) add(keys []store.Key) {
 	}
 }
 
+// take removes all that waits.
 func (h *hinter) take() map[string]bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -102,7 +108,8 @@ func (h *hinter) run() {
 	}
 }
 
-// publish sends a message. Its failure is no failure: hints may be lost.
+// publish sends a message. Its failure is no failure: hints may be lost. A server that
+// does not answer holds it up for the time-out of a call at most; close ends it earlier.
 func (h *hinter) publish(names map[string]bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), h.timeout)
 	defer cancel()
@@ -118,7 +125,8 @@ func (h *hinter) publish(names map[string]bool) {
 	_ = h.client.Do(ctx, h.client.B().Publish().Channel(h.channel).Message(encodeHints(h.sender, names)).Build()).Error()
 }
 
-// encodeHints writes the sender, and each name after its length.
+// encodeHints writes the sender, and each name after its length. A name may hold any
+// character, a line break too, so no separator would do.
 func encodeHints(sender string, names map[string]bool) string {
 	var b strings.Builder
 	b.WriteString(sender)
@@ -128,7 +136,9 @@ func encodeHints(sender string, names map[string]bool) string {
 	return b.String()
 }
 
-// decodeHints is the inverse of encodeHints. What it can't read it leaves out.
+// decodeHints is the inverse of encodeHints. Anybody with a right to the channel may send
+// a message, so anything may be in it: it returns the names up to the first that it
+// can't read.
 func decodeHints(message string) (sender string, keys []store.Key) {
 	sender, rest, more := strings.Cut(message, "\n")
 	for more {
@@ -174,8 +184,10 @@ func (s *Store) Hints(ctx context.Context, f func(store.Key)) error {
 	})
 }
 
-// hear calls f for each message of a subscription until ctx ends. Where the connection
-// is lost it subscribes again.
+// hear calls f for each message of a subscription until ctx ends or the store is closed,
+// and returns the error that says which. Where the connection is lost it subscribes
+// again, after a pause that doubles from 100 ms to 2 s; a message makes it short
+// again. It must not count as a call, for which Close would wait.
 func (s *Store) hear(ctx context.Context, what string, subscribe rueidis.Completed, f func(message string)) error {
 	wait := firstRetry
 	for {

@@ -15,12 +15,14 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// shownPhases are the lists that a bot has in each shard.
+// shownPhases are the lists that a bot has in each shard. The variable lists in
+// conversation.lua names the same, and attention.
 func shownPhases() []turn.Phase {
 	return []turn.Phase{turn.Idle, turn.Collecting, turn.Generating, turn.Sending, turn.Failed, turn.Paused}
 }
 
-// Load implements [store.Store].
+// Load implements [store.Store]. One command reads all fields, so the Op and the record
+// are of one write.
 func (s *Store) Load(ctx context.Context, key store.Key) (store.Snapshot, error) {
 	ctx, end, err := s.begin(ctx)
 	if err != nil {
@@ -37,7 +39,9 @@ func (s *Store) Load(ctx context.Context, key store.Key) (store.Snapshot, error)
 	return items[0].Snapshot, nil
 }
 
-// records reads records in one round trip. Those that are not there are zero.
+// records reads records in one round trip. Those that are not there are zero, and those
+// that can't be read have an error of their own. A failure of the server fails all: a
+// page with holes would look like conversations that are gone.
 func (s *Store) records(ctx context.Context, keys []store.Key) ([]store.Item, error) {
 	if len(keys) == 0 {
 		return nil, nil
@@ -103,6 +107,9 @@ func (s *Store) List(ctx context.Context, query store.ListQuery) (store.Page, er
 	return page, nil
 }
 
+// list makes a page in three steps: which lists there are (bots), which conversations stand
+// where in them (places), and their records (items). They are separate reads, so a
+// conversation that is written to between them may be missed, which the contract allows.
 func (s *Store) list(ctx context.Context, query store.ListQuery) (store.Page, error) {
 	after, err := parsePlace(query.Cursor)
 	if err != nil {
@@ -126,7 +133,8 @@ func (s *Store) list(ctx context.Context, query store.ListQuery) (store.Page, er
 	return page, err
 }
 
-// listCalls are the runs of list.lua for a page.
+// listCalls are the runs of list.lua for a page. Each reads as many as the whole page has,
+// since all of them may come from one list.
 func (s *Store) listCalls(ctx context.Context, query store.ListQuery, after *place, limit int) ([]call, error) {
 	phases := listsOf(query)
 	bots, err := s.bots(ctx, query.Bot)
@@ -193,7 +201,8 @@ func (s *Store) places(ctx context.Context, calls []call) ([]place, error) {
 	return slices.CompactFunc(places, func(a, b place) bool { return a.Key == b.Key }), nil
 }
 
-// listedPlace reads a member of a list and its score.
+// listedPlace reads a member of a list and its score, which is the time of the last write
+// in milliseconds, negated: sorted sets go up, and lists begin with the newest.
 func listedPlace(pair []string) (p place, err error) {
 	if len(pair) != 2 {
 		return p, fmt.Errorf("the script answered %q", pair)
@@ -227,7 +236,8 @@ func (s *Store) items(ctx context.Context, places []place, query store.ListQuery
 	return items, nil
 }
 
-// place is where a page of a list ended.
+// place is where a page of a list ended. It is a time and a key, not a rank, so writes
+// between two pages do not shift it.
 type place struct {
 	Active turn.Time
 	Key    store.Key

@@ -68,7 +68,8 @@ func (o Options) Validate() error {
 // clientSettings are the URL's settings that the client library reads.
 var clientSettings = []string{"addr", "db", "dial_timeout", "skip_verify", "client_name", "master_set"}
 
-// ownSettings are the URL's settings that are Options.
+// ownSettings are the URL's settings that are Options. Any setting in neither list is
+// refused: a misspelt one would otherwise be ignored, and nobody would notice.
 var ownSettings = map[string]func(*Options, string) error{
 	"shards": func(o *Options, value string) (err error) {
 		o.Shards, err = strconv.Atoi(value)
@@ -118,7 +119,9 @@ func parseURL(text string, o Options) (rueidis.ClientOption, Options, error) {
 	return withOurRules(client), o.withDefaults(), o.Validate()
 }
 
-// withOurRules sets what the contract needs of the client library.
+// withOurRules sets what the contract needs of the client library. A retry by the library
+// would send a write twice without the caller's knowledge; the second answer would be a
+// conflict with the first.
 func withOurRules(client rueidis.ClientOption) rueidis.ClientOption {
 	client.DialCtxFn = dialer(client.DialCtxFn)
 	client.DisableRetry = true     // whoever calls decides what to do without an answer
@@ -140,7 +143,8 @@ func (o Options) withDefaults() Options {
 // dial opens a connection.
 type dial = func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error)
 
-// countedBy counts the connections that were made.
+// countedBy counts the connections that were made. A new one may lead to a server that
+// lost its data, so shardCount looks at the number.
 func countedBy(dial dial, made *atomic.Uint64) dial {
 	return func(ctx context.Context, address string, d *net.Dialer, config *tls.Config) (net.Conn, error) {
 		connection, err := dial(ctx, address, d, config)

@@ -9,7 +9,8 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// Delete implements [store.Store].
+// Delete implements [store.Store]. delete.lua removes all keys of the conversation and its
+// place in all indexes at one moment. To call it again after an error does no harm.
 func (s *Store) Delete(ctx context.Context, key store.Key) error {
 	ctx, end, err := s.begin(ctx)
 	if err != nil {
@@ -31,6 +32,10 @@ const expireStep = 100
 // Expire implements [store.Store]. It counts entries, ids and conversations
 // alike, and works in scripts of at most 100 of them. A shard that fails stops no
 // other; the error says what failed.
+//
+// The order of the steps matters: an id can be forgotten only after its entry is gone,
+// and a conversation only after its entries and ids are. So one call can remove all that
+// is left of an old conversation.
 func (s *Store) Expire(ctx context.Context, entriesBefore, idsBefore turn.Time, limit int) (int, error) {
 	known := strconv.Itoa(turn.Schema)
 	steps := []struct {
@@ -76,7 +81,8 @@ func (s *Store) expireAll(ctx context.Context, expire script, root string, limit
 }
 
 // expire runs a script once, as a call of its own, since many of them may take
-// longer than one is allowed to.
+// longer than one is allowed to. With a limit of 0 it only tells whether the store is
+// usable.
 func (s *Store) expire(ctx context.Context, expire script, root, before string, limit int, known string) (int, error) {
 	ctx, end, err := s.begin(ctx)
 	if err != nil {

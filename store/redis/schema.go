@@ -17,6 +17,10 @@ const schemaVersion = 1
 // it stores if this is the first node. A read-only store stores nothing. It refuses keys
 // of a newer schema, and another number than the one that o asks for. In that case it
 // returns the stored number beside the error.
+//
+// create.lua stores and reads at one moment: of nodes that start together on an empty
+// server one decides, and the others are told its number. On a cluster the key is on one
+// server, as every key is.
 func fixShardCount(ctx context.Context, client rueidis.Client, create script, o Options) (shards, error) {
 	wanted := o.Shards
 	if wanted == 0 {

@@ -47,7 +47,11 @@ var (
 	expireBareLua string
 )
 
-// scripts are all that the server runs for a store.
+// scripts are all that the server runs for a store. A script is the one means by which
+// several keys change together: the server runs nothing else meanwhile. It does not undo
+// the changes of a script that fails, so those that write check everything first. A
+// script takes its key as KEYS[1] and strings as ARGV; each Lua file says which, its
+// answer, and the race that it closes.
 type scripts struct {
 	create, rights, clock, commit, found, claim, list, sweep, remove script
 	expireEntries, expireIDs, expireBare                             script
@@ -70,7 +74,8 @@ func loadScripts() scripts {
 	}
 }
 
-// script is a script and the digest by which a server remembers it.
+// script is a script and the digest by which a server remembers it. Only the digest is
+// sent as a rule; the text follows where the server answers that it does not know it.
 type script struct{ text, digest string }
 
 // writes makes a script that changes something. With its first line it tells
@@ -88,7 +93,8 @@ func newScript(first, text string) script {
 	return script{text: text, digest: hex.EncodeToString(digest[:])}
 }
 
-// call is one run of a script: the key that decides where, and the arguments.
+// call is one run of a script: the key that decides where, and the arguments. The key is
+// the root of a shard; for create.lua, and once for rights.lua, it is the key meta.
 type call struct {
 	key       string
 	arguments []string
@@ -101,7 +107,8 @@ func (s script) run(ctx context.Context, client rueidis.Client, key string, argu
 
 // runAll makes many runs in one round trip to each server. A server that does
 // not know the script, because it is new or was started again, says so before
-// it does anything, so those runs are sent again with the text.
+// it does anything, so those runs are sent again with the text. That also teaches the
+// server the script, so the next run needs the digest only.
 func (s script) runAll(ctx context.Context, client rueidis.Client, calls []call) []rueidis.RedisResult {
 	if len(calls) == 0 {
 		return nil

@@ -46,8 +46,10 @@ const (
 )
 
 // readSettings asks every server. One of a cluster may be out of reach: others that
-// answer are reason enough to start. All of them are asked at once, so that one that
-// does not answer leaves time for the rest.
+// answer are reason enough to start. All of them are asked at once, and get half of the
+// time that Open has, so that one that does not answer leaves time for the rest. A server
+// that answers and refuses, for a wrong password or since it is loading its data, fails
+// the start, and the error says why.
 func readSettings(ctx context.Context, client rueidis.Client) (settings, error) {
 	half, cancel := halfOf(ctx)
 	defer cancel()
@@ -84,7 +86,8 @@ func readSettings(ctx context.Context, client rueidis.Client) (settings, error) 
 	return worst, nil
 }
 
-// and is the worse of each.
+// and is the worse of each. Conversations are spread over all servers of a cluster, so
+// the promise to their users is that of the weakest one.
 func (s settings) and(other settings) settings {
 	s.durability = min(s.durability, other.durability)
 	s.replicated = s.replicated || other.replicated
@@ -122,13 +125,15 @@ func readNode(ctx context.Context, node rueidis.Client) (settings, error) {
 }
 
 // isDenied reports whether a server knows or allows no such command, rather
-// than failed: each provider has words of its own for that.
+// than failed: each provider has words of its own for that. So every answer that is an
+// error counts, other than refusals with another cause, such as a wrong password or a
+// server that is loading its data.
 func isDenied(err error) bool {
 	text, ok := answered(err)
 	return ok && (!isRefusal(err) || strings.HasPrefix(text, "NOPERM"))
 }
 
-// readInfo reads the lines of INFO.
+// readInfo reads the lines of INFO, none where the server forbids it.
 func readInfo(ctx context.Context, node rueidis.Client) (map[string]string, error) {
 	text, err := node.Do(ctx, node.B().Info().Build()).ToString()
 	if err != nil && !isDenied(err) {
@@ -143,6 +148,9 @@ func readInfo(ctx context.Context, node rueidis.Client) (map[string]string, erro
 	return info, nil
 }
 
+// durabilityOf judges the settings of persistence. CONFIG is the better source; INFO
+// tells only whether there is a log at all, so without CONFIG the best that is known is
+// "logged". A setting that was not told counts as the worse one.
 func durabilityOf(config, info map[string]string) durability {
 	hasLog := config["appendonly"] == "yes" || config["appendonly"] == unread && info["aof_enabled"] == "1"
 	switch {
@@ -178,7 +186,9 @@ var notes = map[durability]string{
 // server as a cache, and the next change may be to allkeys-….
 func (s settings) evicts() bool { return s.policy != unread && s.policy != "noeviction" }
 
-// check refuses a server that can't keep the promises.
+// check refuses a server that can't keep the promises. A setting that the server does not
+// tell is no reason to refuse it, since many providers hide them. If the policy of eviction
+// is one of these, the note of the guarantees says so.
 func (s settings) check(allowEviction bool) error {
 	if s.version != unread && major(s.version) < oldest {
 		return fmt.Errorf("this is Redis %s: version %d or later is needed, or Valkey", s.version, oldest)
@@ -199,6 +209,9 @@ func major(version string) int {
 	return number
 }
 
+// guarantees are the promises of these settings. A commit is durable only if every server
+// that answered syncs its log before each answer, none of them is known to evict keys, and
+// none was out of reach.
 func (s settings) guarantees() store.Guarantees {
 	note := []string{notes[s.durability]}
 	if s.evicts() {

@@ -77,6 +77,8 @@ func (s *Store) checkShardCount(ctx context.Context, written bool) error {
 	return nil
 }
 
+// The times of questions to a cluster. One that did not answer is asked again after 5 s,
+// or after 1 s if new connections were made since.
 const (
 	clusterAnswers = time.Second // within
 	clusterRests   = 5 * time.Second
@@ -130,6 +132,9 @@ func (s *shardCount) due() bool {
 	return s.open() && !time.Now().Before(after)
 }
 
+// ask reads the number from a single server. One call asks, and those that waited for it
+// find the answer. It repeats while the question itself took a new connection. Its failure fails the call: without that
+// server no call can succeed anyway.
 func (s *Store) ask(ctx context.Context) error {
 	if err := s.shardCount.lock(ctx); err != nil {
 		return err
@@ -143,6 +148,10 @@ func (s *Store) ask(ctx context.Context) error {
 	return nil
 }
 
+// askOnce reads the number, or writes it where it is gone, unless the store is for reading
+// only. It notes the number of
+// connections from before the question: one that is made meanwhile asks for another look.
+// Another number than this node's is kept as the error of all later calls.
 func (s *Store) askOnce(ctx context.Context) error {
 	dials := s.shardCount.dials.Load()
 	found, err := fixShardCount(ctx, s.client, s.scripts.create, Options{Prefix: s.shards.prefix, Shards: s.shards.count, ReadOnly: s.readOnly})

@@ -72,6 +72,8 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	return s, nil
 }
 
+// open connects, within the time-out of a call. The connections that were made before
+// prepare count as seen: prepare has read the number of shards after them.
 func (s *Store) open(ctx context.Context, config rueidis.ClientOption, o Options) error {
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
@@ -94,7 +96,9 @@ func (s *Store) open(ctx context.Context, config rueidis.ClientOption, o Options
 	return nil
 }
 
-// prepare finds out about the server, and refuses it where it must.
+// prepare finds out about the server, and refuses it where it must. It reads settings and
+// rights before it writes anything. The rights on the key meta come first, since the
+// number of shards is read there, and only with it the other keys are known.
 func (s *Store) prepare(ctx context.Context, client rueidis.Client, o Options) (err error) {
 	settings, err := readSettings(ctx, client)
 	if err != nil {
@@ -127,7 +131,9 @@ func (s *Store) begin(ctx context.Context) (context.Context, context.CancelFunc,
 }
 
 // enter starts a call, unless there is a reason not to. It bounds the call's
-// time, and holds off Close until the returned function is called.
+// time, and holds off Close until the returned function is called. While Close waits, new
+// calls wait for it and then get [store.ErrClosed]. Hints and broadcasts use it without
+// the check of begin: they read and write no conversation.
 func (s *Store) enter(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
@@ -164,6 +170,9 @@ func (s *Store) Now(ctx context.Context) (turn.Time, error) {
 	return turn.Time(now), nil
 }
 
+// readClock asks the server of the first shard, and takes half of the time for that. Then
+// it asks all others at once and takes the answer of the first shard that gave one. The nodes of a
+// deployment mostly ask the same server, so their times agree as long as it is up.
 func (s *Store) readClock(ctx context.Context) (string, error) {
 	half, cancel := halfOf(ctx)
 	text, err := s.scripts.clock.run(half, s.client, s.shards.root(0)).ToString()
@@ -188,7 +197,8 @@ func (s *Store) readClock(ctx context.Context) (string, error) {
 func (s *Store) Guarantees() store.Guarantees { return s.promise }
 
 // Close implements [store.Store]. Calls that were begun are finished; each has
-// its own time-out.
+// its own time-out. No call can begin then, so the questions about the shard count end
+// next, then hints, and the connection last, which all of them use.
 func (s *Store) Close() error {
 	s.calls.Lock()
 	defer s.calls.Unlock()

@@ -11,13 +11,16 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// swept is where a page of a sweep ended.
+// swept is where a page of a sweep ended. An empty After is the beginning of the shard.
 type swept struct {
 	Shard int
 	After []byte // a name, which need not be UTF-8 text
 }
 
-// Sweep implements [store.Store]. It goes by shard, then by name.
+// Sweep implements [store.Store]. It goes by shard, then by name. Neither changes in the
+// life of a conversation, so one that is there during the whole sweep is seen once.
+// Record and timer are read at one moment by sweep.lua: a write between them would make a
+// correct conversation look as if its timer were wrong.
 func (s *Store) Sweep(ctx context.Context, cursor string, limit int) ([]store.Found, string, error) {
 	ctx, end, err := s.begin(ctx)
 	if err != nil {
@@ -40,6 +43,9 @@ func (s *Store) Sweep(ctx context.Context, cursor string, limit int) ([]store.Fo
 	return found, next, nil
 }
 
+// sweep fills a page from one shard after the other. A page that is full has a cursor, also
+// at the very end: then the next page is empty. A shard that does not answer fails the
+// page, since a sweep that left it out would prove nothing.
 func (s *Store) sweep(ctx context.Context, from swept, limit int) (found []store.Found, next string, err error) {
 	for from.Shard < s.shards.count {
 		left := limit - len(found)
@@ -77,6 +83,8 @@ func (s *Store) sweepShard(ctx context.Context, from swept, limit int) ([]store.
 	return found, nil
 }
 
+// decodeFound reads the values of one conversation. A record that can't be read is an error
+// of this conversation only; a name that can't be read fails the page.
 func decodeFound(fields []string) (f store.Found, err error) {
 	if len(fields) != foundFields {
 		return f, fmt.Errorf("the script answered %q", fields)

@@ -15,7 +15,8 @@ import (
 )
 
 // claimRounds is how often a claim that lost every timer to other nodes looks
-// for more.
+// for more. After that it returns none: the other nodes are at work, and the next
+// claim comes soon.
 const claimRounds = 3
 
 // maxPart is how many timers are read of a shard at once to find those that are
@@ -78,7 +79,8 @@ func (s *Store) due(ctx context.Context, until turn.Time, limit int, wanted func
 	return due[:min(max(limit, 0), len(due))], nil
 }
 
-// halfOf is a context that ends after half of the time that is left.
+// halfOf is a context that ends after half of the time that is left. A first step that
+// gets no answer then leaves time for a second one.
 func halfOf(ctx context.Context) (context.Context, context.CancelFunc) {
 	if deadline, bounded := ctx.Deadline(); bounded {
 		return context.WithTimeout(ctx, time.Until(deadline)/2)
@@ -86,7 +88,9 @@ func halfOf(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithCancel(ctx)
 }
 
-// dueIn reads a part of what is due in some shards.
+// dueIn reads a part of what is due in some shards, one command for each, in one round
+// trip to each server. A timer that moves between the readings of two parts may be
+// missed, and is then found by the next call, or read twice.
 func (s *Store) dueIn(ctx context.Context, roots []string, until turn.Time, count, skipped int) []rueidis.RedisResult {
 	var commands []rueidis.Completed
 	for _, root := range roots {
@@ -125,6 +129,9 @@ func (s *Store) Claim(ctx context.Context, now turn.Time, limit int, hold time.D
 	return claimed, nil
 }
 
+// claim reads what is due and pushes it, again and again until it has pushed some, nothing
+// is due, or other nodes were faster claimRounds times. Timers of newer programs are
+// remembered for the rest of the call, so the next reading looks behind them.
 func (s *Store) claim(ctx context.Context, now turn.Time, limit int, to turn.Time, bots []string) ([]store.Timer, error) {
 	newer := make(map[store.Key]bool)
 	wanted := func(key store.Key) bool {
