@@ -37,9 +37,8 @@ var ErrNotEmpty = errors.New("the target is not empty")
 // or anything to answer, so a node on the target leaves it alone. A copy that was
 // interrupted, however it was, can go on at any time.
 //
-// Three things are not copied: ids of messages that retention has removed, since the
-// contract has no way to read them; the Log of a record, which is the last actions
-// of people and the steps since the last entry; and records that can't be read.
+// Two things are not copied: ids of messages that retention has removed, since the
+// contract has no way to read them; and records that can't be read.
 type Copy struct {
 	From, To store.Store
 	Batch    int            // entries of one write, 1 to [store.MaxEntries]; 0 means DefaultBatch
@@ -204,7 +203,8 @@ func pageWrite(item store.Item, expect store.Op, page []store.Entry, last bool) 
 		write.Op, write.Record = newOp(), copying(page[len(page)-1].Seq)
 		return write
 	}
-	write.Op, write.Record, write.Timer = item.Snapshot.Op, item.Snapshot.Record, wakeUp(item.Snapshot.Record)
+	was := item.Snapshot
+	write.Op, write.Record, write.Log, write.Timer = was.Op, was.Record, was.Log, wakeUp(was.Record)
 	return write
 }
 

@@ -201,7 +201,7 @@ func (d *Doctor) report(ctx context.Context, p *patient, total *Checkup) error {
 		left = "what is there can't be read, so it is left as it is"
 	case d.Repair:
 		var err error
-		if remaining, left, err = d.repair(ctx, p.Key, p.Snapshot.Op, p.state, p.problems); err != nil {
+		if remaining, left, err = d.repair(ctx, p.Key, p.Snapshot, p.state, p.problems); err != nil {
 			return err
 		}
 	}

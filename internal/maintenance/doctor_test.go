@@ -2,6 +2,7 @@ package maintenance
 
 import (
 	"context"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -116,8 +117,12 @@ func TestFaultsAreFound(t *testing.T) {
 					t.Errorf("got %+v, want repaired to be %v, or why it was left", finding, f.repaired)
 				}
 			}
-			if after, err := s.Load(t.Context(), f.write.Key); err != nil || (after.Op != f.write.Op) != f.repaired {
+			after, err := s.Load(t.Context(), f.write.Key)
+			if err != nil || (after.Op != f.write.Op) != f.repaired {
 				t.Errorf("got %v, %v after %v: a repair is a write, and nothing else is", after.Op, err, f.write.Op)
+			}
+			if !reflect.DeepEqual(after.Log, f.write.Log) {
+				t.Errorf("got the log %+v, want %+v: a repair changes nothing of it", after.Log, f.write.Log)
 			}
 			sums, _ = checkup(t, s, false)
 			if (sums.Findings == 0) != f.repaired {

@@ -69,9 +69,8 @@ func breaks(problems []Problem, rule Rule) bool {
 //
 // The mended state goes through all rules before it is written, and is written only if
 // it is better. A lost record is never made up: it would name a version and a turn that
-// nobody knows. The write has no Log, so the record's own steps and audit entries end
-// with it; those in the transcript stay.
-func (d *Doctor) repair(ctx context.Context, key store.Key, op store.Op, s state, problems []Problem) (remaining []Problem, left string, err error) {
+// nobody knows. The Log stays as it was.
+func (d *Doctor) repair(ctx context.Context, key store.Key, was store.Snapshot, s state, problems []Problem) (remaining []Problem, left string, err error) {
 	if breaks(problems, Lost) {
 		return problems, "repairing it would be guessing", nil
 	}
@@ -80,7 +79,7 @@ func (d *Doctor) repair(ctx context.Context, key store.Key, op store.Op, s state
 	if !improves(problems, remaining) {
 		return problems, "repairing it would be guessing", nil
 	}
-	write := store.Write{Key: key, Expect: op, Op: newOp(), Record: better.record, Timer: better.timer, At: s.now}
+	write := store.Write{Key: key, Expect: was.Op, Op: newOp(), Record: better.record, Log: was.Log, Timer: better.timer, At: s.now}
 	switch applied, err := commit(ctx, d.Store, write); {
 	case err != nil:
 		return problems, "", fmt.Errorf("repair %v: %w", key, err)

@@ -78,6 +78,8 @@ func sent(seq, version int64, covers ...string) store.Entry {
 // idle is a conversation in which each of n messages has its reply.
 func idle(conversation string, n int64) store.Write {
 	w := store.Write{Key: keyOf(conversation), Op: newOp(), At: start + turn.Time(n)}
+	w.Log.Trace = w.Log.Trace.Add(turn.Notice{Kind: turn.KindTurnScheduled, At: start})
+	w.Log = w.Log.Audited(store.AuditEntry{At: start, Action: "pause", By: "ann"})
 	w.Record = turn.Record{
 		Schema: turn.Schema, Phase: turn.Idle, Version: n, Answered: n, Turn: n, Seq: 2 * n, AfterSeq: 2 * n,
 	}
