@@ -56,8 +56,8 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if err != nil {
 		return nil, errReading(err)
 	}
-	// The deadline was for the body. After it, net/http's watch for a client that hangs up
-	// would take the deadline for a hang-up.
+	// The deadline was for the body, which is here. net/http goes on reading, to notice a
+	// client that hangs up. If the deadline stayed, its end would look like a hang-up.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	if len(body) > 0 && !isJSON(r.Header.Get("Content-Type")) {
 		return nil, newProblem(kindMediaType, "Send the body with Content-Type: application/json.")
@@ -65,7 +65,8 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-// errTooLarge is told by the length that the client announces, or when it sends more.
+// errTooLarge is the problem of a body over the limit, by its announced length or by the
+// bytes that came.
 func errTooLarge() error {
 	return newProblem(kindBodyTooLarge, "The body may have at most %d bytes.", maxBodyBytes)
 }
@@ -86,8 +87,9 @@ func errReading(err error) error {
 }
 
 // isJSON accepts JSON, types that are built on it, no type at all, and the type that
-// `curl -d` sends by default: people type JSON there. A form on a page of another site has
-// that type too, but its origin was refused before its body is read.
+// `curl -d` sends by default: people type JSON there. A form on a page of another site
+// has that type too, but its origin was refused before its body is read. A missing type
+// is taken for JSON, because there is nothing else that a body could be here.
 func isJSON(contentType string) bool {
 	if contentType == "" || contentType == "application/json" { // nearly every request: parsing it would cost more than the rest of this file
 		return true

@@ -78,7 +78,8 @@ func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
 // cookieOf makes the session's cookie. No script can read it, no page of another site
 // makes a browser send it, and once set over TLS it is sent over TLS only. A proxy says
 // in X-Forwarded-Proto that it speaks TLS; a client that forges the header only makes its
-// own cookie stricter.
+// own cookie stricter. It is valid for the whole host, since the console and the API have
+// different paths.
 func cookieOf(r *http.Request, value string, maxAge int) *http.Cookie {
 	return &http.Cookie{
 		Name: sessionCookie, Value: value, Path: "/", MaxAge: maxAge,

@@ -145,8 +145,9 @@ func New(app App, options Options) *Server {
 }
 
 // EndStreams ends all event streams, and refuses new ones. Give it to
-// [http.Server.RegisterOnShutdown]: a shutdown waits for streams otherwise. It
-// may be called more than once.
+// [http.Server.RegisterOnShutdown]: a shutdown waits for streams otherwise. It may be
+// called more than once. The streams' clients connect again, to another node if there is
+// one.
 func (s *Server) EndStreams() { s.streams.end() }
 
 // ServeHTTP answers one request, in this order: deadlines, route, caller, handler; then

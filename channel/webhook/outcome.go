@@ -21,7 +21,7 @@ func outcomeOfLoss(err error) error {
 
 // outcomeOf is the outcome that an answer stands for. A gateway's 5xx may hide a
 // delivery; the reply is sent again all the same, because the receiver recognises a
-// repeat.
+// repeat. Of all other refusals a repeat would change nothing, so they are final.
 func outcomeOf(answer *upstream.Answer) error {
 	if answer.OK() {
 		return nil

@@ -49,7 +49,8 @@ func (r Responder) Respond(ctx context.Context, t *onereply.Turn) (onereply.Repl
 	return onereply.Reply{Text: text}, nil
 }
 
-// step is the pause before each piece.
+// step is the pause before each piece. A negative delay, such as [onereply.Zero], is
+// none.
 func (r Responder) step() time.Duration {
 	delay := r.Delay
 	if delay == 0 {

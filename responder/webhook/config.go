@@ -36,7 +36,8 @@ type Config struct {
 	HTTPClient *http.Client      // nil: one of its own; redirects are never followed
 }
 
-// Validate reports all mistakes at once. It does not change the configuration.
+// Validate reports all mistakes at once. It does not change the configuration. A SealBase
+// is checked only if there is one.
 func (c Config) Validate() error {
 	p := upstream.Problems{Of: "webhook responder"}
 	p.URL("URL", c.URL)

@@ -38,7 +38,8 @@ func (r *reader) bots(root *section, c *Config) {
 
 // bot reads one bot. Everything is read even after a mistake, so that all mistakes are
 // told at once. The delivery comes after the timing, because the limit of its time-out
-// depends on the lease.
+// depends on the lease. Only a name at fault ends the reading of its bot: the path of
+// every further problem would begin with it.
 func (r *reader) bot(bots *section, name string, c *Config) {
 	if err := botName(name); err != nil {
 		r.report(place{bots.path, bots.keys[name].token}, "%s", err)

@@ -34,7 +34,9 @@ func (r *reader) delivery(bot *section, b *Bot) {
 }
 
 // webhookDelivery reads the keys of kind webhook. A reply is sent in one call by default:
-// then no part can arrive without the others.
+// then no part can arrive without the others. The limit counts code points of one part.
+// The requests are signed only if there is a secret; the receiver can then tell that they
+// are genuine.
 func (r *reader) webhookDelivery(s *section, b *Bot) {
 	s.target(&b.Delivery.URL, &b.Delivery.Secret)
 	s.headers("headers", &b.Delivery.Headers)
@@ -48,7 +50,8 @@ func (r *reader) webhookDelivery(s *section, b *Bot) {
 
 // sendTimeout reads how long one send may take. A send must end well within its lease, so
 // that nobody else starts meanwhile. The default needs no check: it is at most half of
-// the lease already.
+// the lease already. Another node could otherwise take over the conversation, and send
+// the same part.
 func (r *reader) sendTimeout(s *section, b *onereply.Bot) {
 	if s.duration("timeout", &b.SendTimeout, time.Millisecond) && b.SendTimeout > b.Lease/2 {
 		r.report(s.at("timeout"), "must be at most half the bot's lease (%s), it is %s", span(b.Lease/2), span(b.SendTimeout))

@@ -13,7 +13,8 @@ type Lookup func(name string) (value string, found bool)
 // variable is unset or empty. $${ stands for ${. A value that was put in is not expanded
 // again, so a variable's value is always taken as it is. It is done after the YAML was
 // parsed, and text by text: a value with a colon or a quote in it can't change the
-// structure of the file. Only texts are expanded, no keys.
+// structure of the file. Only texts are expanded, no keys. The text is read once from
+// left to right, so the work grows with its length only.
 func expand(text string, lookup Lookup) (string, error) {
 	var out strings.Builder
 	for {
@@ -58,7 +59,8 @@ func resolve(reference string, lookup Lookup) (string, error) {
 	return value, nil
 }
 
-// isVariable reports whether a name is one that shells allow for variables.
+// isVariable reports whether a name is one that shells allow for variables. Other names
+// are nearly always a slip, such as a space within the braces.
 func isVariable(name string) bool {
 	for i, c := range []byte(name) {
 		letter := c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'

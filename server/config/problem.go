@@ -46,6 +46,7 @@ func (p Problems) Error() string {
 
 // sort puts the problems into the order of the file. Those of the command line have no
 // line and come first. Problems at one place stay in the order in which they were found.
+// The readings follow the order of the documentation, which need not be that of the file.
 func (p Problems) sort() {
 	slices.SortStableFunc(p, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))

@@ -90,7 +90,8 @@ func modelName(text string) error {
 }
 
 // target reads the address of a webhook, and the secret that signs the requests to it.
-// The URL may have a query, which some receivers use to tell callers apart.
+// The URL may have a query, which some receivers use to tell callers apart. The responder
+// and the delivery of a bot both use it, so that they take the same texts.
 func (s *section) target(url, secret *string) {
 	s.checked("url", url, webURL)
 	s.missing("url", "say where to post to, such as https://example.com/hook")

@@ -18,7 +18,9 @@ import (
 // This file has the checks of single values. Each gets the text as it is after the
 // environment was put in, and returns an error whose text continues the path of the key,
 // such as "store: must be a store's URL", and says what to write instead. A check looks
-// at the text only: it opens no file, asks no name server, and calls nobody. So a configuration can be checked on any machine with the same environment, also without a network.
+// at the text only: it opens no file, asks no name server, and calls nobody. So a
+// configuration can be checked on any machine with the same environment, also without a
+// network.
 
 // address refuses texts that are no host:port. An empty host means all addresses of the
 // machine. The port 0 lets the system choose one.

@@ -101,7 +101,7 @@ func (s *section) texts(key string, into *[]string, check func(at place, text st
 
 // oneOf reads a key as one of some words. It suggests the nearest word for a misspelt
 // one. Capital letters count: the words are values, and are written as in the
-// documentation.
+// documentation. A number or a boolean is compared as it is written.
 func (s *section) oneOf(key string, into *string, words ...string) bool {
 	v, ok := s.take(key)
 	if !ok {
@@ -126,6 +126,7 @@ func (s *section) oneOf(key string, into *string, words ...string) bool {
 }
 
 // count reads a key as a whole number from least to most. Both bounds are allowed values.
+// A fraction is refused and not rounded.
 func (s *section) count(key string, into *int, least, most int) bool {
 	v, ok := s.take(key)
 	if !ok {

@@ -137,7 +137,7 @@ func (s *section) missing(key, format string, args ...any) {
 
 // foreign reports keys that belong to other kinds, the owners, than the kind of this
 // section. They are taken out of the order, or close would report them once more, as
-// unknown.
+// unknown. The text names the kinds that do have the key.
 func (s *section) foreign(kind string, owners []string, keys ...string) {
 	for _, key := range keys {
 		if at, ok := s.keys[key]; ok {
