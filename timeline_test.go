@@ -15,8 +15,8 @@ import (
 	"github.com/onereply/onereply/store"
 )
 
-// told is what a subscriber was told, without what the timeline leaves out.
-func told(s *onereply.Subscription) (steps []onereply.Event) {
+// received is what a subscriber got, without what the timeline leaves out.
+func received(s *onereply.Subscription) (steps []onereply.Event) {
 	for len(s.Events) > 0 {
 		e := <-s.Events
 		if e.Type == "reply.delta" {
@@ -112,7 +112,7 @@ func TestTimelineIsWhatWasTold(t *testing.T) {
 		}
 		rest(time.Second)
 
-		want := byTurn(told(all))
+		want := byTurn(received(all))
 		got := w.timeline(0, onereply.TimelineQuery{})
 		wantSteps(t, steps(got), want)
 		types := make([]string, len(want))

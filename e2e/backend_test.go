@@ -108,7 +108,7 @@ func (b *backend) setDown(down bool) {
 // wasRefused waits until the page asked for the stream in vain: the browser
 // takes that answer as final, and asks no more by itself.
 func (b *backend) wasRefused(t *testing.T) {
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(pace) {
+	for deadline := time.Now().Add(waitLimit); time.Now().Before(deadline); time.Sleep(pace) {
 		b.mu.Lock()
 		refused := b.refused
 		b.mu.Unlock()

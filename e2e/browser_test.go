@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	patience = time.Minute // someone who never stops typing waits long for a reply
-	pace     = 40 * time.Millisecond
+	waitLimit = time.Minute // someone who never stops typing waits long for a reply
+	pace      = 40 * time.Millisecond
 )
 
 // page is a tab with the playground.
@@ -172,12 +172,12 @@ func evaluate[T any](p *page, code string) T {
 // until polls a JavaScript condition.
 func (p *page) until(what, condition string) {
 	p.t.Helper()
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(pace) {
+	for deadline := time.Now().Add(waitLimit); time.Now().Before(deadline); time.Sleep(pace) {
 		if p.truth(condition) {
 			return
 		}
 	}
-	p.t.Fatalf("not within %s: %s\n%s", patience, what, p.text("document.body.innerText"))
+	p.t.Fatalf("not within %s: %s\n%s", waitLimit, what, p.text("document.body.innerText"))
 }
 
 // send sends messages as a person does, one Enter each.

@@ -72,7 +72,7 @@ func (d *desk) sameAsStored(bot, conversation string) {
 			return a["type"] == b["type"] && a["at"] == b["at"] && a["version"] == b["version"] && a["token"] == b["token"]
 		})
 	}
-	if !within(patience, same) {
+	if !within(waitLimit, same) {
 		d.t.Fatalf("the console shows %v\nstored is %v", shown.Steps, stored)
 	}
 	var rows []string
@@ -357,7 +357,7 @@ func TestConsoleShowsLostLeases(t *testing.T) {
 func TestConsoleTimelineSigns(t *testing.T) {
 	d := sit(t, "")
 	d.visit("#/c/support/c1")
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(waitLimit)
 	for i := 0; !d.truth(all(".track path.cap") + ".length > 0"); i++ {
 		if time.Now().After(deadline) {
 			t.Fatal("the window does not reach its hard cap")

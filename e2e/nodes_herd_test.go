@@ -44,9 +44,9 @@ func TestHerd(t *testing.T) {
 		due := gather(t, kept, *herdSize)
 		count.start()
 		eventually(t, "the time has come", func() bool { return !time.Now().Before(due) })
-		patience := limit + time.Duration(*herdSize)*20*time.Millisecond
-		if !within(patience, func() bool { return c.receiver.count() >= *herdSize && settled(t, kept) }) {
-			t.Errorf("after %v %d of %d were answered", patience, c.receiver.count(), *herdSize)
+		waitLimit := limit + time.Duration(*herdSize)*20*time.Millisecond
+		if !within(waitLimit, func() bool { return c.receiver.count() >= *herdSize && settled(t, kept) }) {
+			t.Errorf("after %v %d of %d were answered", waitLimit, c.receiver.count(), *herdSize)
 		}
 		took := time.Since(due)
 		perTurn, list := count.per(*herdSize)

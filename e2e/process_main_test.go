@@ -87,10 +87,10 @@ func eventually(t testing.TB, what string, good func() bool) {
 }
 
 // within polls, and reports whether good held in time.
-func within(patience time.Duration, good func() bool) bool {
+func within(waitLimit time.Duration, good func() bool) bool {
 	ticker := time.NewTicker(10 * time.Millisecond)
 	defer ticker.Stop()
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(waitLimit)
 	for !good() {
 		if time.Now().After(deadline) {
 			return false

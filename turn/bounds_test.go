@@ -7,14 +7,14 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// life plays events on one record.
-type life struct {
+// player plays events on one record.
+type player struct {
 	t      *testing.T
 	policy turn.Policy
 	record turn.Record
 }
 
-func (l *life) at(after time.Duration, event turn.Event) turn.Effects {
+func (l *player) at(after time.Duration, event turn.Event) turn.Effects {
 	l.t.Helper()
 	record, effects := turn.Step(l.record, event, start.Add(after), l.policy)
 	if err := turn.Check(record); err != nil {
@@ -24,9 +24,9 @@ func (l *life) at(after time.Duration, event turn.Event) turn.Effects {
 	return effects
 }
 
-// sending is a life whose reply of two parts was committed after 3 s.
-func sending(t *testing.T, change func(*turn.Policy)) *life {
-	l := &life{t: t, policy: newStory().policy}
+// sending is a player whose reply of two parts was committed after 3 s.
+func sending(t *testing.T, change func(*turn.Policy)) *player {
+	l := &player{t: t, policy: newStory().policy}
 	change(&l.policy)
 	l.at(0, turn.Message{})
 	l.at(2*time.Second, turn.Wake{Holder: "a", Nonce: "a"})
@@ -77,8 +77,8 @@ func TestLostWorkersAreCountedForEachPart(t *testing.T) {
 // TestWindowsThatFollowAnAttempt: when the next attempt is due, with and without
 // newer input, and at the hard cap of the new window.
 func TestWindowsThatFollowAnAttempt(t *testing.T) {
-	started := func() *life {
-		l := &life{t: t, policy: newStory().policy}
+	started := func() *player {
+		l := &player{t: t, policy: newStory().policy}
 		l.at(0, turn.Message{})
 		l.at(2*time.Second, turn.Wake{Holder: "a", Nonce: "a"})
 		return l
@@ -128,7 +128,7 @@ func TestBackOffs(t *testing.T) {
 		{1, 0, 30 * time.Second, 30 * time.Second}, {1, 0, time.Hour, time.Hour}, {1, 0, 2 * time.Hour, time.Hour},
 		{7, 0, 10 * time.Second, 30 * time.Second},
 	} {
-		l := &life{t: t, policy: newStory().policy}
+		l := &player{t: t, policy: newStory().policy}
 		l.at(0, turn.Message{})
 		now := 2 * time.Second
 		for n := 1; n <= test.outages; n++ {
@@ -172,7 +172,7 @@ func TestEachReasonForAttentionCounts(t *testing.T) {
 // TestTokensBeginOnceAndGrowByOne: only the first token of a conversation begins
 // with the number that the worker brings.
 func TestTokensBeginOnceAndGrowByOne(t *testing.T) {
-	l := &life{t: t, policy: newStory().policy}
+	l := &player{t: t, policy: newStory().policy}
 	l.at(0, turn.Message{})
 	for i, first := range []int64{1000, 5000, 0} {
 		l.at(time.Duration(i+1)*time.Minute, turn.Wake{Holder: "a", Nonce: string(rune('a' + i)), First: first})
@@ -185,7 +185,7 @@ func TestTokensBeginOnceAndGrowByOne(t *testing.T) {
 // TestFailuresAndLossesTogetherFailTheTurn: where the model failed too, the messages
 // are not set aside; they stay pending.
 func TestFailuresAndLossesTogetherFailTheTurn(t *testing.T) {
-	l := &life{t: t, policy: newStory().policy}
+	l := &player{t: t, policy: newStory().policy}
 	l.policy.MaxAttempts = 2
 	l.at(0, turn.Message{})
 	l.at(2*time.Second, turn.Wake{Holder: "a", Nonce: "a"})

@@ -299,7 +299,7 @@ var ledgerLaws = []func(*ledger, turn.Record) error{
 	asideIsCounted,
 	repliesAreOnTheirWay,
 	answersAreReplies,
-	troublesAreRemembered,
+	unconfirmedAreRemembered,
 }
 
 // pendingIsCounted: the record counts what waits, its mark lies before all of
@@ -405,30 +405,30 @@ func answersAreReplies(l *ledger, _ turn.Record) error {
 	return nil
 }
 
-const mostTroubles = 8
+const mostUnconfirmed = 8
 
-// troublesAreRemembered: a reply that is not certain to have arrived stays known
+// unconfirmedAreRemembered: a reply that is not certain to have arrived stays known
 // until somebody has seen to it, as far as there is room, and no other does.
-func troublesAreRemembered(l *ledger, r turn.Record) error {
+func unconfirmedAreRemembered(l *ledger, r turn.Record) error {
 	known := map[int64]turn.Status{}
 	for _, t := range r.Unconfirmed {
 		known[t.Seq] = t.Status
 	}
 	for seq, reply := range l.replies {
 		answers := reply.kind == turn.ReplyHuman || l.answers(seq)
-		trouble := reply.status == turn.ReplyUnknown || reply.status == turn.ReplyPartial || reply.status == turn.ReplyFailed
+		unconfirmed := reply.status == turn.ReplyUnknown || reply.status == turn.ReplyPartial || reply.status == turn.ReplyFailed
 		if known[seq] != "" && known[seq] != reply.status {
 			return fmt.Errorf("reply %d is %s, the record says %s", seq, reply.status, known[seq])
 		}
 		switch {
-		case !trouble || !answers || known[seq] != "" || l.forgotten[seq]:
+		case !unconfirmed || !answers || known[seq] != "" || l.forgotten[seq]:
 		case l.full && (seq == l.oldest || l.oldest == 0):
 			l.forgotten[seq] = true
 		default:
 			return fmt.Errorf("reply %d is %s, and nobody is told", seq, reply.status)
 		}
 	}
-	l.full, l.oldest = len(r.Unconfirmed) == mostTroubles, 0
+	l.full, l.oldest = len(r.Unconfirmed) == mostUnconfirmed, 0
 	for _, t := range slices.Backward(r.Unconfirmed) {
 		if !t.Resend {
 			l.oldest = t.Seq

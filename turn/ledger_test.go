@@ -18,7 +18,7 @@ type ledger struct {
 
 	full      bool           // whether the record had room for another reply in trouble
 	oldest    int64          // the one of them that began first and is not to be sent again; 0 is none
-	forgotten map[int64]bool // replies in trouble that there was no room for
+	forgotten map[int64]bool // unconfirmed replies that there was no room for
 }
 
 // message is an input, with the status that Step's effects gave it.

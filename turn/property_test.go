@@ -29,7 +29,7 @@ func live(t *rapid.T) {
 	for range 2 { // rapid's lives are short
 		t.Repeat(actions)
 	}
-	w.rest(t)
+	w.settleAll(t)
 }
 
 // often gives actions more weight, so that lives get far: rapid draws each
@@ -89,7 +89,7 @@ func (w *world) people() map[string]func(*rapid.T) {
 			w.must(t, turn.HumanReply{Parts: rapid.IntRange(1, 2).Draw(t, "parts")}, nil)
 		},
 		"see to a trouble": func(t *rapid.T) {
-			number := w.trouble(t)
+			number := w.unconfirmed(t)
 			w.must(t, rapid.SampledFrom([]turn.Event{turn.Resend{Turn: number}, turn.MarkSent{Turn: number}}).Draw(t, "remedy"), nil)
 		},
 	}, 3, "message", "edit")
@@ -110,11 +110,11 @@ func (w *world) anyMessage(t *rapid.T) *message {
 	return rapid.SampledFrom(there).Draw(t, "target")
 }
 
-// trouble is the turn of a reply that needs somebody, or of none.
-func (w *world) trouble(t *rapid.T) int64 {
+// unconfirmed is the turn of a reply that needs somebody, or of none.
+func (w *world) unconfirmed(t *rapid.T) int64 {
 	turns := []int64{w.record.Turn}
-	for _, trouble := range w.record.Unconfirmed {
-		turns = append(turns, trouble.Turn)
+	for _, u := range w.record.Unconfirmed {
+		turns = append(turns, u.Turn)
 	}
 	return rapid.SampledFrom(turns).Draw(t, "turn")
 }
@@ -203,10 +203,10 @@ func (w *world) part(t *rapid.T) int {
 	return w.record.Reply.Done + rapid.SampledFrom([]int{0, 0, 0, 0, 0, -1, 1}).Draw(t, "part")
 }
 
-// rest stops all faults: wake-ups come, the model and the channel work, and
+// settleAll stops all faults: wake-ups come, the model and the channel work, and
 // whoever paused or failed lets it go on. Everything is settled within a few
 // steps.
-func (w *world) rest(t *rapid.T) {
+func (w *world) settleAll(t *rapid.T) {
 	if w.record.OnHold {
 		w.must(t, turn.Resume{Answer: true}, nil)
 	}

@@ -151,7 +151,7 @@ func value(v reflect.Value) string {
 	case []turn.Reply:
 		return fmt.Sprintf("%d waiting", len(x))
 	case []turn.Unconfirmed:
-		return troubles(x)
+		return unconfirmedLine(x)
 	}
 	if v.Kind() != reflect.Pointer {
 		return fmt.Sprint(v.Interface())
@@ -162,7 +162,7 @@ func value(v reflect.Value) string {
 	return "{" + strings.Join(members(v.Elem()), " ") + "}"
 }
 
-func troubles(all []turn.Unconfirmed) string {
+func unconfirmedLine(all []turn.Unconfirmed) string {
 	lines := make([]string, len(all))
 	for i, t := range all {
 		lines[i] = fmt.Sprintf("reply %d is %s", t.Seq, t.Status)

@@ -20,12 +20,12 @@ func TestNoRoomForTroublesForgetsNoResend(t *testing.T) {
 		next(turn.HumanReply{Parts: 1})
 		next(turn.Wake{Holder: "a", Nonce: "a"})
 	}
-	for range mostTroubles {
+	for range mostUnconfirmed {
 		human()
 		next(turn.SendUnknown{Nonce: "a"})
 	}
-	if len(record.Unconfirmed) != mostTroubles {
-		t.Fatalf("%d replies in trouble, want %d", len(record.Unconfirmed), mostTroubles)
+	if len(record.Unconfirmed) != mostUnconfirmed {
+		t.Fatalf("%d unconfirmed replies, want %d", len(record.Unconfirmed), mostUnconfirmed)
 	}
 	oldest := record.Unconfirmed[0]
 	human()

@@ -19,8 +19,8 @@ import (
 	"github.com/onereply/onereply/internal/client"
 )
 
-// patience bounds every wait for a process.
-const patience = 30 * time.Second
+// waitLimit bounds every wait for a process.
+const waitLimit = 30 * time.Second
 
 // process is the program, running by itself.
 type process struct {
@@ -44,7 +44,7 @@ func spawn(t *testing.T, args ...string) *process {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = p.command.Process.Kill() }) // it has ended, as a rule
-	guard := time.AfterFunc(patience, func() { _ = p.command.Process.Kill() })
+	guard := time.AfterFunc(waitLimit, func() { _ = p.command.Process.Kill() })
 	t.Cleanup(func() { guard.Stop() })
 	p.first, err = bufio.NewReader(stdout).ReadString('\n')
 	_, rest, found := strings.Cut(p.first, "http://")
@@ -116,7 +116,7 @@ func (p *process) until(t *testing.T, bot, conversation string, good func(onerep
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	for {
 		state, err := c.State(ctx, bot, conversation)
@@ -191,7 +191,7 @@ func TestASecondSignalEndsItNow(t *testing.T) {
 // waitDraining returns once the node says that it takes no more turns.
 func waitDraining(t *testing.T, url string) {
 	t.Helper()
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(waitLimit)
 	for time.Now().Before(deadline) {
 		response, err := http.Get(url + "/readyz")
 		if err != nil {

@@ -41,8 +41,8 @@ func threeTurns(t *testing.T) *watched {
 	return s
 }
 
-// told shows a timeline, one line a turn.
-func told(turns []Turn) (lines []string) {
+// linesOf shows a timeline, one line a turn.
+func linesOf(turns []Turn) (lines []string) {
 	for _, one := range turns {
 		line := fmt.Sprintf("%d open=%v lost=%d:", one.Number, one.Open, one.Lost)
 		for _, e := range one.Steps {
@@ -71,7 +71,7 @@ func TestTimeline(t *testing.T) {
 		{10, 1, all[1:2]}, {10, 2, all[2:3]}, {10, 3, all[3:]}, {10, 4, nil},
 	} {
 		found, err := Timeline(t.Context(), s, TimelineQuery{Key: keyOf("bot", 1), Turns: test.turns, Turn: test.turn})
-		if got := told(found); err != nil || !slices.Equal(got, test.want) {
+		if got := linesOf(found); err != nil || !slices.Equal(got, test.want) {
 			t.Errorf("%d turns, turn %d: %q, %v, want %q", test.turns, test.turn, got, err, test.want)
 		}
 	}

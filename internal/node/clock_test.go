@@ -10,16 +10,16 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// told is a store whose clock is ahead of this machine's by so much, and whose answer
+// skewedStore is a store whose clock is ahead of this machine's by so much, and whose answer
 // takes one time to arrive there and another to come back.
-type told struct {
+type skewedStore struct {
 	ahead       time.Duration
 	there, back time.Duration
 	fails       error
 	calls       int
 }
 
-func (s *told) store() *faultStore {
+func (s *skewedStore) store() *faultStore {
 	return &faultStore{now: func(ctx context.Context) (turn.Time, error) {
 		s.calls++
 		for _, wait := range []time.Duration{s.there, s.back} {
@@ -37,14 +37,16 @@ func (s *told) store() *faultStore {
 }
 
 // wrong is how far a clock is ahead of the store's.
-func (s *told) wrong(c *Clock) time.Duration { return c.Now().Sub(turn.At(time.Now().Add(s.ahead))) }
+func (s *skewedStore) wrong(c *Clock) time.Duration {
+	return c.Now().Sub(turn.At(time.Now().Add(s.ahead)))
+}
 
 // The clock shows the store's time, wrong by no more than half of the way there and
 // back, and goes on by itself.
 func TestTheClockIsTheStores(t *testing.T) {
 	for _, ahead := range []time.Duration{0, time.Hour, -time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
-			s := &told{ahead: ahead}
+			s := &skewedStore{ahead: ahead}
 			c, err := NewClock(t.Context(), s.store())
 			if err != nil || s.calls != 1 || s.wrong(c) != 0 {
 				t.Fatalf("wrong by %v after %d calls, %v", s.wrong(c), s.calls, err)
@@ -56,7 +58,7 @@ func TestTheClockIsTheStores(t *testing.T) {
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
-		s := &told{ahead: time.Hour, there: 4 * time.Millisecond, back: 8 * time.Millisecond}
+		s := &skewedStore{ahead: time.Hour, there: 4 * time.Millisecond, back: 8 * time.Millisecond}
 		c, err := NewClock(t.Context(), s.store())
 		if err != nil || s.wrong(c) != -2*time.Millisecond {
 			t.Errorf("wrong by %v, %v", s.wrong(c), err)
@@ -68,19 +70,19 @@ func TestTheClockIsTheStores(t *testing.T) {
 func TestTheFirstReadings(t *testing.T) {
 	for each, calls := range map[time.Duration]int{10 * time.Millisecond: 1, 11 * time.Millisecond: 3, 200 * time.Millisecond: 3} {
 		synctest.Test(t, func(t *testing.T) {
-			s := &told{there: each, back: each}
+			s := &skewedStore{there: each, back: each}
 			if _, err := NewClock(t.Context(), s.store()); err != nil || s.calls != calls {
 				t.Errorf("with %v each way: %d calls, %v", each, s.calls, err)
 			}
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
-		s := &told{fails: errAway}
+		s := &skewedStore{fails: errAway}
 		if _, err := NewClock(t.Context(), s.store()); err != errAway || s.calls != 3 {
 			t.Errorf("a store that is away: %v after %d calls", err, s.calls)
 		}
 		began := time.Now()
-		s = &told{there: time.Hour}
+		s = &skewedStore{there: time.Hour}
 		if _, err := NewClock(t.Context(), s.store()); err == nil || time.Since(began) != 3*time.Second {
 			t.Errorf("a store that hangs: %v after %v", err, time.Since(began))
 		}
@@ -108,7 +110,7 @@ func TestWhichReadingsCount(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := &told{}
+				s := &skewedStore{}
 				c, err := NewClock(t.Context(), s.store())
 				if err != nil {
 					t.Fatal(err)
@@ -159,7 +161,7 @@ func TestTheClockIsFollowed(t *testing.T) {
 // Following ends with its context, without a word about it.
 func TestFollowingEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &told{}
+		s := &skewedStore{}
 		c, _ := NewClock(t.Context(), s.store())
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second+500*time.Millisecond)
 		defer cancel()

@@ -37,16 +37,16 @@ func contract(open func(t *testing.T) store.Store) storetest.Options {
 		},
 		Reopen: func(t *testing.T, s store.Store) store.Store {
 			mustClose(t, s.(*Store))
-			return again(t, s.(*Store))
+			return reopen(t, s.(*Store))
 		},
 		Second: func(t *testing.T, s store.Store) (store.Store, error) {
-			return again(t, s.(*Store)), nil
+			return reopen(t, s.(*Store)), nil
 		},
 	}
 }
 
-// again opens the database of a store, as another process would.
-func again(t *testing.T, s *Store) *Store {
+// reopen opens the database of a store, as another process would.
+func reopen(t *testing.T, s *Store) *Store {
 	t.Helper()
 	return openWith(t, s.pool.Config().ConnString(), Options{NoHints: !s.hints.on})
 }

@@ -19,7 +19,7 @@ func TestExpireDoesNotWaitForACommit(t *testing.T) {
 	mustCommit(t, s, write)
 	write.Key, write.Append = key("empty"), nil
 	mustCommit(t, s, write)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	err := s.withConnection(ctx, func(db *pgx.Conn) error {
 		return pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {

@@ -15,8 +15,8 @@ import (
 // start is the time of most writes: 15 June 2025, 15:06:40 UTC.
 const start turn.Time = 1_750_000_000_000
 
-// patience bounds what a test waits for.
-const patience = 30 * time.Second
+// waitLimit bounds what a test waits for.
+const waitLimit = 30 * time.Second
 
 // openNew opens a store on a new database.
 func openNew(t testing.TB) *Store {
@@ -137,9 +137,9 @@ func poll(t testing.TB, what string, try func() bool) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(patience); !try(); <-tick.C {
+	for deadline := time.Now().Add(waitLimit); !try(); <-tick.C {
 		if time.Now().After(deadline) {
-			t.Fatalf("after %v still not: %s", patience, what)
+			t.Fatalf("after %v still not: %s", waitLimit, what)
 		}
 	}
 }

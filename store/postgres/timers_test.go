@@ -63,7 +63,7 @@ func TestTwoNodesShareTheTimers(t *testing.T) {
 func TestAClaimDoesNotWaitForAnother(t *testing.T) {
 	s := openNew(t)
 	plantDue(t, s, 20)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	err := s.withConnection(ctx, func(db *pgx.Conn) error {
 		return pgx.BeginFunc(t.Context(), db, func(tx pgx.Tx) error {

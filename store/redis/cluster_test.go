@@ -23,7 +23,7 @@ func TestAClusterSharesTheWork(t *testing.T) {
 		if size := command(t, server, "DBSIZE"); size == ":0" {
 			t.Errorf("server %d has nothing", i)
 		}
-		other := again(t, server, s)
+		other := reopen(t, server, s)
 		if due, err := other.Due(t.Context(), forever, 2*count); err != nil || len(due) != count {
 			t.Errorf("through server %d: %d timers, %v; want %d", i, len(due), err, count)
 		}

@@ -13,7 +13,7 @@ func TestContract(t *testing.T) {
 	storetest.Run(t, storetest.Options{
 		Corrupt: corrupt,
 		Open:    func(t *testing.T) store.Store { return openNew(t, server) },
-		Second:  func(t *testing.T, s store.Store) (store.Store, error) { return again(t, server, s), nil },
+		Second:  func(t *testing.T, s store.Store) (store.Store, error) { return reopen(t, server, s), nil },
 	})
 }
 
@@ -37,7 +37,7 @@ func TestContractOfADurableServer(t *testing.T) {
 			}
 			server.Kill(t)
 			server.Start(t)
-			return again(t, server, s)
+			return reopen(t, server, s)
 		},
 	})
 }
@@ -49,7 +49,7 @@ func TestContractOfACluster(t *testing.T) {
 	storetest.Run(t, storetest.Options{
 		Corrupt: corrupt,
 		Open:    func(t *testing.T) store.Store { return openNew(t, server) },
-		Second:  func(t *testing.T, s store.Store) (store.Store, error) { return again(t, server, s), nil },
+		Second:  func(t *testing.T, s store.Store) (store.Store, error) { return reopen(t, server, s), nil },
 	})
 }
 

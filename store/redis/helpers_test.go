@@ -29,8 +29,8 @@ func openNew(t testing.TB, server *testservers.RedisServer) *Store {
 	return openWith(t, server.URL(), Options{Prefix: newPrefix()})
 }
 
-// again opens the data of a store, as another process would.
-func again(t testing.TB, server *testservers.RedisServer, s store.Store) *Store {
+// reopen opens the data of a store, as another process would.
+func reopen(t testing.TB, server *testservers.RedisServer, s store.Store) *Store {
 	t.Helper()
 	return openWith(t, server.URL(), Options{Prefix: s.(*Store).shards.prefix})
 }

@@ -65,7 +65,7 @@ func TestHintsReachOtherNodesSoon(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := start(t)
 			from := openNew(t, server)
-			heard := listen(t, from, again(t, server, from))
+			heard := listen(t, from, reopen(t, server, from))
 			var took []time.Duration
 			for i := range 20 {
 				begun := time.Now()
@@ -90,7 +90,7 @@ func TestHintsReachOtherNodesSoon(t *testing.T) {
 func TestANodeDoesNotHearItself(t *testing.T) {
 	server := testservers.NewRedis(t)
 	s := openNew(t, server)
-	other := again(t, server, s)
+	other := reopen(t, server, s)
 	heard := listen(t, other, s)
 	for range 5 {
 		mustHint(t, s, key("own"))
@@ -115,7 +115,7 @@ func hintUntilHeardExcept(t *testing.T, from *Store, heard <-chan store.Key, wan
 func TestASubscriptionThatWasCutComesBack(t *testing.T) {
 	server := testservers.NewRedis(t)
 	from := openNew(t, server)
-	heard := listen(t, from, again(t, server, from))
+	heard := listen(t, from, reopen(t, server, from))
 	command(t, server, "CLIENT KILL TYPE pubsub")
 	hintUntilHeard(t, from, heard, key("after"))
 	server.Kill(t)
@@ -130,7 +130,7 @@ func TestHintsAreSentTogether(t *testing.T) {
 	messages := make(chan string, 1000)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
-	watcher := again(t, server, s)
+	watcher := reopen(t, server, s)
 	go func() {
 		defer close(ended)
 		subscribe := watcher.client.B().Subscribe().Channel(s.hints.channel).Build()
@@ -182,7 +182,7 @@ func TestHintsAreBounded(t *testing.T) {
 func TestClosingEndsASubscription(t *testing.T) {
 	server := testservers.NewRedis(t)
 	from := openNew(t, server)
-	to := again(t, server, from)
+	to := reopen(t, server, from)
 	heard := make(chan store.Key, 1000)
 	ended := make(chan error, 1)
 	go func() { ended <- to.Hints(t.Context(), func(key store.Key) { heard <- key }) }()

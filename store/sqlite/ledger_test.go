@@ -14,28 +14,28 @@ import (
 )
 
 // ledger is what a store must hold after what it answered. A conversation is the
-// messages m1, m2, … of one life.
+// messages m1, m2, …, from its first write to its deletion.
 type ledger struct {
-	mu    sync.Mutex
-	ops   uint64
-	is    map[string]life
-	maybe map[string][]life // what it may be instead: writes under way, and those of unknown outcome
+	mu       sync.Mutex
+	ops      uint64
+	is       map[string]content
+	possible map[string][]content // what it may be instead: writes under way, and those of unknown outcome
 }
 
-// life is a conversation; the zero one is not there.
-type life struct {
+// content is a conversation; the zero one is not there.
+type content struct {
 	op  store.Op
 	seq int64
 }
 
-func newLedger() *ledger { return &ledger{is: map[string]life{}, maybe: map[string][]life{}} }
+func newLedger() *ledger { return &ledger{is: map[string]content{}, possible: map[string][]content{}} }
 
 func (l *ledger) clone() *ledger {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	c := &ledger{ops: l.ops + 1_000_000, is: maps.Clone(l.is), maybe: map[string][]life{}}
-	for name, lives := range l.maybe {
-		c.maybe[name] = slices.Clone(lives)
+	c := &ledger{ops: l.ops + 1_000_000, is: maps.Clone(l.is), possible: map[string][]content{}}
+	for name, contents := range l.possible {
+		c.possible[name] = slices.Clone(contents)
 	}
 	return c
 }
@@ -44,7 +44,7 @@ func (l *ledger) clone() *ledger {
 func (l *ledger) names() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	names := slices.AppendSeq(slices.Collect(maps.Keys(l.is)), maps.Keys(l.maybe))
+	names := slices.AppendSeq(slices.Collect(maps.Keys(l.is)), maps.Keys(l.possible))
 	slices.Sort(names)
 	return slices.Compact(names)
 }
@@ -52,7 +52,7 @@ func (l *ledger) names() []string {
 func (l *ledger) doubts(name string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.maybe[name]) > 0
+	return len(l.possible[name]) > 0
 }
 
 // certain are those of the names of which it is known what they are.
@@ -67,12 +67,12 @@ func (l *ledger) next(name string) store.Write {
 	l.ops++
 	before := l.is[name]
 	w := message(key(name), before.op, opOf(l.ops), before.seq+1)
-	l.maybe[name] = append(l.maybe[name], life{w.Op, before.seq + 1})
+	l.possible[name] = append(l.possible[name], content{w.Op, before.seq + 1})
 	return w
 }
 
-// told takes the outcome of a change to what is given: nothing is gone.
-func (l *ledger) told(name string, to life, err error) {
+// answered takes the outcome of a change to what is given: nothing is gone.
+func (l *ledger) answered(name string, to content, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
@@ -81,12 +81,12 @@ func (l *ledger) told(name string, to life, err error) {
 	case !errors.Is(err, store.ErrNotApplied):
 		return
 	}
-	lives := l.maybe[name]
-	if i := slices.Index(lives, to); i >= 0 {
-		lives = slices.Delete(lives, i, i+1)
+	contents := l.possible[name]
+	if i := slices.Index(contents, to); i >= 0 {
+		contents = slices.Delete(contents, i, i+1)
 	}
-	if l.maybe[name] = lives; len(lives) == 0 {
-		delete(l.maybe, name)
+	if l.possible[name] = contents; len(contents) == 0 {
+		delete(l.possible, name)
 	}
 }
 
@@ -101,7 +101,7 @@ func (l *ledger) batch(t testing.TB, s *Store, names ...string) []answer {
 		if a.err == nil && !a.ok() {
 			t.Errorf("%s: got %v, want ok", names[i], a.result.Status)
 		}
-		l.told(names[i], life{writes[i].Op, writes[i].Append[0].Seq}, a.err)
+		l.answered(names[i], content{writes[i].Op, writes[i].Append[0].Seq}, a.err)
 	}, writes...)
 }
 
@@ -118,9 +118,9 @@ func (l *ledger) mustBatch(t testing.TB, s *Store, names ...string) {
 // remove deletes a conversation.
 func (l *ledger) remove(t testing.TB, s *Store, name string) {
 	l.mu.Lock()
-	l.maybe[name] = append(l.maybe[name], life{})
+	l.possible[name] = append(l.possible[name], content{})
 	l.mu.Unlock()
-	l.told(name, life{}, s.Delete(t.Context(), key(name)))
+	l.answered(name, content{}, s.Delete(t.Context(), key(name)))
 }
 
 // settle takes what a store holds for what is, once it can't change any more: the
@@ -132,19 +132,19 @@ func (l *ledger) settle(t testing.TB, s *Store) {
 		if err != nil {
 			t.Fatalf("Load: %v", err)
 		}
-		l.found(t, name, life{snapshot.Op, snapshot.Record.Seq})
+		l.found(t, name, content{snapshot.Op, snapshot.Record.Seq})
 	}
 }
 
-func (l *ledger) found(t testing.TB, name string, found life) {
+func (l *ledger) found(t testing.TB, name string, found content) {
 	t.Helper()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if found != l.is[name] && !slices.Contains(l.maybe[name], found) {
-		t.Fatalf("%s is %v, want %v or one of %v", name, found, l.is[name], l.maybe[name])
+	if found != l.is[name] && !slices.Contains(l.possible[name], found) {
+		t.Fatalf("%s is %v, want %v or one of %v", name, found, l.is[name], l.possible[name])
 	}
 	l.is[name] = found
-	delete(l.maybe, name)
+	delete(l.possible, name)
 }
 
 // check checks all that can be read of what is certain.
@@ -158,7 +158,7 @@ func (l *ledger) check(t testing.TB, s *Store) {
 		if err != nil {
 			t.Fatalf("Load: %v", err)
 		}
-		if found := (life{snapshot.Op, snapshot.Record.Seq}); found != l.is[name] {
+		if found := (content{snapshot.Op, snapshot.Record.Seq}); found != l.is[name] {
 			t.Fatalf("%s is %v, want %v", name, found, l.is[name])
 		}
 		entries := mustEntries(t, s, key(name))

@@ -163,7 +163,7 @@ func (r *random) read() {
 	if r.faulty { // it may fail, and then says so
 		for _, name := range r.names(5) {
 			snapshot, err := r.store.Load(r.t.Context(), key(name))
-			if found := (life{snapshot.Op, snapshot.Record.Seq}); err == nil && found != r.ledger.is[name] {
+			if found := (content{snapshot.Op, snapshot.Record.Seq}); err == nil && found != r.ledger.is[name] {
 				r.t.Fatalf("%s is %v, want %v", name, found, r.ledger.is[name])
 			}
 		}

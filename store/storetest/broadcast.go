@@ -48,7 +48,7 @@ var broadcastTests = []test{
 		s.hearing(s.neighbour(), from)
 		began := time.Now()
 		s.say(from, []byte("hello"))
-		for deadline := began.Add(patience); echoer.Echoed().Before(began); {
+		for deadline := began.Add(waitLimit); echoer.Echoed().Before(began); {
 			if time.Now().After(deadline) {
 				s.Fatal("it does not hear itself")
 			}
@@ -115,8 +115,8 @@ var broadcastTests = []test{
 	}},
 }
 
-// patience bounds the wait for what must come.
-const patience = 30 * time.Second
+// waitLimit bounds the wait for what must come.
+const waitLimit = 30 * time.Second
 
 // broadcaster is the power of a store, or skips the test.
 func (s *subject) broadcaster(of store.Store) store.Broadcaster {
@@ -154,7 +154,7 @@ func (s *subject) hearing(from, to store.Broadcaster) <-chan []byte {
 		_ = to.Broadcasts(ctx, func(payload []byte) { heard <- payload }) // it ends with the test
 	}()
 	s.Cleanup(func() { cancel(); <-ended })
-	deadline := time.After(patience)
+	deadline := time.After(waitLimit)
 	for number := 0; ; number++ {
 		ready := fmt.Appendf(nil, "ready %d", number)
 		s.say(from, ready)
@@ -177,7 +177,7 @@ func (s *subject) hearing(from, to store.Broadcaster) <-chan []byte {
 // next is the next payload but for those that only say that a node is ready.
 func (s *subject) next(heard <-chan []byte) []byte {
 	s.Helper()
-	for deadline := time.After(patience); ; {
+	for deadline := time.After(waitLimit); ; {
 		select {
 		case got := <-heard:
 			if !bytes.HasPrefix(got, []byte("ready ")) {
@@ -194,7 +194,7 @@ func (s *subject) await(ended <-chan error) error {
 	select {
 	case err := <-ended:
 		return err
-	case <-time.After(patience):
+	case <-time.After(waitLimit):
 		s.Fatal("it does not end")
 		return nil
 	}

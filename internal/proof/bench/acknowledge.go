@@ -100,7 +100,7 @@ func (b *bench) activeNode(ctx context.Context) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return n, atOnce(active, 128, func(i int) error { return n.receive(ctx, fmt.Sprintf("chat-%d", i), "first") })
+	return n, inParallel(active, 128, func(i int) error { return n.receive(ctx, fmt.Sprintf("chat-%d", i), "first") })
 }
 
 func (n *node) receive(ctx context.Context, conversation, id string) error {
@@ -116,8 +116,8 @@ func conversationOf(writers, writer, i int) string {
 
 func placeOf(writers, writer, i int) int { return (i*writers + writer) % active }
 
-// atOnce makes count calls, limit at once, and returns what failed.
-func atOnce(count, limit int, call func(i int) error) error {
+// inParallel makes count calls, limit at once, and returns what failed.
+func inParallel(count, limit int, call func(i int) error) error {
 	var next atomic.Int64
 	failures := make([]error, min(limit, count))
 	var all sync.WaitGroup

@@ -104,7 +104,7 @@ func (b *bench) spend(ctx context.Context, turns, burst int, together bool) (spe
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	processor := processorTime()
-	err = atOnce(turns, 16, func(i int) error { return n.write(ctx, fmt.Sprintf("chat-%d", i), burst, together) })
+	err = inParallel(turns, 16, func(i int) error { return n.write(ctx, fmt.Sprintf("chat-%d", i), burst, together) })
 	if err == nil {
 		err = n.waitSent(ctx, turns)
 	}

@@ -53,7 +53,7 @@ func (b *bench) fill(ctx context.Context, folder string, total, due int) (took t
 	began := time.Now()
 	now := turn.At(began)
 	policy := turn.Policy{Debounce: 24 * time.Hour, MaxWait: 24 * time.Hour}
-	err = atOnce(total, 256, func(i int) error {
+	err = inParallel(total, 256, func(i int) error {
 		at := now
 		if i < due {
 			at = now.Add(-24*time.Hour - time.Minute).Add(time.Duration(i) * time.Millisecond)

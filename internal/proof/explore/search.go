@@ -78,7 +78,7 @@ func (s *search) walk(ctx context.Context, progress io.Writer, began time.Time) 
 			fmt.Fprintf(progress, "%s: depth %d, %d states, %d at the frontier\n", s.scope.Name, s.report.Depth, len(s.nodes), len(s.next))
 		}
 	}
-	return s.checkAllRest()
+	return s.checkAllQuiescence()
 }
 
 // find returns the node of a state, and queues it where it is new.
@@ -98,7 +98,7 @@ func (s *search) find(w *world, parent uint32, m move) uint32 {
 func (s *search) expand(w *world, n uint32) error {
 	onward, moves := w.onward()
 	if !moves {
-		w.checkRest()
+		w.checkQuiescence()
 		if w.broken != nil {
 			return s.violation(n, nil, w.broken)
 		}
@@ -123,9 +123,9 @@ func (s *search) expand(w *world, n uint32) error {
 	return nil
 }
 
-// checkAllRest follows each state to its rest. All states on the way are known,
+// checkAllQuiescence follows each state to its rest. All states on the way are known,
 // with how far it is from each.
-func (s *search) checkAllRest() error {
+func (s *search) checkAllQuiescence() error {
 	const unknown = ^uint32(0)
 	far := make([]uint32, len(s.nodes))
 	for n := range far {

@@ -162,10 +162,10 @@ func openStates(r turn.Record, before []openState, now turn.Time) []openState {
 	case r.Phase == turn.Generating && !r.Attempt.Sealed:
 		opens(modelSeals, r.Lease.Token)
 	}
-	for _, trouble := range r.Unconfirmed {
-		opens(markSent, trouble.Turn)
-		if !trouble.Resend {
-			opens(resend, trouble.Turn)
+	for _, u := range r.Unconfirmed {
+		opens(markSent, u.Turn)
+		if !u.Resend {
+			opens(resend, u.Turn)
 		}
 	}
 	return all

@@ -21,7 +21,7 @@
 //	dice.go          numbers, drawn for a purpose
 //	plan.go          what happens, drawn from a seed
 //	typists.go       how people write
-//	troubles.go      what breaks
+//	faultkinds.go    what breaks
 //	timeline.go      virtual time, and the queue of what will happen
 //	world.go         one run
 //	node.go          a process: the runtime around an engine.Node
@@ -34,7 +34,7 @@
 //	ledger.go        what an onlooker remembers
 //	acknowledged.go  what people were told, and whether it is so
 //	judge.go         the promise, checked at each write
-//	givenup.go       the promise, for what is given up
+//	failedturns.go   the promise, for what is given up
 //	history.go       what the model is told of before
 //	sends.go         the promise, checked at each send
 //	verdict.go       the promise, checked when all is at rest

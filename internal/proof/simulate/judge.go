@@ -199,7 +199,7 @@ func (l *ledger) judgeBegin(t *conversation, write store.Write, before turn.Reco
 		l.fail("P2 pause", "an attempt began while a human has the conversation")
 	}
 	due := l.earliest(t, write)
-	flushed := l.askedFor(t.key, t.first.Add(-longestRest), flush, requeue)
+	flushed := l.askedFor(t.key, t.first.Add(-longestBackoff), flush, requeue)
 	t.first, t.shown = 0, write.Record.Attempt.Through
 	if write.Record.Version > write.Record.Attempt.Through {
 		t.first = write.At // of what came behind the wake-up, in the same write
@@ -237,9 +237,9 @@ func (l *ledger) earliest(t *conversation, write store.Write) turn.Time {
 	return max(due, min(media, first.Add(max(l.policy.MaxWait, l.policy.MediaWait))))
 }
 
-// longestRest is the longest back-off, and the rest after too many turns in a
+// longestBackoff is the longest back-off, and the rest after too many turns in a
 // minute. No model of the simulation asks for more.
-const longestRest = time.Minute
+const longestBackoff = time.Minute
 
 // judgeWindow is P3's hard cap. The ledger keeps by itself when a window
 // began; a resume begins one too.
@@ -260,7 +260,7 @@ func (l *ledger) judgeWindow(t *conversation, write store.Write, before turn.Rec
 	}
 	latest := t.since.Add(most + slack)
 	if after.Window.NotBefore != 0 {
-		latest = max(latest, t.rested.Add(longestRest))
+		latest = max(latest, t.rested.Add(longestBackoff))
 	}
 	if !after.OnHold && after.Window.Due > latest {
 		l.fail("P3 hard cap", "the window that began at %s ends at %s, %v after the latest moment", clock(t.since), clock(after.Window.Due), after.Window.Due.Sub(latest))

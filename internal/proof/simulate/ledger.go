@@ -106,7 +106,7 @@ func (l *ledger) conversation(key store.Key) *conversation {
 
 // faultless reports whether nothing breaks in this plan.
 func (l *ledger) faultless() bool {
-	return !slices.ContainsFunc(l.Events, func(e Event) bool { _, breaks := troubles[e.What]; return breaks })
+	return !slices.ContainsFunc(l.Events, func(e Event) bool { _, breaks := faultKinds[e.What]; return breaks })
 }
 
 // forgot begins anew: all that was stored of a conversation is gone.

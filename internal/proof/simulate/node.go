@@ -236,7 +236,7 @@ func (n *node) thaw(life int) {
 
 // drain ends the process in order: it takes no turns any more, gives its
 // leases back after a while, and is started again.
-func (n *node) drain(patience time.Duration) {
+func (n *node) drain(waitLimit time.Duration) {
 	if !n.up() || n.frozen {
 		return
 	}
@@ -244,13 +244,13 @@ func (n *node) drain(patience time.Duration) {
 	n.log(n.name, "drains")
 	n.enter(func(now turn.Time) { n.engine.Drain(now) })
 	life := n.life
-	n.after(patience, func() {
+	n.after(waitLimit, func() {
 		n.tell(life, func(now turn.Time) {
 			n.log(n.name, "gives its leases back")
 			n.engine.HandBack(now)
 		})
 	})
-	n.after(patience+3*time.Second, func() {
+	n.after(waitLimit+3*time.Second, func() {
 		if n.life == life && n.up() {
 			n.die(time.Second)
 		}

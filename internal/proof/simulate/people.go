@@ -91,18 +91,18 @@ func (a *ask) request() *engine.Request {
 	case requeue:
 		a.op = engine.Requeue
 	case resend:
-		a.op, r.Turn = engine.Resend, a.node.troubled(a.key)
+		a.op, r.Turn = engine.Resend, a.node.unconfirmedTurn(a.key)
 	case markSent:
-		a.op, r.Turn = engine.MarkSent, a.node.troubled(a.key)
+		a.op, r.Turn = engine.MarkSent, a.node.unconfirmedTurn(a.key)
 	case forget:
 		a.op = engine.Forget
 	}
 	return r
 }
 
-// troubled is the turn that an operator finds in the list of troubles, or the
+// unconfirmedTurn is the turn that an operator finds in the list of what needs attention, or the
 // last one where there is none.
-func (n *node) troubled(key store.Key) int64 {
+func (n *node) unconfirmedTurn(key store.Key) int64 {
 	r := n.snapshot(key).Record
 	if len(r.Unconfirmed) > 0 {
 		return r.Unconfirmed[0].Turn

@@ -100,9 +100,9 @@ func (e Event) String() string {
 	if e.Message != "" {
 		fmt.Fprintf(&b, " %s", e.Message)
 	}
-	if trouble, ok := troubles[e.What]; ok {
-		fmt.Fprintf(&b, " (%s)", trouble.text)
-		if trouble.ofNode {
+	if kind, ok := faultKinds[e.What]; ok {
+		fmt.Fprintf(&b, " (%s)", kind.text)
+		if kind.ofNode {
 			fmt.Fprintf(&b, " at node%d", e.Node+1)
 		}
 	} else {

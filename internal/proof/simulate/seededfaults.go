@@ -18,7 +18,7 @@ type seededFault struct {
 	name  string
 	check string // the one that is to see it
 	calm  bool   // nothing else breaks
-	needs []What // the troubles that bring it out; nil: all kinds, as in any run
+	needs []What // the kinds of faults that bring it out; nil: all kinds, as in any run
 	step  func(engine.Step) engine.Step
 	flaws flaws
 }

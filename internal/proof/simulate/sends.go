@@ -178,7 +178,7 @@ func (l *ledger) waitBound(accepted turn.Time) (time.Duration, bool) {
 	}
 	calm := bound * time.Duration(l.queueing())
 	for _, e := range l.Events {
-		switch _, breaks := troubles[e.What]; {
+		switch _, breaks := faultKinds[e.What]; {
 		case e.What == crash || e.What == freeze:
 			lasts := e.For + p.Lease + claimed + l.slowest
 			if begins := start.Add(e.At); begins <= l.now && begins.Add(lasts+calm) >= accepted {

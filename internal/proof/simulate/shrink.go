@@ -40,7 +40,7 @@ func (o Options) smallest(p *Plan, check string) *Plan {
 	return p.with(minimize(events, fails))
 }
 
-func isPeople(e Event) bool { _, breaks := troubles[e.What]; return !breaks }
+func isPeople(e Event) bool { _, breaks := faultKinds[e.What]; return !breaks }
 
 func without(events []Event, drop func(Event) bool) []Event {
 	return slices.DeleteFunc(slices.Clone(events), drop)

@@ -42,7 +42,7 @@ func (o Options) allowed() []What {
 
 func (o Options) validate() error {
 	for _, name := range o.Faults {
-		if _, ok := troubles[What(name)]; !ok {
+		if _, ok := faultKinds[What(name)]; !ok {
 			return fmt.Errorf("there is no fault %q; there are %s", name, strings.Join(FaultNames(), ", "))
 		}
 	}

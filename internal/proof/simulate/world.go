@@ -29,7 +29,7 @@ type world struct {
 	ledger *ledger
 	aims   map[store.Key][]Event
 	past   map[store.Key][]store.Snapshot // records that writes replaced, oldest first
-	active []activeTrouble
+	active []activeFault
 	calm   bool // people have gone and nothing breaks any more
 	counts map[What]int
 	trace  io.Writer // nil: nobody reads along
@@ -37,8 +37,8 @@ type world struct {
 	seeded seededFault
 }
 
-// activeTrouble is a trouble while it lasts.
-type activeTrouble struct {
+// activeFault is a fault while it lasts.
+type activeFault struct {
 	what  What
 	node  int
 	until turn.Time
@@ -123,17 +123,17 @@ func (w *world) restBound() time.Duration {
 // claimed is longer than a claim keeps a timer from others.
 const claimed = 6 * time.Second
 
-// isActive reports whether a trouble is under way for a node.
+// isActive reports whether a fault is under way for a node.
 func (w *world) isActive(what What, node int) bool {
 	for _, s := range w.active {
-		if s.what == what && w.now < s.until && (s.node == node || !troubles[what].ofNode) {
+		if s.what == what && w.now < s.until && (s.node == node || !faultKinds[what].ofNode) {
 			return true
 		}
 	}
 	return false
 }
 
-// strikes reports whether a trouble that is under way hits this one thing,
+// strikes reports whether a fault that is under way hits this one thing,
 // and counts it if so.
 func (w *world) strikes(what What, node int, d *dice, percent int) bool {
 	if !w.isActive(what, node) || !d.chance(percent) {
@@ -166,8 +166,8 @@ func (w *world) log(who, format string, arguments ...any) {
 
 // happen carries out an event of the plan.
 func (w *world) happen(e Event) {
-	if _, ok := troubles[e.What]; ok {
-		w.trouble(e)
+	if _, ok := faultKinds[e.What]; ok {
+		w.beginFault(e)
 		return
 	}
 	if e.Aim != "" {
@@ -178,10 +178,10 @@ func (w *world) happen(e Event) {
 	w.ask(e)
 }
 
-// trouble begins.
-func (w *world) trouble(e Event) {
+// beginFault starts a fault of the plan.
+func (w *world) beginFault(e Event) {
 	n := w.nodes[e.Node%len(w.nodes)]
-	text, until := troubles[e.What].text, w.now.Add(e.For)
+	text, until := faultKinds[e.What].text, w.now.Add(e.For)
 	w.log("world", "%s: %s", e.What, text)
 	switch e.What {
 	case crash:
@@ -193,7 +193,7 @@ func (w *world) trouble(e Event) {
 	case clockSteps:
 		n.measure(e.ID)
 	default:
-		w.active = append(w.active, activeTrouble{e.What, n.index, until})
+		w.active = append(w.active, activeFault{e.What, n.index, until})
 	}
 }
 

@@ -71,11 +71,11 @@ func (w *world) workOnJob(i uint8) move {
 	return m
 }
 
-// checkRest judges a state in which nothing is left to do. That nothing waits
+// checkQuiescence judges a state in which nothing is left to do. That nothing waits
 // then, unless its turn was given up with a cause, follows from the other
 // checks: no timer, so no work, so nothing that the record counts, and the
 // record counts what waits. A reply that a pause keeps holds up those after it.
-func (w *world) checkRest() {
+func (w *world) checkQuiescence() {
 	kept := w.store.record.OnHold && w.store.record.Reply != nil
 	for _, r := range w.store.replies {
 		if r.again && !kept {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// What breaks. A trouble is a stretch of time in which a kind of fault may
+// What breaks. A fault of a plan is a stretch of time in which this kind may
 // happen, or a single event.
 const (
 	storeSlow     What = "store-slow"
@@ -46,15 +46,15 @@ const (
 	hintLost  What = "hint-lost"
 )
 
-// trouble describes a kind of fault.
-type trouble struct {
+// faultKind describes a kind of fault.
+type faultKind struct {
 	text   string
 	ofNode bool
 	once   bool          // it is a moment, not a stretch of time
 	most   time.Duration // how long it lasts at most
 }
 
-var troubles = map[What]trouble{
+var faultKinds = map[What]faultKind{
 	storeSlow:     {"writes and reads take up to 3 s", true, false, 8 * time.Second},
 	storeLate:     {"answers of the store are late", true, false, 8 * time.Second},
 	storeRefuses:  {"writes fail, with nothing left behind", true, false, 5 * time.Second},
@@ -87,7 +87,7 @@ var troubles = map[What]trouble{
 // FaultNames are the kinds of fault that a run can be allowed to have.
 func FaultNames() []string {
 	var names []string
-	for what := range maps.Keys(troubles) {
+	for what := range maps.Keys(faultKinds) {
 		names = append(names, string(what))
 	}
 	slices.Sort(names)
@@ -96,7 +96,7 @@ func FaultNames() []string {
 
 // counted are the kinds of fault in the order in which they are reported.
 func counted() []What {
-	all := append(slices.Collect(maps.Keys(troubles)), conflict, staleRead, hintLost)
+	all := append(slices.Collect(maps.Keys(faultKinds)), conflict, staleRead, hintLost)
 	slices.Sort(all)
 	return all
 }
@@ -110,7 +110,7 @@ func (p *Plan) breakThings(allowed []What) {
 	}
 	for range d.between(1, 7) {
 		what := allowed[d.below(len(allowed))]
-		kind := troubles[what]
+		kind := faultKinds[what]
 		e := Event{At: d.span(0, p.traffic), What: what, Node: d.below(p.nodes)}
 		if kind.most > 0 {
 			e.For = d.span(50*time.Millisecond, kind.most)
