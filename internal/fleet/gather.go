@@ -10,7 +10,7 @@ import (
 	"github.com/onereply/onereply/store"
 )
 
-// Limits of the events that wait to be told to other nodes. What exceeds them is
+// Limits of the events that wait to be told to other nodes. Events beyond them are
 // dropped: a publisher never waits.
 const (
 	maxGathered      = 4096

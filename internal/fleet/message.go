@@ -23,7 +23,7 @@ type message struct {
 	Ask bool `json:"ask,omitempty"`
 }
 
-// heard takes in a message. Whoever can reach the store's server may have sent it, so
+// heard takes in a message. Anybody who can reach the store's server may have sent it, so
 // each part is checked by itself, and a part that is not right is left out. The node's
 // own messages, where a store returns them, end here. No part depends on another.
 func (f *Fleet) heard(payload []byte) {

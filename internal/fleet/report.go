@@ -79,14 +79,15 @@ const overlapAllowed = 2 * reportEvery
 // minutes count.
 const rememberFor = time.Hour
 
-// Limits of what another node says of itself; what exceeds them is cut.
+// Limits of the report of another node; longer texts and lists are cut.
 const (
 	maxWords   = 256 // bytes of its version, of its state, and of its store
 	maxBounds  = 64  // of its histogram
 	maxMinutes = 61  // the last hour, and the minute that begins meanwhile
 )
 
-// bound cuts what exceeds the limits.
+// bound cuts texts and lists to the limits, and keeps the latest minutes. A histogram that
+// is too long, or does not fit its bounds, is left out whole: a part of it would be wrong.
 func (r *Report) bound() {
 	r.Version, r.State, r.Store = start(r.Version, maxWords), start(r.State, maxWords), start(r.Store, maxWords)
 	r.Minutes = r.Minutes[max(0, len(r.Minutes)-maxMinutes):]

@@ -26,8 +26,8 @@ const (
 
 var errHintsOff = fmt.Errorf("hints are turned off: %w", store.ErrNoBroadcasts)
 
-// Broadcast implements [store.Broadcaster]. It only takes note: what gathers within
-// 50 ms is sent together, and lost if the server is out of reach.
+// Broadcast implements [store.Broadcaster]. It only queues the payload: all that
+// gathers within 50 ms is sent together, and is lost if the server is out of reach.
 func (s *Store) Broadcast(ctx context.Context, payload []byte) error {
 	if err := s.usable(ctx); err != nil {
 		return s.failed(err, "broadcast")

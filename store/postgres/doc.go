@@ -17,7 +17,7 @@
 //	schema.sql     the tables, and the functions with the races that they close
 //	schema.go      creates the schema once, and refuses a newer one
 //	options.go     settings, and what the URL may say
-//	store.go       opening, what the server guarantees, closing
+//	store.go       opening, the guarantees of the server's settings, closing
 //	rights.go      a user that lacks a right is refused at the start
 //	query.go       a call: a connection, a statement, an error that says enough
 //	commit.go      Commit, the compare-and-swap

@@ -12,7 +12,7 @@ import (
 )
 
 // check finds writes that no correct caller makes. The server would refuse some of them
-// as well, but with each the whole group that it is sent in (see groups). Whether the first new
+// as well, and with each of them the whole group that it is sent in (see groups). Whether the first new
 // sequence is greater than those of earlier writes only the server knows.
 func check(w store.Write) error {
 	if w.Op.IsZero() {

@@ -140,10 +140,10 @@ func (g *groups) take() []*pending {
 	return group
 }
 
-// together commits a group, and then alone what has to be. Those alone run beside the
-// next groups, each until its own context ends: one that waits for a locked record holds
-// up nobody else. What was refused or busy in the group has left nothing, so to send
-// it a second time can't apply it twice.
+// together commits a group, and then some of its writes once more, each alone: those that
+// were busy, and all if the server refused the group. They run beside the next groups,
+// each until its own context ends, so a write that waits for a locked record holds up no
+// other. A refused or busy write has left nothing behind, so it can't be applied twice.
 func (g *groups) together(group []*pending) {
 	ctx, cancel := contextOf(group)
 	defer cancel()

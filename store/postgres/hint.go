@@ -16,7 +16,7 @@ import (
 // once in an interval. The first hint after a quiet time does not wait for it.
 const (
 	hintInterval = 50 * time.Millisecond
-	hintTimeout  = 5 * time.Second // of one NOTIFY; what it held is lost then
+	hintTimeout  = 5 * time.Second // of one NOTIFY; its payloads are lost then
 	maxWaiting   = 10_000          // hints that gather; more are dropped
 	maxPayload   = 7_900           // bytes; PostgreSQL takes 7999
 	maxPayloads  = 16              // in one interval; the rest waits for the next
@@ -67,13 +67,14 @@ func newHints(s *Store, on bool) *hints {
 	return h
 }
 
+// close ends both goroutines and every call of Hints and Broadcasts.
 func (h *hints) close() {
 	h.cancel()
 	h.done.Wait()
 }
 
-// Hint implements [store.Hinter]. It only takes note: what gathers within 50 ms
-// is sent together, and lost if the server is out of reach. It returns an error
+// Hint implements [store.Hinter]. It only notes the keys: all hints that
+// gather within 50 ms are sent together, and are lost if the server is out of reach. It returns an error
 // only after Close.
 func (s *Store) Hint(ctx context.Context, keys []store.Key) error {
 	if err := s.usable(ctx); err != nil {

@@ -100,7 +100,7 @@ func (l *listeners) tell(n notice) {
 }
 
 // receive calls f for each notification until ctx ends, and connects again whenever the
-// connection is lost. What is sent in between is lost.
+// connection is lost. Notifications sent in between are lost.
 func (s *Store) receive(ctx context.Context, f func(notice)) {
 	pause := firstPause
 	for ctx.Err() == nil {

@@ -38,11 +38,12 @@ var (
 //	postgres://user:password@host:5432/database?sslmode=verify-full
 //
 // and creates the schema "onereply" in it, unless it exists. Nodes that start together
-// wait for the one that creates it. With [Options.ReadOnly] nothing is created. Parameters are those of libpq, besides
-// pool_max_conns, default_query_exec_mode and hints (see [Options]).
+// wait for the one that creates it. With [Options.ReadOnly] nothing is created. The URL
+// takes the parameters of libpq, and pool_max_conns, default_query_exec_mode and hints
+// (see [Options]) besides.
 //
-// A user that may not do what a node needs, or with [Options.ReadOnly] what looking
-// needs, is refused, with the statements that grant it.
+// If the user lacks a right that a node needs, or that reading needs with
+// [Options.ReadOnly], the error holds the statements that grant it.
 //
 // If a newer program has changed the schema so that this one can't work with it, the
 // error is [store.ErrNewerSchema], and nothing is changed.

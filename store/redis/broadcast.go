@@ -32,7 +32,7 @@ func (s *Store) Broadcast(ctx context.Context, payload []byte) error {
 }
 
 // Broadcasts implements [store.Broadcaster]. Where the connection is lost it
-// subscribes again; what was sent between is lost. The server returns a node's own
+// subscribes again; messages sent in between are lost. The server returns a node's own
 // messages too. They are not handed to f; their time is kept for Echoed, since they prove
 // that receiving works. A message that is too large or has no sender was not made by a
 // node, and is dropped.

@@ -4,13 +4,13 @@
 // script, which the server runs with nothing in between: it checks everything
 // before it changes anything. Every conversation belongs to one of a fixed
 // number of shards, and all keys of a shard share a hash slot, so the same
-// scripts work on a single server and on a cluster; what spans shards (Claim,
-// Due, List, Sweep, Expire) is merged here.
+// scripts work on a single server and on a cluster. Calls that span shards (Claim,
+// Due, List, Sweep, Expire) ask each of them, and merge the answers here.
 //
 // Read the files in this order:
 //
 //	keys.go          how a conversation becomes a key, and which shard has it
-//	scripts/*.lua    what the server does; each says what race it closes
+//	scripts/*.lua    the server's part of each call; each says which race it closes
 //	scripts.go       scripts by digest, loaded again after a restart
 //	options.go       settings and the URL
 //	store.go         opening and closing

@@ -49,7 +49,7 @@ type shards struct {
 	count  int
 }
 
-// root is the beginning of all keys of a shard. What is in braces decides the
+// root is the beginning of all keys of a shard. The part in braces decides the
 // hash slot, so a cluster keeps all keys of a shard on one server, and a script may use
 // them together.
 func (s shards) root(number int) string {

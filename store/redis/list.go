@@ -215,7 +215,8 @@ func listedPlace(pair []string) (p place, err error) {
 	return p, err
 }
 
-// items loads what is at places. What has left the list meanwhile is left out.
+// items loads the records at places. A conversation that has left the list meanwhile is
+// left out.
 func (s *Store) items(ctx context.Context, places []place, query store.ListQuery) ([]store.Item, error) {
 	keys := make([]store.Key, len(places))
 	for i, p := range places {

@@ -101,7 +101,8 @@ func (s settings) and(other settings) settings {
 }
 
 // readNode asks one server. Providers often forbid CONFIG, some forbid INFO;
-// what isn't told stays unread.
+// settings that are not told stay unread. The server of a cluster counts as replicated,
+// since it may get a replica at any time.
 func readNode(ctx context.Context, node rueidis.Client) (settings, error) {
 	info, err := readInfo(ctx, node)
 	if err != nil {

@@ -16,9 +16,12 @@ import (
 )
 
 // Store is a [store.Store] on Redis or Valkey, a [store.Hinter] and a
-// [store.Broadcaster] too. Make one
-// with [Open]. All methods may be called from many goroutines at once, and many
-// processes may use the same server.
+// [store.Broadcaster] too. Make one with [Open]. All methods may be called from many
+// goroutines at once, and many processes may use the same server.
+//
+// Each call has the same frame: begin bounds its time and checks the number of shards, the
+// commands or scripts run, end lets Close go on, and failed puts the operation and the
+// advice before the error.
 type Store struct {
 	client   rueidis.Client
 	shards   shards
@@ -56,8 +59,9 @@ var (
 //
 // It refuses a server older than Redis 7, one that may evict keys unless that
 // is allowed, a user who lacks a command, a number of shards other than the one
-// that is remembered, and, with [store.ErrNewerSchema], keys of a newer program. What the server's
-// settings mean for acknowledged messages is in [Store.Guarantees].
+// that is remembered, and, with [store.ErrNewerSchema], keys of a newer program.
+// [Store.Guarantees] says how safe acknowledged messages are with the server's settings.
+// Open as a whole is bounded by [Options.Timeout], 5 s by default.
 func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	config, o, err := parseURL(url, o)
 	if err != nil {

@@ -43,9 +43,15 @@ func (s *Store) Due(ctx context.Context, until turn.Time, limit int, bots ...str
 	return due, nil
 }
 
-// due asks all shards for timers that are wanted, and merges. What answers counts: a
-// server of a cluster that is down must not stop what the others have. It takes at
-// most half of the time that is left, so that some is left to claim what it found.
+// due asks all shards for timers that are wanted, and merges. The answers that come
+// count: a server of a cluster that is down must not stop the timers of the others. It
+// takes at most half of the time that is left, so that some is left to claim what it
+// found.
+//
+// A sorted set can't select by bot, so unwanted timers are read too. The first round reads
+// limit timers of each shard. A shard whose part was full, but held fewer wanted ones than
+// limit, is read further, each time four times as many, up to 10,000 (or limit, if that is
+// more).
 func (s *Store) due(ctx context.Context, until turn.Time, limit int, wanted func(store.Key) bool) ([]store.Timer, error) {
 	ctx, cancel := halfOf(ctx)
 	defer cancel()
@@ -100,8 +106,8 @@ func (s *Store) dueIn(ctx context.Context, roots []string, until turn.Time, coun
 	return send(ctx, s.client, commands)
 }
 
-// timersOf are the wanted ones. What is no timer of ours, since somebody else put it
-// there, must not stop those that are.
+// timersOf are the wanted ones. A member of the set that is no name of ours, since somebody
+// else put it there, is left out: it must not stop the others.
 func timersOf(scores []rueidis.ZScore, wanted func(store.Key) bool) (timers []store.Timer) {
 	for _, score := range scores {
 		if key, err := keyOf(score.Member); err == nil && wanted(key) {
@@ -148,7 +154,7 @@ func (s *Store) claim(ctx context.Context, now turn.Time, limit int, to turn.Tim
 			return claimed, err
 		}
 		if len(newer) == known {
-			round++ // other nodes were faster; else, what this program knows may be behind what is newer
+			round++ // other nodes were faster; else timers of this program may stand behind newer ones
 		}
 	}
 	return nil, nil
