@@ -13,8 +13,9 @@ import (
 	"unicode/utf8"
 )
 
-// maxBodyBytes bounds a request's body. It is 1 MiB, which is far more than a message may
-// have, and little enough for many requests at once.
+// maxBodyBytes bounds a request's body. It is 1 MiB: about five times a message whose
+// parts are all at their limits, since JSON may write a character as six, and little
+// enough for many requests at once.
 const maxBodyBytes = 1 << 20
 
 // decode reads the JSON object of the request's body into value. The steps: the announced

@@ -5,8 +5,8 @@ import (
 	"net/http"
 )
 
-// caller is the sender of a request. Audited calls record both. An operator can find the
-// key by its label, and the machine by its address.
+// caller is the sender of a request. Audited calls record both fields, so that an
+// operator can find the key and the machine.
 type caller struct {
 	by   string // the label of the key
 	from string // the address that the connection came from

@@ -56,8 +56,8 @@ func (s *Server) postPause(w http.ResponseWriter, r *http.Request) error {
 }
 
 // postResume gives a paused conversation back to the bot. Waiting messages are answered
-// unless the body says otherwise. Otherwise they are closed without a reply: the person
-// has seen to them.
+// unless the body says otherwise. If it does, they are closed without a reply, because a
+// person has seen to them.
 func (s *Server) postResume(w http.ResponseWriter, r *http.Request) error {
 	var body struct {
 		AnswerPending *bool `json:"answer_pending"`

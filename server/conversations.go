@@ -15,7 +15,7 @@ func (s *Server) getState(w http.ResponseWriter, r *http.Request) error {
 
 // deleteConversation deletes everything stored of a conversation, its message ids
 // included: a provider that delivers one again starts it anew. A running attempt is
-// discarded. It succeeds where nothing is stored, so a repeat is harmless.
+// discarded. The call succeeds where nothing is stored, so a repeat is harmless.
 func (s *Server) deleteConversation(w http.ResponseWriter, r *http.Request) error {
 	if err := s.app.Forget(r.Context(), r.PathValue("bot"), r.PathValue("conversation")); err != nil {
 		return err

@@ -23,8 +23,8 @@ type metrics struct {
 }
 
 // newMetrics makes a registry of its own, so that a program that embeds the server can
-// have its own metrics, and two servers in one process do not collide. It starts nothing:
-// all figures are read when /metrics is asked.
+// have its own metrics, and two servers in one process do not collide. It starts no
+// goroutine: the App's counters are read when /metrics is asked.
 func newMetrics(app App, open *streams, version string) *metrics {
 	m := &metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{

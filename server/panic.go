@@ -26,7 +26,7 @@ func isPanic(err error) bool {
 }
 
 // recovered runs f and turns a panic into an error. http.ErrAbortHandler is left alone:
-// it is how a handler drops a connection. net/http would drop the connection at a panic,
+// it is how a handler drops a connection. Without it, net/http would drop the connection,
 // and neither log line nor metric would name the route.
 func recovered(f func() error) (err error) {
 	defer func() {

@@ -75,7 +75,7 @@ func (s sessions) open(key int, now time.Time) (cookie string) {
 
 // read checks a cookie. It tries the secret of every key, in a time that does not depend
 // on which of them signed it. The length is checked first, so that a long value is not
-// even decoded. The end of the session is read only from a cookie whose signature fits.
+// even decoded. The end of the session counts only in a cookie whose signature fits.
 func (s sessions) read(cookie string, now time.Time) (session, bool) {
 	if len(cookie) != cookieText.EncodedLen(cookieBytes) {
 		return session{}, false

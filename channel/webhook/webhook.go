@@ -41,6 +41,7 @@ func New(c Config) (*Sender, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The bot's SendTimeout bounds the whole of a send, so silence needs no time-out of its own.
 	endpoint, err := upstream.New(upstream.Options{URL: c.URL, Headers: c.Headers, IdleTimeout: onereply.Zero, Client: c.HTTPClient})
 	if err != nil {
 		return nil, err

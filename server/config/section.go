@@ -100,7 +100,8 @@ func (s *section) add(pair *ast.MappingValueNode) {
 
 // take is the value of a key. It reports false if there is none; a key without a value is
 // a problem too, since nobody can tell whether it was meant to be empty. The key counts
-// as known even if it is absent, so that it can be suggested for a misspelt one.
+// as known even if it is absent, so that it can be suggested for a misspelt one. Every
+// reading of a key begins with it.
 func (s *section) take(key string) (value, bool) {
 	s.known = append(s.known, key)
 	v, ok := s.values[key]
@@ -128,7 +129,8 @@ func (s *section) at(key string) place {
 }
 
 // missing reports a key that must be there and is absent. A key without a value is not
-// missing: take has told that problem.
+// missing: take has told that problem. The caller says in the format what the key is for,
+// or gives an example of its value.
 func (s *section) missing(key, format string, args ...any) {
 	if !s.has(key) {
 		s.report(s.at(key), "is missing; "+format, args...)
