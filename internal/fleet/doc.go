@@ -5,7 +5,7 @@
 // it looks at once and not only when it renews its lease. Events are what happened,
 // for people who watch. A [Broker] hands them to the watchers of its own node; each
 // node tells the others what its watchers want to see (topics.go), and gets only that
-// from them (gather.go). Every few seconds a node also tells how it is, for the
+// from them (outgoing.go). Every few seconds a node also tells how it is, for the
 // overview (report.go).
 //
 // All of this is lossy, and nothing that must be true rests on it. It needs a store

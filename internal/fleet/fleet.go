@@ -40,13 +40,13 @@ type Options struct {
 // may be called from many goroutines; none of them waits for another node.
 //
 // Four goroutines belong to it, as far as the store has the power that they need:
-// one listens for hints, one listens for broadcasts, one broadcasts (speak), and each
+// one listens for hints, one listens for broadcasts, one broadcasts (broadcastLoop), and each
 // hint that is sent has one for a moment. [Fleet.Close] waits for all of them.
 //
 // An event takes this way: [Fleet.Publish] hands it to the readers of this node and, if
-// some other node watches its topic, puts it with the gathered events. speak sends these
+// some other node watches its topic, puts it with the outgoing events. broadcastLoop sends these
 // at most every 100 ms. On the other node heard checks them and hands them to the readers
-// there. Every 5 s, and at once when a topic is new, speak also sends the node's report
+// there. Every 5 s, and at once when a topic is new, broadcastLoop also sends the node's report
 // and its watched topics. Other nodes forget topics that were not renewed for 15 s, and
 // show a node without a report for 15 s as silent.
 type Fleet struct {
@@ -57,14 +57,14 @@ type Fleet struct {
 	out     store.Broadcaster // nil: this node tells others nothing, and hears nothing
 	log     *slog.Logger
 
-	gathered   gathering     // events that go out with the next broadcast
+	outgoing   outgoing      // events that go out with the next broadcast
 	eventsWait chan struct{} // holds a value while there are some
 	tellNow    chan struct{} // holds a value when others should hear at once how this node is
 
-	// The goroutine speak alone uses these.
-	hearing hearing
-	crowded loglimit.Limit // lines about broadcasts that the store refused
-	missed  loglimit.Limit // lines about events that other nodes miss
+	// The goroutine broadcastLoop alone uses these.
+	reception reception
+	crowded   loglimit.Limit // lines about broadcasts that the store refused
+	missed    loglimit.Limit // lines about events that other nodes miss
 
 	mu      sync.Mutex        // guards the fields below
 	reports map[string]Report // the last one of each other node, by instance
@@ -85,7 +85,7 @@ func New(o Options) *Fleet {
 	f.crowded.Every, f.missed.Every = missedEvery, missedEvery
 	f.ctx, f.stop = context.WithCancel(context.Background())
 	f.Broker = newBroker(func() { signal(f.tellNow) })
-	f.gathered.others, f.gathered.deltas = map[string]interest{}, map[store.Key]int{}
+	f.outgoing.others, f.outgoing.deltas = map[string]interest{}, map[store.Key]int{}
 	f.out, _ = o.Store.(store.Broadcaster)
 	return f
 }
@@ -101,12 +101,12 @@ func (f *Fleet) Start() {
 		f.goroutines.Go(func() {
 			f.listen("broadcasts of other nodes do not arrive", func() error { return f.out.Broadcasts(f.ctx, f.heard) })
 		})
-		f.goroutines.Go(f.speak)
+		f.goroutines.Go(f.broadcastLoop)
 	}
 }
 
 // Close ends all subscriptions, tells the other nodes that this one is gone, and
-// waits for all goroutines. The node's report must be its last by now, since speak asks
+// waits for all goroutines. The node's report must be its last by now, since broadcastLoop asks
 // for it once more. The subscriptions end first, so that the last broadcast also says
 // that nothing is watched here any more. That broadcast has one second.
 func (f *Fleet) Close() {
@@ -119,7 +119,7 @@ func (f *Fleet) Close() {
 // the engine calls it, and must never wait for somebody who watches.
 func (f *Fleet) Publish(e *engine.Event) {
 	f.publish(e)
-	if f.gathered.offer(e) {
+	if f.outgoing.offer(e) {
 		signal(f.eventsWait)
 	}
 }

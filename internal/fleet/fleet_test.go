@@ -183,7 +183,7 @@ func TestTopicsAreBounded(t *testing.T) {
 // one event.
 func TestGathering(t *testing.T) {
 	now := turn.Time(1_750_000_000_000)
-	g := &quiet(&now).gathered
+	g := &quiet(&now).outgoing
 	if g.offer(event("b", "c", "nobody watches")) {
 		t.Error("an event was taken that nobody watches")
 	}
@@ -221,14 +221,14 @@ func TestGathering(t *testing.T) {
 // What waits to be told is bounded, and what is dropped is counted.
 func TestGatheringIsBounded(t *testing.T) {
 	now := turn.Time(1_750_000_000_000)
-	g := &quiet(&now).gathered
+	g := &quiet(&now).outgoing
 	g.setInterest("x", []Topic{{}})
-	for i := range maxGathered + 3 {
-		if taken := g.offer(event("b", "c", "")); taken != (i < maxGathered) {
+	for i := range maxOutgoing + 3 {
+		if taken := g.offer(event("b", "c", "")); taken != (i < maxOutgoing) {
 			t.Fatalf("event %d: %v", i, taken)
 		}
 	}
-	if events, dropped := g.take(); len(events) != maxGathered || dropped != 3 {
+	if events, dropped := g.take(); len(events) != maxOutgoing || dropped != 3 {
 		t.Errorf("%d events, %d dropped", len(events), dropped)
 	}
 	// Names, texts, reasons and covered ids count.
@@ -302,16 +302,16 @@ func TestInterestIsForgotten(t *testing.T) {
 		f.hear(message{Instance: "y", Watches: &[]Topic{{}}})
 		wait(silentAfter)
 		f.hear(message{Instance: "y", Watches: &[]Topic{{}}})
-		if f.forget(); len(f.gathered.others) != 2 {
+		if f.forget(); len(f.outgoing.others) != 2 {
 			t.Error("it was forgotten too early")
 		}
 		wait(time.Nanosecond)
-		if f.forget(); len(f.gathered.others) != 1 || !f.gathered.wanted.Load() {
-			t.Errorf("%d nodes watch", len(f.gathered.others))
+		if f.forget(); len(f.outgoing.others) != 1 || !f.outgoing.wanted.Load() {
+			t.Errorf("%d nodes watch", len(f.outgoing.others))
 		}
 		wait(silentAfter)
-		if f.forget(); len(f.gathered.others) != 0 || f.gathered.wanted.Load() {
-			t.Errorf("%d nodes watch", len(f.gathered.others))
+		if f.forget(); len(f.outgoing.others) != 0 || f.outgoing.wanted.Load() {
+			t.Errorf("%d nodes watch", len(f.outgoing.others))
 		}
 	})
 }
@@ -387,7 +387,7 @@ func TestANodeOfTheSameName(t *testing.T) {
 
 // Whether a node hears itself is told when it changes.
 func TestHearing(t *testing.T) {
-	var h hearing
+	var h reception
 	at := time.Now()
 	later := func(d time.Duration) time.Time { return at.Add(d) }
 	check := func(now, echoed time.Duration, changed, deaf bool) {

@@ -33,7 +33,7 @@ func (f *Fleet) heard(payload []byte) {
 		return
 	}
 	if m.Watches != nil {
-		f.gathered.setInterest(m.Instance, *m.Watches)
+		f.outgoing.setInterest(m.Instance, *m.Watches)
 	}
 	for _, text := range m.Events {
 		var e engine.Event

@@ -144,7 +144,7 @@ func (f *Fleet) evict(now turn.Time) bool {
 // forget drops what other nodes have not renewed for too long. Interest is measured by
 // this node's clock, and reports by the store's clock, in which their times are given.
 func (f *Fleet) forget() {
-	f.gathered.dropStale(time.Now())
+	f.outgoing.dropStale(time.Now())
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := f.options.Now()

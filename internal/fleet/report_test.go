@@ -50,11 +50,11 @@ func TestManyNodesThatAreGone(t *testing.T) {
 	if _, there := f.reports[name(1)]; !there {
 		t.Error("another one was dropped")
 	}
-	if _, there := f.gathered.others["new"]; there || len(f.gathered.others) != maxOthers {
-		t.Errorf("%d nodes may ask for events", len(f.gathered.others))
+	if _, there := f.outgoing.others["new"]; there || len(f.outgoing.others) != maxOthers {
+		t.Errorf("%d nodes may ask for events", len(f.outgoing.others))
 	}
-	f.gathered.others[name(0)] = interest{}
-	if f.hear(message{Node: "n", Instance: name(0), Watches: &[]Topic{{}}}); f.gathered.others[name(0)].until.IsZero() {
+	f.outgoing.others[name(0)] = interest{}
+	if f.hear(message{Node: "n", Instance: name(0), Watches: &[]Topic{{}}}); f.outgoing.others[name(0)].until.IsZero() {
 		t.Error("what a known node watches was not renewed")
 	}
 }
@@ -167,7 +167,7 @@ func TestReportsAreBounded(t *testing.T) {
 	if got := f.reports["l"]; len(got.Times.Bounds) != 0 {
 		t.Error("a histogram has more bounds than counts")
 	}
-	if topics := f.gathered.others["l"].topics; len(topics) != 1 || topics[0] != (Topic{}) {
+	if topics := f.outgoing.others["l"].topics; len(topics) != 1 || topics[0] != (Topic{}) {
 		t.Errorf("it watches %d topics", len(topics))
 	}
 	event := engine.Event{Key: store.Key{Bot: "b"}, Notice: turn.Notice{Kind: "a"}}

@@ -13,21 +13,21 @@ import (
 // Limits of the events that wait to be told to other nodes. Events beyond them are
 // dropped: a publisher never waits.
 const (
-	maxGathered      = 4096
-	maxGatheredBytes = 8 << 20
+	maxOutgoing      = 4096
+	maxOutgoingBytes = 8 << 20
 	sizeOfEvent      = 256       // about what an event takes beside its texts
 	maxMessage       = 256 << 10 // bytes of events that one broadcast holds, but for a single larger one
 	maxOthers        = 256       // other nodes, and those that are gone
 )
 
-// gathering is the events that go out with the next broadcast: those that some other
+// outgoing is the events that go out with the next broadcast: those that some other
 // node watches, since sending everything everywhere would cost most where nobody looks.
 //
-// Publishers add to it with offer, and speak empties it with take. The interest of other
+// Publishers add to it with offer, and broadcastLoop empties it with take. The interest of other
 // nodes comes with their broadcasts (setInterest) and ends about 15 s after the last one
 // (dropStale), so a node that died costs nothing for long. If more events come than fit,
 // the newest are dropped and counted. The log tells the count; nobody sends them again.
-type gathering struct {
+type outgoing struct {
 	wanted atomic.Bool // some other node watches something: asked for every event
 
 	mu      sync.Mutex
@@ -47,7 +47,7 @@ type interest struct {
 // offer takes an event in, if some other node watches it and there is room. Deltas of
 // one attempt that follow each other become one: a model that writes word by word would
 // otherwise make a hundred events of a sentence.
-func (g *gathering) offer(e *engine.Event) (taken bool) {
+func (g *outgoing) offer(e *engine.Event) (taken bool) {
 	if !g.wanted.Load() {
 		return false
 	}
@@ -65,7 +65,7 @@ func (g *gathering) offer(e *engine.Event) (taken bool) {
 			size += len(id)
 		}
 	}
-	if len(g.events) >= maxGathered || g.bytes+size > maxGatheredBytes {
+	if len(g.events) >= maxOutgoing || g.bytes+size > maxOutgoingBytes {
 		g.dropped++
 		return false
 	}
@@ -85,7 +85,7 @@ func (g *gathering) offer(e *engine.Event) (taken bool) {
 
 // watches reports whether some other node watches the event. It compares with each topic
 // of each node: at most 32 topics a node, since bounded has cut them.
-func (g *gathering) watches(e *engine.Event) bool {
+func (g *outgoing) watches(e *engine.Event) bool {
 	for _, other := range g.others {
 		for _, t := range other.topics {
 			if t.matches(e) {
@@ -97,7 +97,7 @@ func (g *gathering) watches(e *engine.Event) bool {
 }
 
 // take removes what was gathered, and says how much was dropped meanwhile.
-func (g *gathering) take() (events []engine.Event, dropped int) {
+func (g *outgoing) take() (events []engine.Event, dropped int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	events, dropped = g.events, g.dropped
@@ -135,7 +135,7 @@ func packed(events []engine.Event) (groups [][]json.RawMessage, tooLarge int) {
 // setInterest replaces what another node watches. An empty list ends its interest. Beyond
 // maxOthers a new node is ignored: its watchers see no events of this node. The list is
 // bounded here too, since it comes from whoever can reach the store's server.
-func (g *gathering) setInterest(instance string, all []Topic) {
+func (g *outgoing) setInterest(instance string, all []Topic) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	_, known := g.others[instance]
@@ -149,7 +149,7 @@ func (g *gathering) setInterest(instance string, all []Topic) {
 }
 
 // dropStale drops what was not renewed.
-func (g *gathering) dropStale(now time.Time) {
+func (g *outgoing) dropStale(now time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for instance, other := range g.others {

@@ -9,15 +9,15 @@ import (
 	"github.com/onereply/onereply/store"
 )
 
-// speak tells the other nodes what they want to know, until the fleet ends. It is the
+// broadcastLoop tells the other nodes what they want to know, until the fleet ends. It is the
 // only goroutine that broadcasts, so that messages of a node have an order. After each
 // round it rests for gatherFor: events that come meanwhile share the next one. So the
 // first event after a quiet time leaves at once, and a busy node has at most ten rounds
 // a second, however many events it has.
 //
-// tellNow and eventsWait only say that there is something to tell; speak takes all that
+// tellNow and eventsWait only say that there is something to tell; broadcastLoop takes all that
 // is there by then. A signal during the rest waits in its channel.
-func (f *Fleet) speak() {
+func (f *Fleet) broadcastLoop() {
 	ticker := time.NewTicker(reportEvery)
 	defer ticker.Stop()
 	ask := true // twice: the first answers may come before this node listens
@@ -29,7 +29,7 @@ func (f *Fleet) speak() {
 			f.forget()
 			f.tellAll(f.ctx, ask)
 			ask = false
-			f.checkHearing(f.ctx)
+			f.checkReception(f.ctx)
 		case <-f.tellNow:
 			f.tellAll(f.ctx, false)
 		case <-f.eventsWait:
@@ -59,7 +59,7 @@ func (f *Fleet) tellAll(ctx context.Context, ask bool) {
 // tellEvents tells the events that were gathered. Some may have been dropped: watchers
 // elsewhere miss them, which only the log tells.
 func (f *Fleet) tellEvents(ctx context.Context) {
-	events, dropped := f.gathered.take()
+	events, dropped := f.outgoing.take()
 	groups, tooLarge := packed(events)
 	for _, group := range groups {
 		f.broadcast(ctx, message{Events: group})
@@ -83,7 +83,7 @@ func (f *Fleet) broadcast(ctx context.Context, m message) {
 	}
 	switch {
 	case err == nil:
-		f.hearing.said(time.Now())
+		f.reception.said(time.Now())
 	case f.ctx.Err() != nil:
 	case errors.Is(err, store.ErrCrowded):
 		if count := f.crowded.Add(time.Now(), uint64(max(1, len(m.Events)))); count > 0 {
