@@ -128,8 +128,9 @@ func (f *Fleet) learn(node, instance string, r Report) {
 	}
 }
 
-// evict makes room for a new node by dropping the node that is gone longest, and reports whether
-// there was one.
+// evict makes room for a new node by dropping the node that is gone longest, and reports
+// whether there was one. A node that still reports is never dropped: beyond 256 of these
+// a new one is left out of the overview.
 func (f *Fleet) evict(now turn.Time) bool {
 	oldest := ""
 	for instance, r := range f.reports {

@@ -12,8 +12,8 @@ import (
 )
 
 // check finds writes that no correct caller makes. The server would refuse some of them
-// as well, and with each of them the whole group that it is sent in (see groups). Whether the first new
-// sequence is greater than those of earlier writes only the server knows.
+// as well, and with each of them the whole group that it is sent in (see groups). Only the
+// server knows whether the first new sequence is greater than those of earlier writes.
 func check(w store.Write) error {
 	if w.Op.IsZero() {
 		return errors.New("the write has no Op")

@@ -73,9 +73,9 @@ func (h *hints) close() {
 	h.done.Wait()
 }
 
-// Hint implements [store.Hinter]. It only notes the keys: all hints that
-// gather within 50 ms are sent together, and are lost if the server is out of reach. It returns an error
-// only after Close.
+// Hint implements [store.Hinter]. It only notes the keys: all hints that gather within
+// 50 ms are sent together, and are lost if the server is out of reach. It returns an error
+// only after Close, or if ctx has ended. With hints turned off it does nothing.
 func (s *Store) Hint(ctx context.Context, keys []store.Key) error {
 	if err := s.usable(ctx); err != nil {
 		return s.failed(err, "hint")
@@ -86,6 +86,8 @@ func (s *Store) Hint(ctx context.Context, keys []store.Key) error {
 	return nil
 }
 
+// add queues hints, each conversation once. Beyond maxWaiting new ones are dropped: a
+// server that is out of reach must not fill the memory.
 func (h *hints) add(keys []store.Key) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -156,8 +156,9 @@ const oldestServer = 130000
 
 // inspect reads the settings and refuses a server on which the store would not
 // do what it promises. A standby takes no writes. Another encoding can't keep every
-// text. Under a stricter isolation a transaction sees the database as it was at its beginning: a
-// commit that waited for another one would fail, where the contract wants a conflict.
+// text. Under a stricter isolation a transaction sees the database as it was at its
+// beginning: a commit that waited for another one would fail, where the contract wants a
+// conflict.
 func inspect(ctx context.Context, db *pgx.Conn) (s server, err error) {
 	err = db.QueryRow(ctx, readServer).Scan(&s.version, &s.number, &s.encoding, &s.isolation, &s.standby,
 		&s.fsync, &s.fullPageWrites, &s.synchronousCommit, &s.standbys)

@@ -57,6 +57,7 @@ func (s *Store) Due(ctx context.Context, until turn.Time, limit int, bots ...str
 	return timers, nil
 }
 
+// timers runs a statement that gives a timer in each row: its time, bot and conversation.
 func (s *Store) timers(ctx context.Context, query string, arguments ...any) ([]store.Timer, error) {
 	var timers []store.Timer
 	err := s.queryEach(ctx, query, arguments, func(row pgx.Rows) error {

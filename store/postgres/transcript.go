@@ -69,6 +69,8 @@ func entriesQuery(key store.Key, query store.EntryQuery) (string, []any) {
 	return entriesForward, arguments
 }
 
+// scanEntry reads a row of selectEntries. A body that is no JSON was damaged or changed by
+// hand: that is [store.ErrCorrupt].
 func scanEntry(row pgx.Rows) (e store.Entry, err error) {
 	var kind, status, body string
 	err = row.Scan(&e.Seq, &kind, &e.ID, &status, &e.Reason, (*int64)(&e.At), &e.Version, &e.ReplySeq, &body)

@@ -30,8 +30,8 @@ func (s *Store) Commit(ctx context.Context, write store.Write) (store.Result, er
 //
 // The shard count is checked on both sides of the write. Before, since a write to a wrong
 // shard would be found by no other node. After, since the connection may have been made
-// anew, to a server that lost its data, for this very write: it was applied, perhaps in a
-// place where nobody looks, so it can't be acknowledged, and its outcome counts as
+// anew, to a server that lost its data, for this very write. It may then be applied in a
+// place where no other node looks, so it can't be acknowledged, and its outcome counts as
 // unknown.
 func (s *Store) tryCommit(ctx context.Context, write store.Write) (store.Result, error) {
 	ctx, end, err := s.begin(ctx)

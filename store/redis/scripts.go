@@ -87,6 +87,8 @@ func writes(text string) script { return newScript("#!lua", text) }
 // full.
 func reads(text string) script { return newScript("#!lua flags=no-writes", text) }
 
+// newScript puts the common parts before a script. All nodes of one version make the same
+// text, so the server keeps one copy of each script for all of them.
 func newScript(first, text string) script {
 	text = first + "\n" + namesLua + "\n" + conversationLua + "\n" + text
 	digest := sha1.Sum([]byte(text)) // what the server calls it: a name, no protection

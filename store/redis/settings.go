@@ -201,6 +201,7 @@ func (s settings) check(allowEviction bool) error {
 	return nil
 }
 
+// major is the first number of a version.
 func major(version string) int {
 	text, _, _ := strings.Cut(version, ".")
 	number, err := strconv.Atoi(text)

@@ -45,6 +45,8 @@ func (s *shardCount) lock(ctx context.Context) error {
 	}
 }
 
+// tryLock takes the lock if it is free. If it is not, another call reads the number already,
+// and the caller need not wait for it.
 func (s *shardCount) tryLock() bool {
 	select {
 	case s.asking <- struct{}{}:
@@ -133,8 +135,8 @@ func (s *shardCount) due() bool {
 }
 
 // ask reads the number from a single server. One call asks, and those that waited for it
-// find the answer. It repeats while the question itself took a new connection. Its failure fails the call: without that
-// server no call can succeed anyway.
+// find the answer. It repeats while the question itself took a new connection. Its failure
+// fails the call: without that server no call can succeed anyway.
 func (s *Store) ask(ctx context.Context) error {
 	if err := s.shardCount.lock(ctx); err != nil {
 		return err
@@ -149,9 +151,9 @@ func (s *Store) ask(ctx context.Context) error {
 }
 
 // askOnce reads the number, or writes it where it is gone, unless the store is for reading
-// only. It notes the number of
-// connections from before the question: one that is made meanwhile asks for another look.
-// Another number than this node's is kept as the error of all later calls.
+// only. It notes the count of connections from before the question: one that is made
+// meanwhile asks for another look. Another number than this node's is kept as the error
+// of all later calls.
 func (s *Store) askOnce(ctx context.Context) error {
 	dials := s.shardCount.dials.Load()
 	found, err := fixShardCount(ctx, s.client, s.scripts.create, Options{Prefix: s.shards.prefix, Shards: s.shards.count, ReadOnly: s.readOnly})

@@ -174,9 +174,9 @@ func (s *Store) Now(ctx context.Context) (turn.Time, error) {
 	return turn.Time(now), nil
 }
 
-// readClock asks the server of the first shard, and takes half of the time for that. Then
-// it asks all others at once and takes the answer of the first shard that gave one. The nodes of a
-// deployment mostly ask the same server, so their times agree as long as it is up.
+// readClock asks the server of the first shard, and takes at most half of the time for
+// that. Then it asks all others at once and takes the answer of the first shard that gave
+// one. So all nodes ask the same server, and their times agree, as long as it is up.
 func (s *Store) readClock(ctx context.Context) (string, error) {
 	half, cancel := halfOf(ctx)
 	text, err := s.scripts.clock.run(half, s.client, s.shards.root(0)).ToString()

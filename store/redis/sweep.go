@@ -66,6 +66,7 @@ func (s *Store) sweep(ctx context.Context, from swept, limit int) (found []store
 // foundFields is how many values sweep.lua gives for each conversation.
 const foundFields = 5
 
+// sweepShard reads a part of one shard, with one run of sweep.lua.
 func (s *Store) sweepShard(ctx context.Context, from swept, limit int) ([]store.Found, error) {
 	values, err := s.scripts.sweep.run(ctx, s.client, s.shards.root(from.Shard),
 		string(from.After), strconv.Itoa(limit)).AsStrSlice()
