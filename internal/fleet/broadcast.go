@@ -9,14 +9,14 @@ import (
 	"github.com/onereply/onereply/store"
 )
 
-// broadcastLoop tells the other nodes what they want to know, until the fleet ends. It is the
-// only goroutine that broadcasts, so that messages of a node have an order. After each
+// broadcastLoop tells the other nodes what they want to know, until the fleet ends. It is
+// the only goroutine that broadcasts, so that messages of a node have an order. After each
 // round it rests for gatherFor: events that come meanwhile share the next one. So the
 // first event after a quiet time leaves at once, and a busy node has at most ten rounds
 // a second, however many events it has.
 //
-// tellNow and eventsWait only say that there is something to tell; broadcastLoop takes all that
-// is there by then. A signal during the rest waits in its channel.
+// tellNow and eventsWait only say that there is something to tell; broadcastLoop takes all
+// that is there by then. A signal during the rest waits in its channel.
 func (f *Fleet) broadcastLoop() {
 	ticker := time.NewTicker(reportEvery)
 	defer ticker.Stop()

@@ -39,16 +39,16 @@ type Options struct {
 // Fleet is a node's part in what the nodes of a store tell each other. Its methods
 // may be called from many goroutines; none of them waits for another node.
 //
-// Four goroutines belong to it, as far as the store has the power that they need:
-// one listens for hints, one listens for broadcasts, one broadcasts (broadcastLoop), and each
-// hint that is sent has one for a moment. [Fleet.Close] waits for all of them.
+// Three goroutines belong to it, as far as the store has the power that they need: one
+// listens for hints, one listens for broadcasts, and one broadcasts (broadcastLoop). Each
+// hint that is sent has one more for a moment. [Fleet.Close] waits for all of them.
 //
 // An event takes this way: [Fleet.Publish] hands it to the readers of this node and, if
-// some other node watches its topic, puts it with the outgoing events. broadcastLoop sends these
-// at most every 100 ms. On the other node heard checks them and hands them to the readers
-// there. Every 5 s, and at once when a topic is new, broadcastLoop also sends the node's report
-// and its watched topics. Other nodes forget topics that were not renewed for 15 s, and
-// show a node without a report for 15 s as silent.
+// some other node watches its topic, puts it with the outgoing events. broadcastLoop sends
+// these at most every 100 ms. On the other node heard checks them and hands them to the
+// readers there. Every 5 s, and at once when a topic is new, broadcastLoop also sends the
+// node's report and its watched topics. Other nodes forget topics that were not renewed
+// for 15 s, and show a node without a report for 15 s as silent.
 type Fleet struct {
 	*Broker // of the events that this node's watchers see
 
@@ -106,8 +106,8 @@ func (f *Fleet) Start() {
 }
 
 // Close ends all subscriptions, tells the other nodes that this one is gone, and
-// waits for all goroutines. The node's report must be its last by now, since broadcastLoop asks
-// for it once more. The subscriptions end first, so that the last broadcast also says
+// waits for all goroutines. The node's report must be its last by now, since broadcastLoop
+// asks for it once more. The subscriptions end first, so that the last broadcast also says
 // that nothing is watched here any more. That broadcast has one second.
 func (f *Fleet) Close() {
 	f.close()

@@ -23,10 +23,11 @@ const (
 // outgoing is the events that go out with the next broadcast: those that some other
 // node watches, since sending everything everywhere would cost most where nobody looks.
 //
-// Publishers add to it with offer, and broadcastLoop empties it with take. The interest of other
-// nodes comes with their broadcasts (setInterest) and ends about 15 s after the last one
-// (dropStale), so a node that died costs nothing for long. If more events come than fit,
-// the newest are dropped and counted. The log tells the count; nobody sends them again.
+// Publishers add to it with offer, and broadcastLoop empties it with take. The interest of
+// other nodes comes with their broadcasts (setInterest) and ends about 15 s after the last
+// one (dropStale), so a node that died costs nothing for long. If more events come than
+// fit, the newest are dropped and counted. The log tells the count; nobody sends them
+// again.
 type outgoing struct {
 	wanted atomic.Bool // some other node watches something: asked for every event
 
