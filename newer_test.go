@@ -51,8 +51,8 @@ func (s *newerStore) Commit(ctx context.Context, w store.Write) (store.Result, e
 	return result, err
 }
 
-// A node of an older release that meets a record of a newer one says so, to callers
-// and in its log, and changes nothing: it is no store out of reach.
+// A node that meets a record of a newer program says so, to callers and in its log, and
+// changes nothing. It does not take the store for out of reach.
 func TestARecordOfANewerSchema(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &newerStore{Store: memory.New()}

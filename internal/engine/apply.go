@@ -55,9 +55,9 @@ func (n *Node) decide(c *conversation, b *batch, t *task) {
 	}
 }
 
-// step applies one event of a task, and collects what goes with it. All that decides
-// anything is in turn.Step; the engine adds what the core does not see: texts, the
-// log for people, and which conversation it is.
+// step applies one event of a task, and collects its effects. turn.Step makes every
+// decision. The engine adds the things that the core does not see: texts, the log for
+// people, and the name of the conversation.
 func (n *Node) step(c *conversation, b *batch, t *task, event turn.Event) turn.Effects {
 	record, effects := n.options.Step(b.write.Record, event, n.now, n.bot(c).Policy)
 	t.result.Outcome, t.result.Reason = effects.Outcome, effects.Reason

@@ -34,7 +34,7 @@ type run struct {
 	stopped string // why it was told to end, "" if it was not
 	ended   bool   // it has returned; its result waits to be written
 
-	// What the responder told of its work.
+	// Reported by the responder.
 	tokens    int64     // that the model used
 	firstByte turn.Time // when it gave the first piece of its text
 }
@@ -83,8 +83,8 @@ func (n *Node) PromptRead(now turn.Time, key store.Key, nonce string, entries, t
 	}
 }
 
-// unread is an attempt whose prompt could not be made. It backs off: tried again
-// at once, a transcript that can't be read would keep the store busy for ever.
+// unread ends an attempt whose prompt could not be read. The next try backs off, or a
+// transcript that can't be read would keep the store busy for ever.
 func (n *Node) unread(r *run, fault turn.Fault, text string) turn.Event {
 	return turn.GenerateFailed{Nonce: r.lease.Nonce, Fault: fault, Text: text, Jitter: n.jitter()}
 }
@@ -104,7 +104,7 @@ func (n *Node) stopRun(c *conversation, reason string) {
 	}
 }
 
-// Response is what a responder returned. It answered with a text, it chose not to
+// Response is the result of a responder. It answered with a text, it chose not to
 // reply (None), or it failed (Fault).
 type Response struct {
 	// Key and Nonce are those of the Start.
@@ -129,8 +129,8 @@ type Response struct {
 	FirstByte turn.Time
 }
 
-// Responded takes what the responder of a Start returned. What comes from a run that
-// is not the current one changes nothing: its result was settled without it.
+// Responded takes the result of a Start. A result of a run that is not the current one
+// changes nothing: that run was settled without it.
 func (n *Node) Responded(now turn.Time, response Response) {
 	n.setTime(now)
 	c := n.get(response.Key)
@@ -158,7 +158,7 @@ func (n *Node) Responded(now turn.Time, response Response) {
 	n.runEnded(c, t)
 }
 
-// cut makes parts that the channel takes of what the responder gave.
+// cut splits the response into parts that the channel takes.
 func (n *Node) cut(c *conversation, response *Response) {
 	bot := n.bot(c)
 	given := response.Parts
@@ -174,10 +174,10 @@ func (n *Node) cut(c *conversation, response *Response) {
 // jitter spreads a back-off: 0 to 999, drawn evenly.
 func (n *Node) jitter() int { return int(n.options.Random() % 1000) }
 
-// runEnded writes what came of an attempt. One that was stopped ends without a
-// result, except that a finished text is still offered: the final check
-// decides. A lease that this node gave up for lost may still be its own, if the
-// store was out of reach: it is given back, which changes nothing elsewhere.
+// runEnded writes the end of an attempt. A stopped attempt has no result, but if its
+// text is finished, that is still offered: the final check decides. If the store was out
+// of reach, this node may still hold a lease that it took for lost. It gives it back; if
+// the lease is another node's by now, that changes nothing.
 func (n *Node) runEnded(c *conversation, t *task) {
 	r := c.run
 	r.ended = true

@@ -25,9 +25,9 @@ func (n *Node) poll() {
 	}
 }
 
-// pollPause is three to five quarters of pollEvery, another one each time: nodes
-// that were started together do not look in step, where the first would take all
-// and the others nothing. It is drawn from the name and the instance, which differ, and
+// pollPause is three to five quarters of pollEvery, another one each time. Nodes that
+// were started together must not look at the same moments: the first would take all
+// timers, and the others none. It is drawn from the name and the instance, which differ, and
 // not from the randomness that a simulation replays.
 func (n *Node) pollPause() time.Duration {
 	n.polls++
@@ -53,9 +53,9 @@ func (n *Node) Claimed(now turn.Time, claimed []store.Timer, err error) {
 	}
 }
 
-// claimed takes over a timer. What is under way here for the conversation makes the
-// claim superfluous: it sets the timer itself. claimed reports whether it is of a bot that this node
-// has; others are configured elsewhere, or no more.
+// claimed takes over a timer, and reports whether this node has its bot; other bots are
+// configured elsewhere, or no more. If this node works on the conversation already, the
+// claim is superfluous: that work sets the timer.
 func (n *Node) claimed(key store.Key, at turn.Time) bool {
 	if _, ok := n.options.Bots[key.Bot]; !ok {
 		return false
@@ -89,8 +89,8 @@ func (n *Node) Recovered(now turn.Time, found []store.Timer, err error) {
 	}
 }
 
-// recover takes over what a process that is gone had under way, and arms the
-// timers of the rest.
+// recover takes over the conversations that a process that is gone was working on, and
+// arms the timers of the others.
 func (n *Node) recover(c *conversation) {
 	if c.snap.Record.Lease.Nonce != "" && !n.holds(c) {
 		n.due(c, c.snap.Record.Window.Due)

@@ -107,8 +107,8 @@ func (n *Node) sorted() []*conversation {
 	return all
 }
 
-// pump goes on with a conversation: it reads what is not known, or applies
-// what waits, or lets go of it.
+// pump takes the next step with a conversation: it reads the record, or applies the
+// waiting tasks, or lets go of the conversation.
 func (n *Node) pump(c *conversation) {
 	for c.call == noCall {
 		switch {
@@ -175,7 +175,8 @@ func (c *conversation) applicable() []*task {
 	return next
 }
 
-// read asks for the record, and in the same call for what the next tasks need of the transcript.
+// read asks for the record, and in the same call for the entries that the next tasks
+// need.
 func (n *Node) read(c *conversation) {
 	load := Load{Key: c.key}
 	for _, t := range c.next() {
@@ -200,8 +201,8 @@ type LoadResult struct {
 	Err      error          // where it is set, nothing else counts
 }
 
-// Loaded takes the answer to a Load: it settles a write of unknown outcome, or gives
-// the tasks what they looked up, or finds what a process that is gone had under way.
+// Loaded takes the answer to a Load. It settles a write of unknown outcome, gives the
+// tasks the entries that they need, or finds work of a process that is gone.
 func (n *Node) Loaded(now turn.Time, l LoadResult) {
 	n.setTime(now)
 	c := n.get(l.Key)
@@ -228,7 +229,7 @@ func (n *Node) Loaded(now turn.Time, l LoadResult) {
 }
 
 // Deleted takes the answer to a Delete, which the first task of the queue asked for.
-// What runs here for the conversation has nothing left to write to.
+// An attempt or a send that still runs here has nothing left to write to.
 func (n *Node) Deleted(now turn.Time, key store.Key, err error) {
 	n.setTime(now)
 	c := n.get(key)

@@ -71,7 +71,7 @@ func newCounters() Counters {
 	}
 }
 
-// count turns what happened into numbers.
+// count counts an event.
 func (n *Node) count(e *Event) {
 	c := &n.Counters
 	switch e.Kind {
@@ -107,8 +107,8 @@ func (n *Node) count(e *Event) {
 	}
 }
 
-// countDiscard tells apart why a reply or an attempt came to nothing: only what newer
-// input, a pause or a person overtook is a discard.
+// countDiscard counts a reply or an attempt that came to nothing, by its cause. Only one
+// that newer input, a pause or a person overtook is a discard.
 func (n *Node) countDiscard(e *Event) {
 	switch e.Reason {
 	case turn.Withdrawn:
@@ -129,7 +129,7 @@ func (n *Node) discardTokens(tokens int64) {
 	}
 }
 
-// countInput counts what became of an input.
+// countInput counts an input by its outcome.
 func (n *Node) countInput(t *task) {
 	if t.Op != Receive && t.Op != Edit && t.Op != Retract || t.result.Err != nil {
 		return

@@ -5,7 +5,7 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// Event is the one shape in which the program tells itself what happened. The core
+// Event is a fact as the program passes it on inside itself. The core
 // gives a [turn.Notice], which holds counters and times only, because a record
 // holds no texts. The Event adds which conversation it happened in and the texts
 // that belong to it. Counters, logs, watchers and the timeline all take it from

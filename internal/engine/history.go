@@ -5,8 +5,8 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// history is what became of a task's writes so far. It is empty until a write of
-// the task was not answered with "applied".
+// history is the outcome of a task's writes so far. It is empty until a write of the
+// task is answered with anything but "applied".
 //
 // # How a write whose outcome is unknown is settled
 //
@@ -23,12 +23,12 @@ import (
 //   - Any other Op: somebody wrote since, so the write was applied before that, or
 //     never will be. The record does not tell which: mayBeApplied.
 //
-// What a task does that may have been applied before depends on what it asks. A
+// If a task may have been applied before, the next step depends on its operation. A
 // message's id is claimed in the same write, so a second try is refused as a
 // duplicate, and placements tells whether the claim was the task's own. An event
 // of a lease holder is fenced by its nonce. An edit or a deletion that finds its
-// work done is told that it is done. A reply that a person wrote has nothing by
-// which a second one could be told: its caller gets [ErrOutcomeUnknown].
+// work done answers that it is done. A person's reply carries no id, so a repeat
+// can't be recognised: its caller gets [ErrOutcomeUnknown].
 type history struct {
 	mayBeApplied bool // an earlier write of the task may have been applied
 
@@ -103,8 +103,8 @@ func (h *history) replaced(expected store.Op) {
 // still may be.
 func (h *history) uncertain() bool { return h.mayBeApplied || h.mayLand }
 
-// ownPlacement is the write of this very task that stored the message, nil where
-// another delivery of it did.
+// ownPlacement is the write of this task that stored the message; nil if another
+// delivery of the message did.
 func (t *task) ownPlacement() *placement {
 	if !t.mayBeItsOwnRepeat() || t.stored.message == nil {
 		return nil

@@ -24,8 +24,8 @@ func (n *Node) renewal(c *conversation, lease turn.Lease) turn.Time {
 	return lease.Expires.Add(-n.bot(c).Policy.Lease * 2 / 3)
 }
 
-// deadline is when this node stops itself, a tenth of a lease before others
-// may take over. Nothing rests on it but courtesy: the nonce decides.
+// deadline is when this node stops itself, a tenth of a lease before others may take
+// over. It is a courtesy: safety rests on the nonce alone.
 func (n *Node) deadline(c *conversation, lease turn.Lease) turn.Time {
 	return lease.Expires.Add(-n.bot(c).Policy.Lease / 10)
 }
@@ -41,7 +41,7 @@ func (c *conversation) leaseAlarm() turn.Time {
 	return 0
 }
 
-// tickLease renews the lease of what runs here, or ends it where that did not
+// tickLease renews the lease of the work here, or stops the work if the renewal did not
 // succeed in time.
 func (n *Node) tickLease(c *conversation) {
 	at := c.leaseAlarm()
@@ -57,7 +57,7 @@ func (n *Node) tickLease(c *conversation) {
 	n.submitOwn(c, &task{event: turn.Renew{Nonce: lease.Nonce}})
 }
 
-// currentLease is the lease of what runs here, and when it is renewed next.
+// currentLease is the lease of the work here, and when it is renewed next.
 func (n *Node) currentLease(c *conversation) (turn.Lease, *turn.Time) {
 	if c.run != nil && !c.run.ended {
 		return c.run.lease, &c.run.renewAt

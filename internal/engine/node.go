@@ -57,7 +57,7 @@ type Bot struct {
 	Policy turn.Policy
 	// Fallback is the text that stands in for a turn that failed; "": none.
 	Fallback string
-	// History is how many lines of the transcript go before a prompt.
+	// History is how many entries of the transcript a prompt shows of earlier turns.
 	History int
 
 	// A message of a group is followed by the rest of its album, and one of at least
@@ -173,9 +173,9 @@ func (n *Node) Submit(now turn.Time, r *Request) {
 	n.pump(c)
 }
 
-// submitOwn queues an event of this node's own. What has ended needs no alarm for its
-// lease any more, and one that is over must not stay in the heap while the
-// write is under way: it would hide the alarms of all others.
+// submitOwn queues an event of this node's own. Work that has ended needs no alarm for
+// its lease any more. An alarm in the past must not stay in the heap while the write is
+// under way: it would hide the alarms of all others.
 func (n *Node) submitOwn(c *conversation, t *task) {
 	t.Key, t.Op = c.key, ownEvent
 	c.queue = append(c.queue, t)
@@ -207,9 +207,9 @@ func (n *Node) Drain(now turn.Time) {
 	n.draining, n.more, n.pollAt = true, false, 0
 }
 
-// HandBack drains, ends what runs here, and gives its leases back: also of what only
-// now learns that it got one, and between two parts of a reply. A sealed
-// attempt goes on: another node would do the irreversible once more.
+// HandBack drains, ends the work here, and gives its leases back, also between two parts
+// of a reply, and for a lease that is granted only after this call. A sealed attempt goes
+// on: another node would do the irreversible once more.
 func (n *Node) HandBack(now turn.Time) {
 	n.Drain(now)
 	n.leaving = true

@@ -23,9 +23,9 @@ type Load struct {
 	Pending bool     // the messages that wait, too
 }
 
-// Commit writes, and changes nothing of the Write, which the node keeps. At most one is
-// under way for a conversation. An error leaves open whether it was applied, but for
-// one that wraps store.ErrNotApplied. Answered by Node.Committed.
+// Commit carries out a write. The node keeps the Write, so it must not be changed. At
+// most one is under way for a conversation. An error leaves open whether it was applied,
+// unless it wraps store.ErrNotApplied. Answered by Node.Committed.
 type Commit struct{ Write *store.Write }
 
 // Delete removes a conversation. Answered by Node.Deleted.
@@ -94,7 +94,7 @@ type Answer struct {
 	Result Result
 }
 
-// Tell is what watchers learn. What it tells of is durable.
+// Tell passes an event on to watchers. The event is durable.
 type Tell struct{ Event *Event }
 
 func (Load) output()       {}
@@ -110,7 +110,7 @@ func (Hint) output()       {}
 func (Answer) output()     {}
 func (Tell) output()       {}
 
-// Result is what became of a request.
+// Result is the outcome of a request.
 type Result struct {
 	// Outcome is the core's, or Duplicate. Reason goes with an outcome that changed
 	// nothing.

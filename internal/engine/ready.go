@@ -7,8 +7,8 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// ready is who waits for a generation, and how many run. Bots take turns, and
-// within a bot whoever was due first goes first. Each bot has a share that no
+// ready holds the conversations that wait for a slot, and counts the slots in use.
+// Bots take turns; within a bot the conversation that was due first goes first. Each bot has a share that no
 // other can use up, so a slow model holds up nobody else: with a limit of L and
 // B bots every bot is sure of max(1, L/2B), and the rest is for all.
 type ready struct {
@@ -28,8 +28,7 @@ type share struct {
 	waiting queue
 }
 
-// queue is a heap of those who wait, by when they were due, then by when they
-// came.
+// queue is a heap of waiting conversations, by due time, then by order of arrival.
 type queue []waiter
 
 type waiter struct {
@@ -114,8 +113,9 @@ func (r *ready) release(bot string) {
 // free is how many more could run.
 func (r *ready) free() int { return r.limit - r.used - r.waiting() }
 
-// room is the bots of which more could run at once than run and wait here, and of
-// how many, whichever of them they are.
+// room returns the bots that could use more slots than their conversations here use and
+// wait for. count is how many conversations may be claimed, whichever of these bots they
+// belong to.
 func (r *ready) room() (bots []string, count int) {
 	free := r.free()
 	pool := r.limit // what no bot has reserved or asks for

@@ -20,9 +20,8 @@ func (n *Node) keepRepeat(c *conversation, t *task) {
 	c.repeats = append(c.repeats, turn.Notice{Kind: turn.KindMessageRepeated, At: n.now, MessageID: t.ID})
 }
 
-// noteRepeats adds them to the trace, before anything else that the batch does.
-// They decide nothing, so the core does not hear of them; and whether there is
-// something to write is for the rest of the batch to say.
+// noteRepeats adds the repeats to the trace, before all other steps of the batch. They
+// decide nothing, so the core does not see them, and they alone cause no write.
 func (n *Node) noteRepeats(c *conversation, b *batch) {
 	r := &b.write.Record
 	if !r.Exists() { // nothing is noted of a conversation that was deleted

@@ -5,10 +5,10 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// humanReply commits what a person wrote. It ends an attempt that runs, and covers all
-// that waits; what a reply on its way answers is that reply's. A person has no id for
-// what they wrote, so a second try after an unknown outcome could not be told from a
-// second reply: it is refused instead.
+// humanReply commits a reply that a person wrote. It ends an attempt that runs, and
+// covers all waiting messages, except those that a reply on its way answers. A person's
+// reply has no id, so a second try after an unknown outcome can't be told from a second
+// reply: it is refused.
 func (n *Node) humanReply(c *conversation, b *batch, t *task) {
 	if t.history.mayBeApplied {
 		t.result.Err = ErrOutcomeUnknown
@@ -99,9 +99,9 @@ func (n *Node) writeReplies(c *conversation, b *batch, t *task, effects turn.Eff
 	}
 }
 
-// replyEntry is the line of the transcript for a reply that a step committed: of the
-// responder, of a person, or the text that stands in for a turn that failed. Its id is
-// that of the turn, whichever attempt it comes from.
+// replyEntry is the transcript's entry for a committed reply: the responder's, a
+// person's, or the fallback text of a failed turn. Its id is that of the turn, whichever
+// attempt it comes from.
 func (n *Node) replyEntry(c *conversation, b *batch, t *task, seq int64) store.Entry {
 	entry := store.Entry{
 		Seq: seq, Kind: store.Reply, Status: turn.ReplyCommitted, At: n.now,
@@ -133,8 +133,8 @@ func (b *batch) findReply(seq int64) *turn.Reply {
 	return nil
 }
 
-// emptyReplyTurn is the number of the turn whose attempt had nothing to say: the one
-// that the notice of its commit names.
+// emptyReplyTurn is the number of the turn whose responder chose not to reply, taken from
+// the notice of its commit.
 func (b *batch) emptyReplyTurn() int64 {
 	for i := len(b.events) - 1; i >= 0; i-- {
 		if b.events[i].Kind == turn.KindReplyCommitted {

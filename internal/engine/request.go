@@ -7,7 +7,7 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// Op is what a request asks for.
+// Op names the operation of a request.
 type Op int
 
 // The requests.
@@ -28,7 +28,7 @@ const (
 	ownEvent // not a caller's: an event of this node's own
 )
 
-// Request is what a caller asks for. Only the fields that its Op needs are set.
+// Request is a call of the API. Only the fields that its Op needs are set.
 type Request struct {
 	Key    store.Key
 	Ticket any // comes back with the Answer
@@ -51,7 +51,7 @@ type Request struct {
 // record. It waits in its conversation's queue, is applied to the record together
 // with the tasks around it, and ends once that write is durable. Where the write
 // was not applied, or nobody knows, the task goes back to the queue and is applied
-// again to a newer record; history is what it remembers of that.
+// again to a newer record; history keeps what is known of the earlier writes.
 type task struct {
 	Request
 
@@ -94,20 +94,19 @@ func (t *task) showsRecord() bool {
 	return false
 }
 
-// needsLookup reports whether the task can be applied only once what is stored was
-// looked up. A message is looked up where its id was claimed before, and it may be
+// needsLookup reports whether the transcript must be read before the task is applied. A message is looked up where its id was claimed before, and it may be
 // this very request that claimed it.
 func (t *task) needsLookup() bool {
 	return t.Op == Edit || t.Op == Retract || t.Op == HumanReply || t.mayBeItsOwnRepeat()
 }
 
-// mayBeItsOwnRepeat reports whether the message's id was claimed before, and an
-// earlier write of this very request may have done it.
+// mayBeItsOwnRepeat reports whether the message's id was claimed before, perhaps by an
+// earlier write of this very request.
 func (t *task) mayBeItsOwnRepeat() bool {
 	return t.Op == Receive && t.history.idClaimed && len(t.history.placements) > 0
 }
 
-// look takes what the task needs out of the answer to a Load that asked for it.
+// look takes the entries that the task needs out of the answer to its Load.
 func (t *task) look(asked Load, l LoadResult) {
 	switch {
 	case !t.needsLookup():
@@ -120,8 +119,8 @@ func (t *task) look(asked Load, l LoadResult) {
 	}
 }
 
-// lookForMessage takes the message with the task's id, or that there is none. A read that
-// was asked for before the task came says nothing about it.
+// lookForMessage notes the message with the task's id, or that there is none. A read
+// that began before the task came says nothing about it.
 func (t *task) lookForMessage(asked Load, l LoadResult) {
 	for _, id := range asked.IDs {
 		if id == t.ID {

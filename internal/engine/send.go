@@ -17,9 +17,9 @@ type send struct {
 	ended   bool      // it has returned; its result waits to be written
 }
 
-// startSend begins to deliver a part, unless the lease is about to end, or this
-// node, or a pause came in the same write: whoever takes over then can be sure
-// that nothing was sent.
+// startSend begins to deliver a part. It does not if the lease or this node is about to
+// end, or if a pause came in the same write: the next holder can then be sure that
+// nothing was sent.
 func (n *Node) startSend(c *conversation, a turn.Send) {
 	if c.send != nil || !n.isLive(c, a.Lease) {
 		return
@@ -40,8 +40,7 @@ func (n *Node) startSend(c *conversation, a turn.Send) {
 	n.emit(Send{Key: c.key, Lease: lease, Reply: a.Reply, Entry: entry, Until: n.deadline(c, lease)})
 }
 
-// SendResult is what is known of a send. Its zero value says that the part was
-// delivered.
+// SendResult is the outcome of a send. Its zero value means that the part was delivered.
 type SendResult struct {
 	// Key, Nonce and Part are those of the Send. Entry is the reply, which may have
 	// been read for it.
@@ -65,8 +64,8 @@ type SendResult struct {
 	After   time.Duration
 }
 
-// SendEnded takes the result of a Send. Where the part was not tried the lease goes
-// back, and whoever takes it next sends the part.
+// SendEnded takes the result of a Send. If the part was not tried, the lease is given
+// back, and its next holder sends the part.
 func (n *Node) SendEnded(now turn.Time, s SendResult) {
 	n.setTime(now)
 	c := n.get(s.Key)

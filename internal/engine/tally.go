@@ -6,7 +6,7 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// Tally is what people want to know of a stretch of time.
+// Tally counts what a node did in a stretch of time.
 type Tally struct {
 	Inputs           uint64 `json:"inputs"`            // accepted
 	Duplicates       uint64 `json:"duplicates"`        // messages whose id was known
@@ -17,7 +17,7 @@ type Tally struct {
 	ModelCalls       uint64 `json:"model_calls"`       // attempts started
 	Failed           uint64 `json:"failed"`            // turns that were given up
 	TokensDiscarded  uint64 `json:"tokens_discarded"`  // that models used for attempts without a reply
-	LeasesLost       uint64 `json:"leases_lost"`       // of workers that were lost, counted by who took over
+	LeasesLost       uint64 `json:"leases_lost"`       // of workers that were lost, counted by the node that took over
 }
 
 // Add adds the numbers of another stretch.
@@ -46,8 +46,7 @@ func MinuteOf(at turn.Time) int64 { return int64(at) / time.Minute.Milliseconds(
 // keptMinutes is how many of the last ones are kept.
 const keptMinutes = 60
 
-// add counts what happened at a moment. No clock turns the minutes: each is begun
-// by the first that happens in it.
+// add counts an event in its minute. No clock begins a minute: its first event does.
 func (c *Counters) add(at turn.Time, t Tally) {
 	c.Total.Add(t)
 	number := MinuteOf(at)

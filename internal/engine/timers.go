@@ -7,11 +7,10 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// timers is a heap of conversations by when they must be looked at next. Only
-// those in which this node has something to do soon are in it. It is a convenience: the
-// store has a timer of each conversation in which there is work, and any node finds it
-// there. What this heap adds is that the node which wrote a record acts on it at the
-// very moment, without asking.
+// timers is a heap of conversations by their next alarm. It holds only those in which
+// this node has something to do soon. It is a convenience: the store has a timer of each
+// conversation in which there is work, and any node finds it there. With this heap the
+// node that wrote a record acts on it at the very moment, without asking the store.
 type timers []*conversation
 
 func (t timers) Len() int           { return len(t) }
@@ -45,9 +44,9 @@ func (c *conversation) alarm() turn.Time {
 	return at
 }
 
-// arm notes when the record wants to be looked at, and keeps the heap in order. It is
-// called whenever one of the three times of alarm may have changed. Only a record that
-// was seen arms anything: a guess or a hint may be wrong about it.
+// arm notes the record's wake-up time, and keeps the heap in order. It is called
+// whenever one of the three times of alarm may have changed. Only a record that was seen
+// arms anything: a guess or a hint may be wrong.
 func (n *Node) arm(c *conversation) {
 	if c.knows == seen && !c.waking && c.slot != waitsForSlot {
 		c.wakeAt = 0
@@ -65,9 +64,9 @@ func (n *Node) arm(c *conversation) {
 	}
 }
 
-// setTime notes the time. Where the store's clock was set back by more than a look at the
-// timers takes, what this node does by itself is set back too: it would come so much
-// too late. When a record is due is the store's time, and stays.
+// setTime notes the time. If the store's clock was set back by more than a look at the
+// timers takes, this node's own alarms are set back too, or they would come too late by
+// as much. The due time of a record is the store's time, and stays.
 func (n *Node) setTime(now turn.Time) {
 	if back := n.now.Sub(now); back > pollEvery {
 		n.setBack(-back)
@@ -75,7 +74,7 @@ func (n *Node) setTime(now turn.Time) {
 	n.now = now
 }
 
-// setBack moves what this node planned by its own count of time.
+// setBack moves the alarms that this node set for itself.
 func (n *Node) setBack(by time.Duration) {
 	move := func(at *turn.Time) {
 		if *at != 0 {

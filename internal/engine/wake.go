@@ -2,11 +2,10 @@ package engine
 
 import "github.com/onereply/onereply/turn"
 
-// A conversation whose time has come goes through these steps. It is due: it waits
-// for a slot to generate in (due, serve). It is woken: a Wake is
-// written, which takes the lease if the core says so (wake). Then it runs, or it turns
-// out that there is nothing to do. Whatever way that ends, its slot is free again
-// (freeSlot).
+// A conversation whose time has come goes through three steps. It waits for a slot to
+// generate in (due, serve). It is woken: a Wake is written, and takes the lease if the
+// core says so (wake). Its attempt runs, or there turns out to be nothing to do; either
+// way its slot is free again at the end (freeSlot).
 
 // due is a conversation whose time has come. Generating needs a slot. A send needs
 // none: it takes no model, and a reply that is written should not wait for others.
@@ -21,7 +20,7 @@ func (n *Node) due(c *conversation, at turn.Time) {
 	}
 }
 
-// serve lets as many generate as may.
+// serve gives free slots to the conversations that wait for one.
 func (n *Node) serve() {
 	for !n.draining {
 		c := n.ready.pop()
@@ -44,7 +43,7 @@ func (n *Node) wake(c *conversation) {
 	c.claimed = false
 }
 
-// freeSlot gives a conversation's generation to the next.
+// freeSlot gives a conversation's slot to the next one that waits.
 func (n *Node) freeSlot(c *conversation) {
 	if c.slot != hasSlot {
 		return

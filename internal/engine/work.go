@@ -5,8 +5,8 @@ import "github.com/onereply/onereply/turn"
 // holds reports whether this node works on the conversation.
 func (n *Node) holds(c *conversation) bool { return c.run != nil || c.send != nil }
 
-// carryOut does what the core asked for, as far as it still holds after the
-// whole batch.
+// carryOut carries out the core's actions, as far as they still hold after the whole
+// batch.
 func (n *Node) carryOut(c *conversation, b *batch) {
 	woken := false
 	for _, t := range b.tasks {
@@ -34,7 +34,7 @@ func (n *Node) carryOut(c *conversation, b *batch) {
 	}
 }
 
-// endWork lets go of what has returned, once its result is settled.
+// endWork forgets an attempt or a send that has returned, once its result is settled.
 func (n *Node) endWork(c *conversation, b *batch) {
 	for _, t := range b.tasks {
 		switch {
@@ -50,8 +50,8 @@ func (n *Node) endWork(c *conversation, b *batch) {
 	}
 }
 
-// keepLease looks whether the lease of what runs here is still this node's. A hint
-// may be older than the lease, and says nothing.
+// keepLease stops the work here if its lease is no longer this node's. A record known
+// from a hint may be older than the lease, and says nothing.
 func (n *Node) keepLease(c *conversation) {
 	if c.knows != seen {
 		return
@@ -73,7 +73,7 @@ func (n *Node) keepLease(c *conversation) {
 	}
 }
 
-// stopWork ends what runs here without writing anything.
+// stopWork ends the attempt and the send here without writing anything.
 func (n *Node) stopWork(c *conversation, reason string) {
 	if c.run != nil {
 		n.stopRun(c, reason)

@@ -16,8 +16,8 @@ type batch struct {
 	write   store.Write // its Record from the start, as it becomes
 	changed bool        // there is something to write
 
-	// What follows once the write is durable. Until then nobody hears of it: a write
-	// that is refused has had no effect.
+	// These follow once the write is durable. Until then nobody is told: a refused write
+	// has no effect.
 	actions []turn.Action
 	events  []Event
 	reply   *store.Entry // the reply that it commits
@@ -25,8 +25,8 @@ type batch struct {
 	repeats int          // how many of the conversation's repeats it notes
 }
 
-// write puts the tasks that wait through the core, one on top of the other, and
-// writes what comes of it. Where nothing is to be written they end at once.
+// write applies the waiting tasks to the record, one after the other, and writes the
+// result. If nothing changed, the tasks end at once.
 func (n *Node) write(c *conversation) {
 	tasks := slices.Clone(c.applicable())
 	c.queue = c.queue[len(tasks):]
@@ -58,20 +58,20 @@ func (n *Node) write(c *conversation) {
 }
 
 // needsRecord reports whether the record has to be read before a batch that writes
-// nothing may end. What is written needs no such care, since the store compares.
+// nothing may end. A batch that writes needs no such care, since the store compares.
 //
-// Two things may be out of date. A guess or a hint may say of anything that there is
-// nothing to do; the ids that the store said to be claimed are no guess. And an
-// operator asks for what he sees: by a record that was read before he asked, he may
-// be told that it is done although another node has written since, and it never is.
+// Two kinds of knowledge may be out of date. A guess or a hint may say wrongly that
+// there is nothing to do; but ids that the store reported as claimed are certain. And an
+// operator acts on what he sees: by a record that was read before he asked, he might be
+// told "done" although another node has written since, and then it would never be done.
 func (b *batch) needsRecord(knows knowledge) bool {
 	return slices.ContainsFunc(b.tasks, func(t *task) bool {
 		return knows != seen && !t.history.idClaimed || t.showsRecord() && !t.history.readSince
 	})
 }
 
-// putBack puts the tasks of a write that did not end them back in front of the
-// others. note tells each what became of the write.
+// putBack puts the tasks of a write that did not end them back in front of the others.
+// note records the outcome of the write in each.
 func (n *Node) putBack(c *conversation, b *batch, note func(*task)) {
 	for _, t := range b.tasks {
 		note(t)
@@ -79,8 +79,8 @@ func (n *Node) putBack(c *conversation, b *batch, note func(*task)) {
 	c.putBack(b.tasks)
 }
 
-// putBack has tasks wait for the next write, in front of the others. What they had
-// looked up is out of date.
+// putBack has tasks wait for the next write, in front of the others. The entries that
+// they looked up are out of date.
 func (c *conversation) putBack(tasks []*task) {
 	for _, t := range tasks {
 		t.stored = lookup{}
@@ -148,7 +148,7 @@ func (c *conversation) conflicted(expected store.Op, current store.Snapshot) {
 	}
 }
 
-// settle finds out what became of a write, by the record as it is now. A store that
+// settle finds out whether a write was applied, by the record as it is now. A store that
 // answers, but has not written, twice in a row counts as out of reach.
 func (n *Node) settle(c *conversation) {
 	b := c.batch
@@ -201,7 +201,7 @@ func (n *Node) finish(c *conversation, b *batch) {
 	n.arm(c)
 }
 
-// answer tells a caller what became of the request.
+// answer gives a caller the result of the request.
 func (n *Node) answer(c *conversation, t *task) {
 	if t.isOwn() {
 		return
@@ -250,8 +250,8 @@ func (n *Node) storeFailed(c *conversation, err error) {
 	n.release(c)
 }
 
-// refusal is what a caller is told while the store is out of reach. A message has an
-// id, and can be sent again in any case; a reply that a person wrote has none.
+// refusal is a caller's error while the store is out of reach. A message has an id, and
+// can be sent again in any case; a reply that a person wrote has none.
 func (t *task) refusal(err error) error {
 	if t.history.uncertain() && t.Op == HumanReply {
 		return ErrOutcomeUnknown

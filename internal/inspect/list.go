@@ -72,8 +72,8 @@ func List(ctx context.Context, s store.Store, q ListQuery) (rows []Row, next str
 	return rows, query.Cursor, nil
 }
 
-// readable leaves out what this program can't read: the list of an older node goes on
-// beside records of a newer one.
+// readable leaves out records that this program can't read, such as those of a newer
+// program: the list goes on without them.
 func readable(items []store.Item) []store.Item {
 	return slices.DeleteFunc(items, func(item store.Item) bool { return item.Err != nil })
 }

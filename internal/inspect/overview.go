@@ -79,8 +79,8 @@ func (o *Overview) addMinutes(all []fleet.Minute) {
 	}
 }
 
-// addTimes adds what a node counted. A node of another release may have other bounds;
-// its counts can't be added to ours then, and are left out.
+// addTimes adds the times of a node. If its bounds are other ones, as those of a newer
+// program may be, its counts can't be added to ours and are left out.
 func (o *Overview) addTimes(h engine.Histogram) {
 	all := &o.TimeToReply
 	if !slices.Equal(all.Bounds, h.Bounds) || len(h.Counts) != len(all.Counts) {
