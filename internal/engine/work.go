@@ -50,8 +50,9 @@ func (n *Node) endWork(c *conversation, b *batch) {
 	}
 }
 
-// keepLease stops the work here if its lease is no longer this node's. A record known
-// from a hint may be older than the lease, and says nothing.
+// keepLease compares the work here with the lease in the record: it notes a renewal, and
+// stops the work if the lease is no longer this node's. A record known from a hint may be
+// older than the lease, and says nothing.
 func (n *Node) keepLease(c *conversation) {
 	if c.knows != seen {
 		return

@@ -26,7 +26,7 @@ const (
 	LeaseLost   Kind = "lease_lost"   // the turn under way lost a worker, and goes on without it
 )
 
-// Finding is one thing that a person should look at.
+// Finding is one reason for a person to look at a conversation.
 type Finding struct {
 	Kind Kind
 	Key  store.Key
@@ -35,8 +35,8 @@ type Finding struct {
 	// Seq is that of the reply; 0 where the finding is not about one.
 	Seq int64
 
-	// At is when it came to be so, Since when somebody began to wait. Where a record
-	// does not know, both are the time of its last write, so neither is ever zero.
+	// At is when it became so. Since is when somebody began to wait. If the record does
+	// not say, both are the time of its last write, so neither is ever zero.
 	At, Since turn.Time
 
 	Reason string
@@ -51,19 +51,19 @@ type AttentionQuery struct {
 	Cursor string // of the page before; "" means the first page
 	Limit  int    // conversations of one page, at least 1
 
-	// Now and Leases say what is overdue: the time of the store, and the lease of each
-	// bot that this node has.
+	// Now and Leases decide which conversations are overdue: the time of the store, and
+	// the lease of each bot that this node has.
 	Now    turn.Time
 	Leases map[string]time.Duration
 }
 
-// listMark begins the cursors of pages behind what is overdue. What is overdue has no
-// cursor: it stands on the first page, and what does not fit there is left out, since
-// a person who sees a page full of it has enough to do.
+// listMark begins every cursor. All of them are of pages behind the overdue
+// conversations, which stand on the first page only. Those that do not fit there are
+// left out: a person who sees a page full of them has enough to do.
 const listMark = "-"
 
-// Attention returns a page of what needs somebody: first the conversations that are
-// overdue, then those that the store marks, newest activity first. A conversation may
+// Attention returns a page of findings: first of conversations that are overdue, then of
+// those that the store marks, newest activity first. A conversation may
 // have several findings. A cursor that this function did not make is
 // [store.ErrCursor].
 func Attention(ctx context.Context, s store.Store, q AttentionQuery) (found []Finding, next string, err error) {
@@ -93,8 +93,8 @@ func Attention(ctx context.Context, s store.Store, q AttentionQuery) (found []Fi
 	return found, next, nil
 }
 
-// findingsOf is why a conversation that the store marks needs somebody. The store marks
-// it by the record's NeedsAttention, which decides; this only says why.
+// findingsOf returns the findings of a conversation that the store marks. The record's
+// NeedsAttention decides whether it is marked; this only says why.
 func findingsOf(item store.Item) []Finding {
 	var found []Finding
 	r := item.Snapshot.Record
@@ -146,8 +146,8 @@ func setAside(item store.Item) Finding {
 	return out
 }
 
-// leaseLost reports the workers that a turn has lost, and who goes on. Nobody has to
-// act: where workers keep getting lost, the turn fails in the end.
+// leaseLost reports the workers that a turn has lost, and the node that goes on. Nobody
+// has to act: if workers keep getting lost, the turn fails in the end.
 func leaseLost(item store.Item, lost turn.Lost, doing string) Finding {
 	r := item.Snapshot.Record
 	reason := fmt.Sprintf("a worker on %s was lost while %s", lost.Holder, doing)

@@ -13,7 +13,7 @@ import (
 // ErrNothing says that nothing was ever received in the conversation.
 var ErrNothing = errors.New("nothing was ever received in it")
 
-// Action is what somebody did to a conversation.
+// Action is an audit entry and the conversation that it is about.
 type Action struct {
 	Key store.Key
 	store.AuditEntry
@@ -45,7 +45,7 @@ func (a *Actions) Note(key store.Key, e store.AuditEntry) {
 	}
 }
 
-// of returns what is remembered of a bot, a conversation, or all.
+// of returns the remembered actions on a bot, a conversation, or all.
 func (a *Actions) of(q AuditQuery) []Action {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -60,21 +60,21 @@ func (a *Actions) of(q AuditQuery) []Action {
 
 // AuditQuery selects actions.
 type AuditQuery struct {
-	// Bot and Conversation say of what; "" means all. A conversation needs its bot.
+	// Bot and Conversation select; "" means all. A conversation needs its bot.
 	Bot, Conversation string
 
 	// Limit is how many actions are returned at most, the newest ones: at least 1.
 	Limit int
 }
 
-// What an audit of many conversations reads: those with the newest activity.
+// An audit of many conversations reads those with the newest activity.
 const (
 	auditScan = 1000 // conversations
 	auditPage = 250  // at once
 )
 
-// Audit returns who did what, newest first: what the records tell, and what this node
-// remembers. It returns [ErrNothing] where nothing was ever received in the
+// Audit returns actions, newest first: those that the records hold, and those that this
+// node remembers. It returns [ErrNothing] where nothing was ever received in the
 // conversation, and this node remembers nothing of it.
 func Audit(ctx context.Context, s store.Store, remembered *Actions, q AuditQuery) ([]Action, error) {
 	found := remembered.of(q)
@@ -96,7 +96,7 @@ func Audit(ctx context.Context, s store.Store, remembered *Actions, q AuditQuery
 	return newest(collect(found, key, snapshot.Log), q.Limit), nil
 }
 
-// collectNewest adds what the conversations with the newest activity tell.
+// collectNewest adds the actions in the records with the newest activity.
 func collectNewest(ctx context.Context, s store.Store, bot string, found []Action) ([]Action, error) {
 	query := store.ListQuery{Bot: bot, Limit: auditPage}
 	for range auditScan / auditPage {
@@ -114,7 +114,7 @@ func collectNewest(ctx context.Context, s store.Store, bot string, found []Actio
 	return found, nil
 }
 
-// collect adds what one record tells: the last few actions that changed it.
+// collect adds the actions in one record: the last few that changed it.
 func collect(found []Action, key store.Key, l store.Log) []Action {
 	for _, e := range l.Audit {
 		found = append(found, Action{key, e})

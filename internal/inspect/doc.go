@@ -1,4 +1,4 @@
-// Package inspect answers what people ask about a store full of conversations:
+// Package inspect answers the questions of people about a store full of conversations:
 // which there are, which need attention, who did what, what happened turn by
 // turn, and what the nodes do.
 //

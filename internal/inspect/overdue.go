@@ -14,13 +14,12 @@ import (
 )
 
 // A conversation is overdue when its next wake-up has passed by more than two leases
-// of its bot: whichever node was to act on it has had time to die, and another one to
-// take over.
+// of its bot. In that time the node that was to act on it may have died, and another one
+// should have taken over.
 //
-// The record says when that is, and not the timer: a node that claims a timer moves
-// it on, also where it then does nothing. So a timer that is not due for a moment may
-// belong to a conversation that has been late for an hour, and the late ones may stand
-// behind many that are just due.
+// Use the record's wake-up time, not the timer: a claim moves the timer, even if nothing
+// follows. So a timer that is due in a moment may belong to a conversation that has been
+// late for an hour, and late conversations may stand behind many that are just due.
 const (
 	overdueLeases = 2
 	otherLease    = 30 * time.Second // taken for bots that this node does not have
@@ -32,8 +31,8 @@ const (
 )
 
 // overdue finds conversations that a node should have acted on long ago, at most
-// q.Limit. Where all bots are asked for, those of this node come first: what waits
-// for other bots may be another node's, and must not hide them.
+// q.Limit. If all bots are asked for, those of this node come first: conversations of
+// other bots may be another node's, and must not hide them.
 func overdue(ctx context.Context, s store.Store, q AttentionQuery) ([]Finding, error) {
 	groups := [][]string{{q.Bot}} // of bots that are asked for together; nil: all
 	if q.Bot == "" {

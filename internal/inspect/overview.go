@@ -10,14 +10,14 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// Overview is what goes on, on all nodes that report.
+// Overview sums up the reports of all nodes.
 type Overview struct {
 	// Nodes are the reports of the nodes that are listed, by name, then by start. Their
 	// State is that of now: a report says only what it was when it was made.
 	Nodes []fleet.Report
 
 	// Minutes are the last 60 with this one, oldest first. They add up all reports,
-	// those of nodes that are not listed too: what was done in the last hour was done.
+	// also of nodes that are not listed, since their work of the last hour counts too.
 	Minutes []engine.Minute
 
 	// Totals and TimeToReply add up the nodes that are listed, since each was opened.
@@ -30,12 +30,12 @@ const (
 	silentListedFor = 10 * time.Minute // a node that fell silent is listed
 )
 
-// OverviewOf adds up what nodes report. The first report is this node's own: it says
-// into which bounds times are counted.
+// OverviewOf adds up reports. The first one is this node's own: its bounds are those of
+// the sum of times.
 //
 // A node that closed is not listed, and one that fell silent only for ten minutes, or
-// until a node of its name is started again. What it counted in the last hour still
-// stands in the minutes. Two nodes of one name that both report are both listed.
+// until a node of its name is started again. Its counts of the last hour stay in the
+// minutes. Two nodes of one name that both report are both listed.
 func OverviewOf(now turn.Time, reports []fleet.Report) Overview {
 	o := Overview{Minutes: make([]engine.Minute, keptMinutes)}
 	for i := range o.Minutes {
@@ -67,7 +67,7 @@ func OverviewOf(now turn.Time, reports []fleet.Report) Overview {
 	return o
 }
 
-// addMinutes adds what a node counted, minute by minute. Its clock is the store's, as
+// addMinutes adds the counts of a node, minute by minute. Its clock is the store's, as
 // ours is, but its report may be older: minutes that are not in the overview are left
 // out at both ends.
 func (o *Overview) addMinutes(all []fleet.Minute) {

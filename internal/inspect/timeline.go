@@ -26,8 +26,7 @@ type TimelineQuery struct {
 	Turn int64
 }
 
-// Turn is what happened in one turn. What happened before the first one has the number
-// 0.
+// Turn holds the steps of one turn. Steps before the first turn have the number 0.
 type Turn struct {
 	Number int64
 
@@ -38,16 +37,16 @@ type Turn struct {
 	// each trace, and a timeline each turn.
 	Lost int
 
-	// Steps are what happened, in order. Only those that concern a lease name a node:
+	// Steps are in order of time. Only those that concern a lease name a node:
 	// its holder.
 	Steps []engine.Event
 }
 
-// Timeline returns what happened in the turns of a conversation, in order. It returns
+// Timeline returns the turns of a conversation, in order. It returns
 // [ErrNothing] where nothing was ever received.
 //
-// Steps are stored with what they led to: those of the turn under way with the record,
-// the others with the entries of the transcript. A timeline puts them together again.
+// Steps are stored in two places: those since the last entry of the transcript with the
+// record, the others with the entries. A timeline puts them together again.
 func Timeline(ctx context.Context, s store.Store, q TimelineQuery) ([]Turn, error) {
 	snapshot, err := s.Load(ctx, q.Key)
 	if err != nil {

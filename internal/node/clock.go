@@ -18,7 +18,7 @@ type Clock struct {
 	last  atomic.Pointer[reading]
 }
 
-// reading is one answer of the store, and how wrong it was at most when it came.
+// reading is one answer of the store, with its greatest possible error when it came.
 type reading struct {
 	time  turn.Time // of the store
 	at    time.Time // of this machine, with its monotonic reading
@@ -56,7 +56,7 @@ func (c *Clock) Now() turn.Time { return c.last.Load().timeAt(time.Now()) }
 // timeAt is the store's time at a moment of this machine.
 func (r *reading) timeAt(at time.Time) turn.Time { return r.time.Add(at.Sub(r.at)) }
 
-// errorAt is how wrong the reading may be by then.
+// errorAt is the greatest possible error of the reading at a moment.
 func (r *reading) errorAt(at time.Time) time.Duration {
 	return r.error + at.Sub(r.at)/driftPart + resolution
 }

@@ -14,14 +14,14 @@ const (
 	minIDs      = 192 * time.Hour // providers deliver again for up to a week
 )
 
-// maintain removes what is older than the retention, at the start and every ten
-// minutes.
+// maintain removes transcripts and ids that are older than the retention, at the start
+// and every ten minutes.
 func (n *Node) maintain() {
 	ticker := time.NewTicker(expireEvery)
 	defer ticker.Stop()
 	for {
 		if err := Expire(n.ctx, n.store, n.clock.Now, n.options.Retention); err != nil && n.ctx.Err() == nil {
-			n.log.Error("what is older than the retention could not be removed", "err", err)
+			n.log.Error("old transcripts and message ids could not be removed", "err", err)
 		}
 		select {
 		case <-n.ctx.Done():

@@ -97,6 +97,6 @@ func TestMaintenance(t *testing.T) {
 		if !slices.Equal(calls, []time.Duration{0, 10 * time.Minute, 20 * time.Minute}) {
 			l.t.Errorf("calls at %v", calls)
 		}
-		l.wantLogged(2, "level=ERROR", "what is older than the retention could not be removed", errAway.Error())
+		l.wantLogged(2, "level=ERROR", "old transcripts and message ids could not be removed", errAway.Error())
 	})
 }

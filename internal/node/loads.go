@@ -10,9 +10,9 @@ import (
 // thousands to read: the store gets no more at a time than it can serve well.
 const maxLoads = 64
 
-// loads is the conversations that wait to be read, first come first served. The engine
-// asks in the order in which they are due, so those that wait longest are read, and
-// answered, first.
+// loads holds the conversations that wait to be read, first come first served. The engine
+// asks in the order of their due times, so the conversation that has waited longest is
+// read, and answered, first.
 type loads struct {
 	mu      sync.Mutex
 	waiting []engine.Load

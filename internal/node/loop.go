@@ -10,7 +10,7 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// tasks is what waits for the loop, in order of arrival. A task is a call or two of the
+// tasks is the queue of the loop, in order of arrival. A task is a call or two of the
 // engine, and never blocks. The queue has no bound of its own: each task belongs to a
 // caller that waits, or to a call of the store, a responder or a sender that ended, and
 // the engine bounds how many of those there are.
@@ -38,7 +38,7 @@ func (t *tasks) add(task func(now turn.Time)) bool {
 	return true
 }
 
-// takeAll removes all that waits, and may close the queue for good.
+// takeAll removes all waiting tasks, and may close the queue for good.
 func (t *tasks) takeAll(closes bool) []func(now turn.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -87,8 +87,8 @@ func (n *Node) loop() {
 	}
 }
 
-// refuse runs the last tasks and answers their requests; nothing else that the
-// engine asks for is done any more.
+// refuse runs the last tasks and answers their requests. Other outputs of the engine are
+// not carried out any more.
 func (n *Node) refuse() {
 	for _, task := range n.tasks.takeAll(true) {
 		task(n.clock.Now())

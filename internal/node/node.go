@@ -13,7 +13,7 @@ import (
 	"github.com/onereply/onereply/store"
 )
 
-// ErrClosed is the answer to everything that a node is asked after it stopped.
+// ErrClosed is the error of every call after the node stopped.
 var ErrClosed = errors.New("this node is closing; send it to another, or again later")
 
 // Options are the settings of a node. All are required but Step and Retention.
@@ -26,13 +26,13 @@ type Options struct {
 	Log            *slog.Logger
 	Step           engine.Step // nil: turn.Step
 
-	// Tell takes what happened, Hint a conversation whose lease another node holds and
-	// that changed here. The loop calls both, so neither may block.
+	// Tell takes an event. Hint takes a conversation that changed here while another node
+	// holds its lease. The loop calls both, so neither may block.
 	Tell func(*engine.Event)
 	Hint func(store.Key)
 }
 
-// Bot is what the runtime needs of a bot.
+// Bot is the runtime's part of a bot.
 type Bot struct {
 	engine.Bot
 
@@ -97,8 +97,8 @@ func New(s store.Store, clock *Clock, o Options) *Node {
 	return n
 }
 
-// Start begins to act on timers and to remove what is too old. On a store that other
-// processes use too the node follows its clock; one on this machine needs no other.
+// Start begins to act on timers and to remove old transcripts. If other processes use
+// the store too, the node follows the store's clock from here on.
 func (n *Node) Start() {
 	n.engine.Start(n.clock.Now())
 	n.goroutines.Go(n.loop)

@@ -448,7 +448,7 @@ func TestWhatWasUnderWayCantBeRead(t *testing.T) {
 		l.store.due = func(context.Context, turn.Time, int) ([]store.Timer, error) { return nil, errAway }
 	}, func(l *lab) {
 		l.after(time.Second)
-		l.wantLogged(1, "level=ERROR", "what was under way before could not be read", errAway.Error())
+		l.wantLogged(1, "level=ERROR", "the work of the process before this one could not be read", errAway.Error())
 	})
 }
 

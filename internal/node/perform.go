@@ -27,7 +27,7 @@ type laterCommitter interface {
 	CommitLater(write *store.Write, done func(store.Result, error))
 }
 
-// commit writes what the engine decided. The engine keeps the write, and waits for its
+// commit carries out a write of the engine. The engine keeps the write, and waits for its
 // outcome before it writes to the same conversation again.
 func (n *Node) commit(write *store.Write) {
 	if s, ok := n.store.(laterCommitter); ok {
@@ -65,8 +65,8 @@ func (n *Node) load(o engine.Load) {
 	n.post(func(now turn.Time) { n.engine.Loaded(now, result) })
 }
 
-// logFailure logs why a call of the store failed, if it did, and what to do where it
-// is about this conversation alone.
+// logFailure logs the failure of a call of the store, if there was one. If it concerns
+// this conversation alone, the line says what to do.
 func (n *Node) logFailure(key store.Key, text string, err error, args ...any) {
 	switch {
 	case err == nil:
@@ -79,7 +79,7 @@ func (n *Node) logFailure(key store.Key, text string, err error, args ...any) {
 	n.health.log(n.logOf(key), text, append(args, "err", err)...)
 }
 
-// readPrompt reads what an attempt answers; see [ReadPrompt].
+// readPrompt reads the messages and the history of an attempt; see [ReadPrompt].
 func (n *Node) readPrompt(o engine.ReadPrompt) {
 	ctx, cancel := n.storeContext()
 	defer cancel()
@@ -114,19 +114,20 @@ func (n *Node) claim(o engine.Claim) {
 	n.post(func(now turn.Time) { n.engine.Claimed(now, claimed, err) })
 }
 
-// recover reads what a process before this one had under way, on a store that only one
-// process has open. Where that fails, leases that end by themselves bring it back.
+// recover reads the conversations that the process before this one was working on, on a
+// store that only one process has open. If that fails, they are taken over when their
+// leases end.
 func (n *Node) recover(o engine.Recover) {
 	ctx, cancel := n.storeContext()
 	defer cancel()
 	found, err := n.store.Due(ctx, o.Until, o.Limit)
 	if err != nil && n.ctx.Err() == nil {
-		n.log.Error("what was under way before could not be read; it is taken over when its leases end", "err", err)
+		n.log.Error("the work of the process before this one could not be read; it is taken over when its leases end", "err", err)
 	}
 	n.post(func(now turn.Time) { n.engine.Recovered(now, found, err) })
 }
 
-// tell hands on what happened, and logs it.
+// tell passes an event on to watchers, and logs it.
 func (n *Node) tell(e *engine.Event) {
 	e.Node = n.options.Name
 	if e.Kind == turn.KindLeaseLost {
@@ -148,7 +149,7 @@ func (n *Node) tell(e *engine.Event) {
 	}
 }
 
-// levelOf is how much an operator wants to know of it.
+// levelOf is the level at which a kind of event is logged.
 func levelOf(kind turn.Kind) slog.Level {
 	switch kind {
 	case turn.KindTurnFailed, turn.KindReplyFailed:

@@ -30,7 +30,7 @@ func (n *Node) Submit(ctx context.Context, r *engine.Request) (engine.Result, er
 		return engine.Result{}, fmt.Errorf("%w: %w", ErrAbandoned, context.Cause(ctx))
 	case <-n.ctx.Done():
 	}
-	<-n.ended // whatever the loop still answers is there now
+	<-n.ended // the loop has given its last answers
 	select {
 	case result := <-answer:
 		return result, result.Err
@@ -53,8 +53,8 @@ func ask[T any](ctx context.Context, n *Node, task func(now turn.Time) T) (T, er
 	}
 }
 
-// ChangePolicy has a bot's policy changed and returns what it is then. It holds
-// for each step from then on.
+// ChangePolicy changes a bot's policy and returns the new one, which holds for each step
+// from then on.
 func (n *Node) ChangePolicy(ctx context.Context, bot string, change func(turn.Policy) turn.Policy) (turn.Policy, error) {
 	return ask(ctx, n, func(turn.Time) (changed turn.Policy) {
 		n.engine.ChangePolicy(bot, func(p turn.Policy) turn.Policy {

@@ -9,10 +9,10 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// AttemptResult is what the engine learns of an attempt: of what the responder
-// returned, of err where it panicked or did not return, and of why its context
-// ended, nil where it did not. A fault of a responder whose context ended is a
-// consequence of that end, which is therefore given as the reason.
+// AttemptResult makes the engine's result of an attempt from the responder's response;
+// from err, if it panicked or did not return; and from the cause of its context's end,
+// nil if the context did not end. A fault after that end is a consequence of it, so its
+// cause is given as the reason.
 func AttemptResult(response engine.Response, err, cause error) engine.Response {
 	if err == nil && (response.Fault == "" || cause == nil) {
 		return response
@@ -27,9 +27,8 @@ func AttemptResult(response engine.Response, err, cause error) engine.Response {
 // end. A responder that took too long was not: that is a failure of its own.
 func stopped(cause error) bool { return cause != nil && !errors.Is(cause, errNoAnswer) }
 
-// sendResult is what the engine learns of a send: of what the sender said of it,
-// or of err where it panicked or did not return; then nobody knows whether the
-// part was delivered.
+// sendResult makes the engine's result of a send from the sender's, or from err, if the
+// sender panicked or did not return: then nobody knows whether the part was delivered.
 func sendResult(o engine.Send, result engine.SendResult, err error) engine.SendResult {
 	if err != nil {
 		result = engine.SendResult{Err: err.Error()}

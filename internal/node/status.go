@@ -7,8 +7,8 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// Status is what a node knows of itself: for its readiness, for metrics and for the
-// report that it sends to other nodes.
+// Status is the state of a node: for its readiness, for metrics and for the report that
+// it sends to other nodes.
 type Status struct {
 	At         turn.Time
 	Draining   bool

@@ -32,8 +32,8 @@ const (
 	settleEvery   = 10 * time.Millisecond // between two looks whether all is quiet
 )
 
-// settle waits until nothing is under way here, and reports whether that came
-// before ctx ended. A node that has ended is quiet.
+// settle waits until nothing is under way here, and reports whether that happened before
+// ctx ended. A node that has ended is quiet.
 func (n *Node) settle(ctx context.Context) bool {
 	for {
 		quiet, err := ask(context.Background(), n, func(turn.Time) bool { return n.engine.Quiet() })
@@ -50,7 +50,7 @@ func (n *Node) settle(ctx context.Context) bool {
 	}
 }
 
-// Stop ends the node. What runs is cut off and its leases are handed back; call
+// Stop ends the node. Running work is cut off and its leases are handed back; call
 // [Node.Drain] first to let it end. When Stop returns, the loop has ended and the
 // status changes no more; responders that do not return may still run. It may be
 // called more than once.

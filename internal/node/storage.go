@@ -1,7 +1,7 @@
 package node
 
-// What the engine asks to be read, as plain functions of a store. They page through
-// whatever takes more than one call, and stop at the first error.
+// The reads that the engine asks for, as plain functions of a store. They page where one
+// call is not enough, and stop at the first error.
 
 import (
 	"context"
@@ -13,8 +13,7 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// Load reads what an [engine.Load] asks for, in the order that it promises: the
-// record first.
+// Load carries out an [engine.Load], in the order that it promises: the record first.
 func Load(ctx context.Context, s store.Store, o engine.Load) engine.LoadResult {
 	result := engine.LoadResult{Key: o.Key}
 	result.Snapshot, result.Err = s.Load(ctx, o.Key)
@@ -48,8 +47,8 @@ func readWaiting(ctx context.Context, s store.Store, key store.Key, after int64)
 	}
 }
 
-// ReadPrompt reads what an [engine.ReadPrompt] asks for: the messages that wait, and
-// a tail of the transcript, oldest first, that holds the history.
+// ReadPrompt carries out an [engine.ReadPrompt]: it reads the waiting messages, and a
+// tail of the transcript, oldest first, that holds the history.
 func ReadPrompt(ctx context.Context, s store.Store, o engine.ReadPrompt) (waiting, tail []store.Entry, err error) {
 	waiting, err = readWaiting(ctx, s, o.Key, o.AfterSeq)
 	if err == nil && o.History > 0 {

@@ -46,9 +46,9 @@ func (r *running) stop(nonce string, cause error) {
 	}
 }
 
-// startWork runs f in a goroutine of its own, with a context that ends when the
-// engine stops what runs under the nonce, or when the node ends. It then posts the
-// task that f returned.
+// startWork runs f in a goroutine of its own and posts the task that f returns. The
+// context of f ends when the engine stops the work under the nonce, or when the node
+// ends.
 func (n *Node) startWork(nonce string, f func(ctx context.Context) func(now turn.Time)) {
 	ctx, stop := context.WithCancelCause(n.ctx)
 	n.work.add(nonce, stop)
@@ -60,7 +60,7 @@ func (n *Node) startWork(nonce string, f func(ctx context.Context) func(now turn
 	})
 }
 
-// startAttempt runs a responder and posts what it returned.
+// startAttempt runs a responder and posts its result.
 func (n *Node) startAttempt(o engine.Start) {
 	n.startWork(o.Lease.Nonce, func(ctx context.Context) func(turn.Time) {
 		response := n.respond(ctx, o)
@@ -124,12 +124,12 @@ func (n *Node) deliver(ctx context.Context, o engine.Send, log *slog.Logger) eng
 // context ended. After that the turn goes on without it.
 const returnGrace = 10 * time.Second
 
-// errNoAnswer is why the context of an attempt ends that takes too long.
+// errNoAnswer ends the context of an attempt that takes too long.
 var errNoAnswer = errors.New("no answer")
 
-// call runs code of the program in a goroutine of its own, because the runtime can't
-// trust it to return. It survives a panic, and leaves the
-// call behind where it does not return in time after ctx ended.
+// call runs a responder or a sender in a goroutine of its own, because the runtime can't
+// trust it to return. It turns a panic into an error, and gives up a call that does not
+// return in time after ctx ended.
 func call[T any](ctx context.Context, n *Node, log *slog.Logger, name string, f func() T) (T, error) {
 	type answer struct {
 		value T
