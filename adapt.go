@@ -13,10 +13,10 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// This file turns the types of the API into those of the runtime and back: a bot's
-// settings, what a responder is asked and answers, what a sender is given and says.
+// This file turns the types of the API into those of the runtime and back: the settings
+// of a bot, the question to a responder and its reply, the delivery and its outcome.
 
-// nodeBots is the bots as the runtime takes them.
+// nodeBots makes the runtime's bots.
 func (a *App) nodeBots() map[string]node.Bot {
 	bots := make(map[string]node.Bot, len(a.bots))
 	for name, b := range a.bots {
@@ -44,14 +44,14 @@ func (b Bot) engineBot() engine.Bot {
 	}
 }
 
-// respondWith is a responder as the runtime runs it.
+// respondWith makes the function by which the runtime runs a responder.
 func (a *App) respondWith(r Responder) func(context.Context, *node.Attempt) engine.Response {
 	return func(ctx context.Context, attempt *node.Attempt) engine.Response {
 		return readReply(r.Respond(ctx, a.newTurn(attempt)))
 	}
 }
 
-// newTurn is what a responder sees of an attempt.
+// newTurn makes the responder's view of an attempt.
 func (a *App) newTurn(o *node.Attempt) *Turn {
 	t := &Turn{
 		Bot: o.Key.Bot, Conversation: o.Key.Conversation, Number: o.Turn, Attempt: o.Start.Attempt, Token: o.Lease.Token,
@@ -96,7 +96,7 @@ func roleOf(e store.Entry) Role {
 // quotaPause is the least pause after a spent quota: somebody must pay first.
 const quotaPause = 5 * time.Minute
 
-// readReply turns what a responder returned into what the engine knows.
+// readReply turns the reply or the error of a responder into the engine's response.
 func readReply(reply Reply, err error) engine.Response {
 	fail := func(err error) engine.Response {
 		var fault *ResponderError
@@ -151,7 +151,7 @@ func notBlank(texts []string) []string {
 	return out
 }
 
-// sendWith is a sender as the runtime runs it.
+// sendWith makes the function by which the runtime runs a sender.
 func sendWith(s Sender) func(context.Context, engine.Send) engine.SendResult {
 	whole := capabilitiesOf(s).AllParts
 	return func(ctx context.Context, o engine.Send) engine.SendResult {
@@ -159,7 +159,7 @@ func sendWith(s Sender) func(context.Context, engine.Send) engine.SendResult {
 	}
 }
 
-// readSendError turns what a sender returned into what the engine knows.
+// readSendError turns the error of a sender into the engine's result.
 func readSendError(err error) engine.SendResult {
 	if err == nil {
 		return engine.SendResult{}

@@ -131,13 +131,13 @@ func shortID() string { return rand.Text()[:6] }
 // Bots returns the names of the bots, in the order in which they were given.
 func (a *App) Bots() []string { return append([]string(nil), a.names...) }
 
-// Drain stops taking turns, lets what runs end until ctx does, and then gives
-// its leases back so that another node goes on at once. Inputs are accepted
-// until [App.Close]. It returns the cause of ctx's end where something had to be cut
-// off, which [context.Cause] gives, and nil otherwise. There is no way back.
+// Drain stops taking turns and waits until running work has ended, or ctx does. Work
+// that still runs then is cut off, and its leases are given back so that another node
+// goes on at once. Inputs are accepted until [App.Close]. If something was cut off,
+// Drain returns [context.Cause] of ctx; otherwise nil. There is no way back.
 func (a *App) Drain(ctx context.Context) error { return a.node.Drain(ctx) }
 
-// Close ends the node. What runs is cut off and its leases are given back;
+// Close ends the node. Running work is cut off and its leases are given back;
 // call [App.Drain] first to let it end. Close waits until every responder and
 // sender has returned; it always returns nil. It may be called more than once. Calls
 // that come later return an error with [CodeUnavailable].

@@ -23,7 +23,7 @@ const (
 	AttentionLeaseLost   AttentionKind = "lease_lost"   // the turn under way lost a worker, and goes on without it
 )
 
-// AttentionItem is one thing that a person should look at. A conversation may have
+// AttentionItem is one reason for a person to look at a conversation, which may have
 // several.
 type AttentionItem struct {
 	Kind         AttentionKind `json:"kind"`
@@ -34,8 +34,8 @@ type AttentionItem struct {
 	// Seq is the sequence of the reply in the transcript; 0 where it is not about one.
 	Seq int64 `json:"seq,omitempty"`
 
-	// At is when it came to be so: the last write of a failed turn; when something
-	// overdue was due.
+	// At is when it became so: of a failed turn, its last write; of an overdue
+	// conversation, its due time.
 	At Time `json:"at"`
 
 	// Since is when somebody began to wait; never later than At.
@@ -49,8 +49,8 @@ type AttentionItem struct {
 	Actions []string `json:"actions"`
 }
 
-// AttentionQuery selects what needs attention. The zero value selects all, a hundred
-// conversations at a time.
+// AttentionQuery selects conversations that need attention. The zero value selects all, a
+// hundred at a time.
 type AttentionQuery struct {
 	// Bot is the only one whose conversations are listed; "" means all, those of bots
 	// that this node does not have among them.
@@ -63,17 +63,17 @@ type AttentionQuery struct {
 	Limit int
 }
 
-// AttentionPage is a page of what needs attention: first what is overdue, then the
-// rest, newest activity first.
+// AttentionPage is a page of items: first of overdue conversations, then of the others,
+// newest activity first.
 type AttentionPage struct {
 	Items []AttentionItem `json:"items"` // never nil
 	Next  string          `json:"next"`  // the cursor of the next page; "" at the end
 }
 
-// Attention lists what needs somebody: failed turns, messages that earlier turns set
-// aside, replies of which it is not certain that they arrived, turns under way that
-// have lost a worker, and conversations whose wake-up has passed by more than two
-// leases of their bot although some node should have acted on it. An error with
+// Attention lists everything that needs somebody: failed turns; messages that earlier
+// turns set aside; replies that may not have arrived; turns under way that have lost a
+// worker; and overdue conversations, on which a node should have acted more than two
+// leases of their bot ago. An error with
 // [CodeInvalid] names the field at fault.
 func (a *App) Attention(ctx context.Context, q AttentionQuery) (AttentionPage, error) {
 	c := call{op: "attention", key: store.Key{Bot: q.Bot}}

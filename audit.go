@@ -12,7 +12,7 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// Actor is who asks for something, as far as that is known. Either field may be empty.
+// Actor is the person or program behind a call. Either field may be empty.
 type Actor struct {
 	// By is a label, such as that of an API key; never the key.
 	By string
@@ -64,9 +64,9 @@ type AuditQuery struct {
 	Limit        int    // 1 to 1000; 0 means 100
 }
 
-// act is request for what is noted. What changes the conversation is written
-// with that change, and so is durable; of what changes nothing, and of what
-// deletes it, only the log and this node's memory tell.
+// act is request with a note in the audit. The note on a change is written with that
+// change, and so is durable. An action that changes nothing, or deletes the conversation,
+// is noted in the log and in this node's memory only.
 func (a *App) act(ctx context.Context, action string, r *engine.Request) (engine.Result, error) {
 	actor, known := ActorOf(ctx)
 	if !known {
@@ -90,11 +90,10 @@ func (a *App) act(ctx context.Context, action string, r *engine.Request) (engine
 	return result, err
 }
 
-// Audit returns who did what, newest first. With a conversation: its last 16
-// actions that changed it, from the store. Without: those of the 1000
-// conversations with the newest activity. And in both cases what this node
-// remembers: its last 1000 actions, those that changed nothing and deletions
-// among them. An error has [CodeNotFound] where nothing was ever received in the
+// Audit returns the actions of people and programs, newest first. For one conversation,
+// these are the last 16 actions that changed it, from the store; without one, those of
+// the 1000 conversations with the newest activity. Both include the last 1000 actions
+// that this node remembers, also those that changed nothing, and deletions. An error has [CodeNotFound] where nothing was ever received in the
 // conversation, and this node remembers none.
 func (a *App) Audit(ctx context.Context, q AuditQuery) ([]AuditEntry, error) {
 	c := call{op: "audit", key: store.Key{Bot: q.Bot, Conversation: q.Conversation}}

@@ -10,7 +10,7 @@ import (
 // Debounce: onereply.Zero is no quiet time at all.
 const Zero = -1
 
-// Mode is what a newer input does to an attempt that runs.
+// Mode is the effect of a newer input on an attempt that runs.
 type Mode string
 
 // The modes.
@@ -20,8 +20,8 @@ const (
 	ModeFinish    Mode = "finish"    // let it end, and send it for what it saw; the rest is the next turn's
 )
 
-// UnknownSend is what happens to a send whose outcome nobody knows, after a time-out
-// or a crash.
+// UnknownSend is the rule for a send whose outcome nobody knows, after a time-out or a
+// crash.
 type UnknownSend string
 
 // The rules for a send whose outcome is unknown.
@@ -38,9 +38,9 @@ const (
 	UnknownHold UnknownSend = "hold"
 )
 
-// Bot says who answers, who delivers, and how long to wait. A field that is zero has
-// its default; [Zero] stands for zero where that is something else. What is out of
-// bounds makes [Open] fail, with all mistakes of all bots in one error.
+// Bot is the configuration of a bot: its responder, its sender, and how long it waits. A
+// field that is zero has its default; if zero itself is wanted, set it to [Zero]. If a
+// field is out of bounds, [Open] fails, with all mistakes of all bots in one error.
 type Bot struct {
 	// Name is part of the name of each of its conversations, so it must not change. It
 	// is required: 1 to 512 bytes of UTF-8.

@@ -49,7 +49,7 @@ func (a *App) Receive(ctx context.Context, bot, conversation string, m Message) 
 	return receiptOf(result), c.of(err)
 }
 
-// ignore acknowledges what is no input.
+// ignore acknowledges a message that is no input.
 func (a *App) ignore(ctx context.Context, c call, id, reason string) (Receipt, error) {
 	snapshot, err := a.store.Load(ctx, c.key)
 	if err != nil {

@@ -155,8 +155,8 @@ type ConversationQuery struct {
 	// Limit is how many conversations a page has at most: 1 to 1000; 0 means 100.
 	Limit int
 
-	// Attention selects conversations that need somebody: failed, or with a reply of
-	// which it is not certain that it arrived. A page may have fewer than Limit
+	// Attention selects conversations that need somebody, such as one that failed, or
+	// one with a reply that may not have arrived. A page may have fewer than Limit
 	// although the list goes on. [App.Attention] says why each is listed.
 	Attention bool
 

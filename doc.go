@@ -10,12 +10,12 @@
 //
 // # Words
 //
-// A conversation is what is answered as one: the name of a bot and a name that the
-// program chooses, such as a chat's. An input is a message, or its edit or deletion.
+// A conversation has the name of a bot and a name that the program chooses, such as a
+// chat's; its messages are answered together. An input is a message, or its edit or deletion.
 // A turn is all the work for one reply: the quiet time in which messages are
 // collected, one or more attempts of the responder, and the sending. A node is one
-// [App]. Several nodes may share a store; each takes any message, and carries on what
-// another one left.
+// [App]. Several nodes may share a store; each takes any message, and carries on the work
+// that another one left.
 //
 // # Times and errors
 //

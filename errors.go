@@ -9,7 +9,7 @@ import (
 	"github.com/onereply/onereply/store"
 )
 
-// Code says what is wrong, and so what a caller can do about it. The set is closed.
+// Code is the kind of an error: it tells a caller how to react. The set is closed.
 type Code string
 
 // The codes of an [Error].
@@ -32,19 +32,19 @@ const (
 	// transcript before you send it again.
 	CodeUnknown Code = "unknown"
 
-	// CodeNewer: a newer version of the program wrote what is stored. This node leaves
-	// the conversation alone until it is upgraded.
+	// CodeNewer: a newer version of the program wrote this conversation. This node leaves
+	// it alone until the node is upgraded.
 	CodeNewer Code = "newer"
 
-	// CodeCorrupt: what is stored is not what was written. Nothing of it is changed, and
-	// trying again does not help: onereply doctor says what is wrong.
+	// CodeCorrupt: the stored data is damaged. Nothing of it is changed, and trying again
+	// does not help: onereply doctor says what is wrong.
 	CodeCorrupt Code = "corrupt"
 
 	// CodeTooMany: a limit of this conversation is reached. Try again later.
 	CodeTooMany Code = "too_many"
 )
 
-// Error is what the methods of [App] return that name a bot, or ask for lists.
+// Error is the error of every method of [App] that names a bot or asks for a list.
 type Error struct {
 	Code Code
 
@@ -88,8 +88,8 @@ func (c call) fail(code Code, field string, err error) error {
 	return &Error{Code: code, Op: c.op, Bot: c.key.Bot, Conversation: c.key.Conversation, Field: field, Err: err}
 }
 
-// of gives an error of the runtime, the engine, the store or a context its code. This
-// is the whole policy: no other place decides what an error inside means outside.
+// of gives an error of the runtime, the engine, the store or a context its code. No other
+// place translates an inner error for callers.
 func (c call) of(err error) error {
 	var known *Error
 	switch {

@@ -6,8 +6,8 @@ import (
 	"github.com/onereply/onereply/internal/inspect"
 )
 
-// Limits of names and texts, in bytes. What exceeds one is refused with [CodeInvalid],
-// and nothing of it is stored.
+// Limits of names and texts, in bytes. An input that exceeds one is refused with
+// [CodeInvalid], and nothing of it is stored.
 const (
 	MaxNameBytes       = 512       // of a bot's name, a conversation, a message's ID
 	MaxTextBytes       = 64 << 10  // of a message, or of a human's reply
@@ -26,7 +26,7 @@ const (
 	MaxQueuedHumanReply = 100    // replies of people that wait to be sent in one conversation; likewise
 )
 
-// Limits of what is asked for and shown.
+// Limits of queries, and of what they show.
 const (
 	MaxTyping        = 10 * time.Minute // that one typing signal may ask for
 	MaxTimelineSteps = inspect.MaxSteps // of one turn of a timeline, the last ones

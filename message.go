@@ -9,7 +9,7 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// Message is something that somebody wrote. What exceeds a limit is refused with
+// Message is a message that somebody wrote. One that exceeds a limit is refused with
 // [CodeInvalid], and nothing of it is stored.
 type Message struct {
 	// ID is the channel's name for it, at most [MaxNameBytes]. A message with an ID
@@ -49,7 +49,7 @@ type Message struct {
 	Unaddressed bool
 }
 
-// Person is who wrote a message. ID and Name together have at most [MaxSenderBytes];
+// Person is the author of a message. ID and Name together have at most [MaxSenderBytes];
 // either may be empty.
 type Person struct {
 	ID   string `json:"id,omitempty"`   // tells people apart
@@ -68,7 +68,7 @@ type Attachment struct {
 	Pending bool `json:"pending,omitempty"`
 }
 
-// bodyOf is what is stored of a message.
+// bodyOf makes the stored form of a message.
 func bodyOf(m Message) store.Body {
 	b := store.Body{Text: m.Text, Sender: store.Sender(m.Sender), Attachments: storedAttachments(m.Attachments), Metadata: slices.Clone(m.Metadata)}
 	if !m.SentAt.IsZero() {

@@ -13,7 +13,7 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// Overview is what goes on, on all nodes of a store.
+// Overview is the state of all nodes of a store.
 type Overview struct {
 	// Now is the time of the overview, by the store's clock.
 	Now Time `json:"now"`
@@ -33,8 +33,8 @@ type Overview struct {
 	TimeToReply Histogram `json:"time_to_reply"`
 }
 
-// NodeInfo is a node as it told of itself. One that closed is not listed; one that
-// just went silent is, for ten minutes.
+// NodeInfo is a node's last report. A node that closed is not listed. One that fell
+// silent is listed for ten minutes.
 type NodeInfo struct {
 	Node    string `json:"node"`
 	Version string `json:"version"` // of the library
@@ -62,7 +62,7 @@ type MinuteTally struct {
 	Tally
 }
 
-// Tally is what was counted in a stretch of time.
+// Tally counts the work of a stretch of time.
 type Tally struct {
 	Inputs           uint64 `json:"inputs"`            // accepted
 	Duplicates       uint64 `json:"duplicates"`        // messages whose ID was known
@@ -76,11 +76,11 @@ type Tally struct {
 	LeasesLost       uint64 `json:"leases_lost"`       // of workers that were lost, counted by the node that took over
 }
 
-// Overview tells what goes on, on all nodes that share the store and can hear each
-// other through it (PostgreSQL with hints, Redis); on other stores there is this one.
-// It is the same from any node, but for the last few seconds, and for what nodes that
-// ended had counted before the node that is asked was opened. It reads nothing from
-// the store.
+// Overview returns the state of all nodes that share the store and can hear each other
+// through it (PostgreSQL with hints, Redis); on other stores, that of this node. Every
+// node gives the same answer, except for the last few seconds, and for the counts of
+// nodes that ended before the node that is asked was opened. It reads nothing from the
+// store.
 func (a *App) Overview(ctx context.Context) (Overview, error) {
 	own, ok := a.report(ctx)
 	if !ok || own.State == fleet.Stopped {
@@ -89,7 +89,7 @@ func (a *App) Overview(ctx context.Context) (Overview, error) {
 	return overviewOf(own.At, append([]fleet.Report{own}, a.fleet.Reports()...)), nil
 }
 
-// report is this node as it tells the others.
+// report is this node's report to the others.
 func (a *App) report(ctx context.Context) (fleet.Report, bool) {
 	s, err := a.node.Status(ctx)
 	if err != nil {

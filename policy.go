@@ -45,7 +45,7 @@ func (a *App) SetPolicy(ctx context.Context, bot string, p Policy) error {
 	return err
 }
 
-// withPolicy changes a bot's policy and returns what it is then.
+// withPolicy changes a bot's policy and returns the new one.
 func (a *App) withPolicy(ctx context.Context, op, bot string, change func(turn.Policy) turn.Policy) (turn.Policy, error) {
 	c := call{op: op, key: store.Key{Bot: bot}}
 	if _, ok := a.bots[bot]; !ok {

@@ -6,7 +6,7 @@ import "strings"
 func joinMessages(messages []Message) string {
 	people := map[Person]bool{}
 	for _, m := range messages {
-		if m.Sender != (Person{}) { // who does not say is taken for the one who does
+		if m.Sender != (Person{}) { // a message without a sender does not count as another person's
 			people[m.Sender] = true
 		}
 	}

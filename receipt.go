@@ -2,7 +2,7 @@ package onereply
 
 import "github.com/onereply/onereply/internal/engine"
 
-// Outcome says what an input led to.
+// Outcome is the result of an input.
 type Outcome string
 
 // The outcomes of inputs.
@@ -19,7 +19,7 @@ const (
 	ReasonNotAddressed = "not_addressed"   // Message.Unaddressed was set
 )
 
-// Receipt acknowledges an input. Whoever holds it need not keep the input: it is
+// Receipt acknowledges an input. The caller need not keep the input any longer: it is
 // durable, as far as the store promises durability.
 type Receipt struct {
 	// MessageID is the given ID, or the one that was made. Of a human's reply it is

@@ -31,8 +31,7 @@ type ResponderFunc func(ctx context.Context, t *Turn) (Reply, error)
 // Respond calls f.
 func (f ResponderFunc) Respond(ctx context.Context, t *Turn) (Reply, error) { return f(ctx, t) }
 
-// Turn is what a [Responder] is asked to answer: all messages that wait, as one
-// prompt. It must not be used after Respond has returned.
+// Turn is the question to a [Responder]: all messages that wait, as one prompt. It must not be used after Respond has returned.
 type Turn struct {
 	Bot          string
 	Conversation string
@@ -53,7 +52,7 @@ type Turn struct {
 	// missing, in the order of acceptance. There is at least one.
 	Messages []Message
 
-	// History is what came before, oldest first. Roles alternate, and the last entry
+	// History holds the entries before these messages, oldest first. Roles alternate, and the last entry
 	// is the assistant's. Only replies that were sent are in it.
 	History []HistoryEntry
 
@@ -83,8 +82,8 @@ type HistoryEntry struct {
 // each attachment.
 func (t *Turn) Text() string { return joinMessages(t.Messages) }
 
-// Delta shows a piece of the reply to those who watch the event stream, before it is
-// committed. It may be discarded later, and what comes after the end of the attempt is
+// Delta shows a piece of the reply on the event stream before the reply is committed.
+// The reply may be discarded later. A piece that comes after the end of the attempt is
 // dropped. It may be called from many goroutines, and never waits. On a zero Turn it
 // does nothing.
 func (t *Turn) Delta(text string) {
@@ -120,7 +119,7 @@ type Usage struct {
 	Output int64 // of the reply
 }
 
-// Reply is what a [Responder] answers. A Reply without any text that is not Silent is
+// Reply is the answer of a [Responder]. A Reply without any text that is not Silent is
 // a failed attempt: nothing empty is ever sent. One of more than [MaxReplyBytes], or of
 // more than [MaxParts] parts, is a failed attempt too.
 type Reply struct {
@@ -135,8 +134,8 @@ type Reply struct {
 	Silent bool
 }
 
-// ResponderErrorKind says what is wrong with a responder, and so what the turn does
-// next.
+// ResponderErrorKind is the kind of a responder's error, which decides how the turn goes
+// on.
 type ResponderErrorKind string
 
 // The kinds of [ResponderError].
@@ -182,7 +181,7 @@ func (f *ResponderError) Error() string {
 // Unwrap returns Err.
 func (f *ResponderError) Unwrap() error { return f.Err }
 
-// class is what the turn core knows of the error.
+// class is the error's kind in the turn core.
 func (f *ResponderError) class() turn.Fault {
 	switch f.Kind {
 	case ResponderUnavailable, ResponderRateLimited, ResponderOverloaded, ResponderQuotaSpent:

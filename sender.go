@@ -8,8 +8,8 @@ import (
 
 // Sender delivers replies.
 //
-// A nil error means that the part was delivered. A [*SendError] says what is known;
-// any other error, a time-out and a panic included, means that nobody knows, and the
+// A nil error means that the part was delivered. A [*SendError] says how sure that is.
+// After any other error, also a time-out or a panic, nobody knows whether it was, and the
 // bot's UnknownSend decides.
 //
 // Send is called for many conversations at once, but for one conversation never twice
@@ -63,8 +63,7 @@ type Delivery struct {
 	Try int
 }
 
-// Capabilities are what a [Sender] can do beyond sending. The zero value is what every
-// sender can do: nothing more.
+// Capabilities are the powers of a [Sender] beyond sending. The zero value is none.
 type Capabilities struct {
 	// RecognisesRepeats: a part that is sent twice with one ID and Part is shown
 	// once.
@@ -84,8 +83,8 @@ type CapableSender interface {
 	Capabilities() Capabilities
 }
 
-// SendError says what is known of a failed send. The zero value says nothing: nobody
-// knows whether the part was delivered.
+// SendError is a failed send. Its zero value means that nobody knows whether the part was
+// delivered.
 type SendError struct {
 	// NotDelivered: it was certainly not delivered.
 	NotDelivered bool
@@ -124,7 +123,7 @@ func capabilitiesOf(s Sender) Capabilities {
 	return Capabilities{}
 }
 
-// outcomeOf reads what a sender returned.
+// outcomeOf reads the error of a sender.
 func outcomeOf(err error) *SendError {
 	var known *SendError
 	if errors.As(err, &known) {

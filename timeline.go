@@ -16,9 +16,8 @@ type TimelineQuery struct {
 	Turn int64
 }
 
-// Timeline is what happened in a conversation, turn by turn. It was written
-// with the conversation itself, so it is the same from every node, and outlives
-// each of them.
+// Timeline is the story of a conversation, turn by turn. It was written with the
+// conversation itself, so it is the same from every node, and outlives each of them.
 type Timeline struct {
 	Bot          string         `json:"bot"`
 	Conversation string         `json:"conversation"`
@@ -26,7 +25,7 @@ type Timeline struct {
 	Turns        []TimelineTurn `json:"turns"` // in order; never nil
 }
 
-// TimelineTurn is one turn. What happened before the first one has the number 0.
+// TimelineTurn is one turn. Steps before the first turn have the number 0.
 type TimelineTurn struct {
 	Turn int64 `json:"turn"`
 
@@ -40,9 +39,8 @@ type TimelineTurn struct {
 	Steps []Event `json:"steps"`
 }
 
-// Timeline tells what happened in the last turns of a conversation. Of a turn
-// it has at most the last [MaxTimelineSteps] steps, and a turn's steps go when its
-// transcript does. An error has [CodeNotFound] where nothing was ever received.
+// Timeline returns the last turns of a conversation. A turn has at most its last
+// [MaxTimelineSteps] steps, and these are removed together with its transcript. An error has [CodeNotFound] where nothing was ever received.
 func (a *App) Timeline(ctx context.Context, bot, conversation string, q TimelineQuery) (Timeline, error) {
 	c, err := a.begin("timeline", bot, conversation)
 	if err != nil {

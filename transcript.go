@@ -8,7 +8,7 @@ import (
 	"github.com/onereply/onereply/store"
 )
 
-// EntryKind says what an entry of a transcript is.
+// EntryKind is the kind of an entry.
 type EntryKind string
 
 // The kinds of entries.
@@ -17,7 +17,7 @@ const (
 	EntryReply   EntryKind = "reply"   // the bot, or a person in its place, answered
 )
 
-// Status says what became of a message or a reply.
+// Status is the state of a message or a reply.
 type Status string
 
 // The statuses of messages.

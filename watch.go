@@ -10,9 +10,9 @@ type EventQuery struct {
 	Bot          string // "" means all
 	Conversation string // "" means all
 
-	// After resumes after the event with this ID. Of what happened since, the last
-	// 16,384 events of this node are still known; an ID that is not known, such as
-	// one from before a restart, gives all of them. "": only what happens from now on.
+	// After resumes after the event with this ID. This node keeps its last 16,384
+	// events; an ID that is not among them, such as one from before a restart, gives all
+	// of them. "": only events from now on.
 	After string
 }
 
@@ -41,10 +41,10 @@ func (s *subscriber) Take(id string, e *engine.Event) bool {
 
 func (s *subscriber) End() { close(s.events) }
 
-// Subscribe starts to watch. Where nodes that share a store can hear each other
-// through it, events of all of them come, those of others a moment later and from
-// the moment on at which they were told of the first who watches here; some may be
-// lost. The ids are this node's.
+// Subscribe starts to watch. If the nodes of a store can hear each other through it, the
+// events of all of them come. Those of other nodes come a moment later, and only from the
+// moment on when they learned that somebody watches here; some may be lost. The ids are
+// this node's.
 func (a *App) Subscribe(w EventQuery) *Subscription {
 	var s subscriber
 	subscription := a.fleet.Subscribe(fleet.Topic{Bot: w.Bot, Conversation: w.Conversation}, w.After, &s)

@@ -27,8 +27,8 @@ type Broadcaster interface {
 	// others have it.
 	Broadcast(ctx context.Context, payload []byte) error
 	// Broadcasts calls f for each payload from other nodes until ctx ends. f must
-	// not block, and may keep the payload. Anybody who can reach the store's server
-	// may send one, so anything may be in it.
+	// not block, and may keep the payload. Do not trust its content: anybody who can
+	// reach the store's server may send one.
 	Broadcasts(ctx context.Context, f func(payload []byte)) error
 }
 

@@ -34,8 +34,8 @@ type Entry struct {
 	Body
 }
 
-// Body is what only people and responders read. Stores keep it as one JSON
-// value and never look inside.
+// Body is the part of an entry that only people and responders read. Stores keep it as
+// one JSON value and never look inside.
 type Body struct {
 	Text        string          `json:"text,omitempty"`
 	Sender      Sender          `json:"sender,omitzero"`
@@ -64,7 +64,7 @@ type Was struct {
 	Attachments []Attachment `json:"attachments,omitempty"`
 }
 
-// Sender is who wrote a message.
+// Sender is the author of a message.
 type Sender struct {
 	ID   string `json:"id,omitempty"`
 	Name string `json:"name,omitempty"`

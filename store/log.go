@@ -6,10 +6,9 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// Log is what people read about a conversation: what happened in it, and who
-// did what to it. It is written by the same write as the record that it goes
-// with, so it is the same from every node and outlives each of them. Nothing is
-// ever decided by it.
+// Log is for people who look at a conversation: the steps in it, and the actions on it.
+// It is written together with its record, so it is the same from every node and
+// outlives each of them. Nothing is ever decided by it.
 //
 // A conversation's whole story is spread over its transcript. The engine adds
 // the notices of each step to the trace of the record; a write that appends an

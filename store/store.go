@@ -115,8 +115,8 @@ func (k Key) Compare(o Key) int {
 }
 
 // Op identifies one write. It is drawn at random, so that it is unique among all writes
-// of all nodes. A record carries the Op of the write that made it: that is its revision. The zero Op
-// stands for "there is no record".
+// of all nodes. A record carries the Op of the write that made it: that is its revision.
+// The zero Op stands for "there is no record".
 type Op [16]byte
 
 // String is the Op in hexadecimal.
@@ -297,25 +297,24 @@ type Store interface {
 	// Snapshot and no error.
 	Load(ctx context.Context, key Key) (Snapshot, error)
 
-	// Commit applies a write, durably, or tells why not. It closes every race
+	// Commit applies a write, durably, or says why it did not. It closes every race
 	// between nodes: of two writes that expect the same Op, one is applied. Where
 	// the record in the way of a Conflict can't be read, the error wraps
 	// [ErrNotApplied] and what Load would say: [ErrNewerSchema] or [ErrCorrupt].
 	Commit(ctx context.Context, write Write) (Result, error)
 
 	// Claim returns timers with At <= now, earliest first, at most limit, and
-	// moves each to now+hold, so that nodes do not fight over them. Whoever
-	// claims one looks at the conversation; if it dies, the timer comes back.
+	// moves each to now+hold, so that nodes do not fight over them. The claimer
+	// then looks at the conversation; if it dies, the timer comes back.
 	//
-	// It leaves alone what the caller can do nothing about, for the nodes that can:
-	// timers of other bots than these, where any is given, and those of records of
-	// a newer schema. They neither count towards limit nor hide what is behind them.
+	// Some timers are left alone, for nodes that can act on them: those of other
+	// bots, if bots are given, and those of records of a newer schema. They neither
+	// count towards limit nor hide the timers behind them.
 	Claim(ctx context.Context, now turn.Time, limit int, hold time.Duration, bots ...string) ([]Timer, error)
 
 	// Due returns the timers with At <= until, earliest first, at most limit,
-	// without moving them: what a node arms ahead of time, or counts at start.
-	// Where bots are given, timers of others neither count towards limit nor hide
-	// what is behind them.
+	// without moving them. If bots are given, timers of other bots neither count
+	// towards limit nor hide the timers behind them.
 	Due(ctx context.Context, until turn.Time, limit int, bots ...string) ([]Timer, error)
 
 	// Entries returns entries of one conversation.
@@ -338,10 +337,10 @@ type Store interface {
 
 	// Expire removes transcripts of settled inputs and sent replies older than
 	// entriesBefore, and forgets claimed ids older than idsBefore, at most limit
-	// of them at once; it returns how many it removed. Pending inputs, failed
-	// ones, which were set aside and may come back, and replies on their way are never
-	// removed. Conversations that are idle, have no
-	// entries left and no write since idsBefore go too.
+	// of them at once; it returns how many it removed. It never removes pending
+	// inputs, failed ones (set aside, they may come back), or replies on their
+	// way. It also removes conversations that are idle, have no entries left, and
+	// were not written to since idsBefore.
 	Expire(ctx context.Context, entriesBefore, idsBefore turn.Time, limit int) (int, error)
 
 	// Guarantees says what this store promises.
@@ -352,8 +351,8 @@ type Store interface {
 	Close() error
 }
 
-// IsUnreadable reports whether an error is about what one conversation holds, and
-// not about the store.
+// IsUnreadable reports whether an error concerns the data of one conversation, and not
+// the store.
 func IsUnreadable(err error) bool {
 	return errors.Is(err, ErrCorrupt) || errors.Is(err, ErrNewerSchema)
 }

@@ -92,7 +92,7 @@ func (w *encodedWrite) create(db *connection) error {
 	return w.writeRest(db, id)
 }
 
-// writeRest writes what belongs to the record: its timer and the transcript.
+// writeRest writes the timer and the transcript, which belong to the record.
 func (w *encodedWrite) writeRest(db *connection, id int64) error {
 	if err := setTimer(db, id, w.Timer); err != nil {
 		return err

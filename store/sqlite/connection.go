@@ -103,8 +103,8 @@ func (c *connection) run(query string, arguments ...any) (int64, error) {
 	return c.Changes(), nil
 }
 
-// each calls row for every row of a query until row fails. What row reads of
-// the statement is valid until row returns.
+// each calls row for every row of a query until row fails. Values that row reads from
+// the statement are valid until row returns.
 func (c *connection) each(row func(*sqlite3.Stmt) error, query string, arguments ...any) error {
 	s, err := c.statement(query, arguments...)
 	if err != nil {
@@ -118,8 +118,8 @@ func (c *connection) each(row func(*sqlite3.Stmt) error, query string, arguments
 	return errors.Join(s.Err(), s.Reset())
 }
 
-// one is each for a query that returns one row at most; found says whether it
-// did.
+// one calls row for the row of a query that returns one row at most, and reports whether
+// there was one.
 func (c *connection) one(row func(*sqlite3.Stmt) error, query string, arguments ...any) (found bool, err error) {
 	err = c.each(func(s *sqlite3.Stmt) error {
 		found = true

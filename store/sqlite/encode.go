@@ -63,8 +63,8 @@ func (w *encodedWrite) lastSeq(before int64) int64 {
 	return w.Append[len(w.Append)-1].Seq
 }
 
-// cloned makes a write independent of what its caller does with its slices
-// afterwards, which it may do while the writer is at work: when ctx ended.
+// cloned copies the slices of a write. If ctx ends, the caller may change its own while
+// the writer is still at work.
 func cloned(write store.Write) store.Write {
 	write.Append, write.Change = slices.Clone(write.Append), slices.Clone(write.Change)
 	write.Settle, write.Mark = slices.Clone(write.Settle), slices.Clone(write.Mark)

@@ -10,7 +10,7 @@ import (
 	"github.com/onereply/onereply/store"
 )
 
-// explain adds to a failure of SQLite what a person can do about it.
+// explain adds advice to a failure of SQLite.
 func explain(path string, err error) error {
 	advice := ""
 	switch {

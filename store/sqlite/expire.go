@@ -11,10 +11,10 @@ import (
 
 // Retention works in three steps, each of which makes the next one possible: entries
 // that are old and settled are removed, and their message ids are marked; marked ids
-// that are old enough are forgotten; conversations of which nothing is left go last.
+// that are old enough are forgotten; conversations without entries and ids go last.
 // Ids outlive their entries, so that a message that is delivered again late is still
-// known. Only the first two steps find their rows through the indexes of their own, so
-// what still needs work is never even looked at.
+// known. The first two steps find their rows through indexes of their own, so rows that
+// must stay are never even looked at.
 
 // expireStep bounds what Expire removes in one transaction, so that commits
 // never wait long for it.

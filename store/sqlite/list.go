@@ -23,7 +23,7 @@ const listConversations = `SELECT schema, op, record, bot, conversation, active_
 	AND (?1 = '' OR bot = ?1) AND (?2 = '' OR phase = ?2)
 	ORDER BY active_ms DESC, bot, conversation LIMIT ?6`
 
-// listAttention is listConversations of what needs attention, which is few: it
+// listAttention is listConversations for those that need attention. They are few, and it
 // walks an index that holds nothing else.
 const listAttention = `SELECT schema, op, record, bot, conversation, active_ms FROM conversations
 	WHERE attention = 1 AND active_ms <= ?3 AND (active_ms < ?3 OR (bot, conversation) > (?4, ?5))

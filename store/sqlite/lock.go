@@ -24,7 +24,7 @@ var errLocked = errors.New("locked")
 // the other does not know of. SQLite's own locks do not prevent that, since they are held
 // for a transaction only. So a Store holds a lock of its own from Open to Close.
 
-// lock takes the database for this Store alone, or says who has it.
+// lock takes the database for this Store alone, or names the process that has it.
 func lock(path string) (*os.File, error) {
 	file, err := lockFile(path + lockSuffix)
 	if errors.Is(err, errLocked) {

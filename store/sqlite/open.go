@@ -62,8 +62,8 @@ func open(path string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// locate returns the one true path of the file, so that two names of it give
-// one lock, and checks what people get wrong most.
+// locate returns the path of the file with links resolved, so that two names of it give
+// one lock, and checks for the most common mistakes.
 func locate(path string) (string, error) {
 	if path == "" {
 		return "", errors.New("the path is empty: give the name of a file")
@@ -166,8 +166,8 @@ func setUpWriter(db *connection) error {
 	if mode != "wal" {
 		return fmt.Errorf("the file can't have a write-ahead log here (its journal mode is %q): use a local disk", mode)
 	}
-	// What the log holds of a process that died is copied into the file and synced
-	// before anything is added: it may never have reached the disk.
+	// The log may hold transactions of a process that died, and may never have reached
+	// the disk. It is copied into the file and synced before anything is added.
 	if _, _, err := db.WALCheckpoint("main", sqlite3.CHECKPOINT_TRUNCATE); err != nil && !errors.Is(err, sqlite3.BUSY) {
 		return err
 	}

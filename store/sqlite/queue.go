@@ -16,8 +16,8 @@ type task struct {
 	// whole transaction fails; a write that is merely refused records that
 	// elsewhere, leaves nothing behind and returns nil.
 	apply func(*connection) error
-	// done is told the outcome of the transaction, once, by the writer, which
-	// it must not keep waiting.
+	// done takes the outcome of the transaction, once. The writer calls it, so it
+	// must not block.
 	done func(error)
 }
 

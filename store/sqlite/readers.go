@@ -114,7 +114,7 @@ func (r *readers) close() error {
 	return errors.Join(failures...)
 }
 
-// read is a read of the store: what it does is named in its error.
+// read runs f on a reader. doing names the read in its error.
 func (s *Store) read(ctx context.Context, f func(*connection) error, doing string, arguments ...any) error {
 	if err := s.readers.read(ctx, f); err != nil {
 		return s.failed(err, doing, arguments...)

@@ -48,7 +48,7 @@ func (s *Store) Now(ctx context.Context) (turn.Time, error) {
 	return turn.At(time.Now()), nil
 }
 
-// usable tells whether a call has any chance.
+// usable returns an error if the store is closed or ctx has ended.
 func (s *Store) usable(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err

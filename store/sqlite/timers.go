@@ -21,15 +21,15 @@ const armTimer = `INSERT INTO timers (conversation_id, due_ms) VALUES (?1, ?2)
 const clearTimer = `DELETE FROM timers WHERE conversation_id = ?1`
 
 // In: time. Out: timers up to then, earliest first, as one transaction left them.
-// Whoever reads them stops where it has enough.
+// The reader stops when it has enough.
 const dueTimers = `SELECT t.due_ms, c.bot, c.conversation, t.conversation_id, c.schema
 	FROM timers AS t JOIN conversations AS c ON c.id = t.conversation_id
 	WHERE t.due_ms <= ?1 ORDER BY t.due_ms`
 
 // A timer is when somebody must look at a conversation next. It has a table of its own,
-// and no statement but these writes to it: saving a record can't lose a timer. Whoever
-// looks claims it first, which moves it into the future, so that it comes back if the
-// claimer dies.
+// and no statement but these writes to it: saving a record can't lose a timer. A node
+// claims the timer before it looks at the conversation. The claim moves the timer into
+// the future, so that it comes back if the node dies.
 
 // setTimer arms or clears the timer of a conversation.
 func setTimer(db *connection, conversation int64, at turn.Time) error {
@@ -78,7 +78,7 @@ func (s *Store) Claim(ctx context.Context, now turn.Time, limit int, hold time.D
 	return due, nil
 }
 
-// errEnough ends a query whose reader has what it wants.
+// errEnough ends a query whose reader has enough rows.
 var errEnough = errors.New("enough")
 
 // selectDue returns timers of conversations that are wanted, by bot and schema,

@@ -21,7 +21,7 @@ const insertEntry = `INSERT INTO entries
 	(conversation_id, seq, kind, id, status, reason, at_ms, version, reply_seq, body)
 	VALUES (?1, ?2, ?3, ?4, ?5, nullif(?6, ''), ?7, ?8, ?9, CAST(?10 AS TEXT))`
 
-// In: all columns. Out: nothing; what is not there is not changed. It can't
+// In: all columns. Out: nothing; an entry that is not there is not changed. It can't
 // undo another writer's change: the record's op was compared in the same
 // transaction.
 const changeEntry = `UPDATE entries

@@ -43,7 +43,7 @@ const maxGathered = 1 << 20
 type walFile struct {
 	vfs.File
 	gathered []byte
-	at       int64 // where they belong
+	at       int64 // their offset in the file
 }
 
 // WriteAt implements [vfs.File].

@@ -110,7 +110,7 @@ func (w *writer) rollBack(cause error) error {
 	return err
 }
 
-// close ends the writer: what waits is written, the log is copied back into the
+// close ends the writer: waiting tasks are written, the log is copied back into the
 // file, and the connection is closed.
 func (w *writer) close() error {
 	w.queue.close()
