@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -407,51 +408,118 @@ func TestHearing(t *testing.T) {
 	check(3*time.Hour, time.Hour, false, false)
 }
 
-// bus is a store that carries hints and broadcasts of a test.
+// bus is a store that carries hints and broadcasts of a test. The fleet's goroutines call
+// it while the test looks at it.
 type bus struct {
 	store.Store
+	breaks chan error // ends what listens
+
+	mu     sync.Mutex // guards the fields below
 	hinted []store.Key
 	sent   []string
 	err    error
 	hints  func(store.Key)
 	hear   func([]byte)
-	breaks chan error // ends what listens
 }
 
 func (b *bus) Hint(_ context.Context, keys []store.Key) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	b.hinted = append(b.hinted, keys...)
 	return b.err
 }
 
 func (b *bus) Hints(ctx context.Context, f func(store.Key)) error {
-	b.hints = f
+	b.setHints(f)
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
 	case err := <-b.breaks:
-		b.hints = nil
+		b.setHints(nil)
 		return err
 	}
 }
 
+func (b *bus) setHints(f func(store.Key)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.hints = f
+}
+
 func (b *bus) Broadcast(_ context.Context, payload []byte) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	b.sent = append(b.sent, string(payload))
 	return b.err
 }
 
 func (b *bus) Broadcasts(ctx context.Context, f func([]byte)) error {
+	b.mu.Lock()
 	b.hear = f
+	b.mu.Unlock()
 	<-ctx.Done()
 	return ctx.Err()
 }
 
+// fail sets what hints and broadcasts return from now on.
+func (b *bus) fail(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.err = err
+}
+
+// broadcasts are those sent since forget.
+func (b *bus) broadcasts() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.sent)
+}
+
+func (b *bus) forget() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.sent = nil
+}
+
+// hintsOut are the hints sent so far.
+func (b *bus) hintsOut() []store.Key {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.hinted)
+}
+
+// listeners are the functions that take hints and broadcasts; nil: nothing listens.
+func (b *bus) listeners() (hints func(store.Key), hear func([]byte)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.hints, b.hear
+}
+
+// lines is a log that a test reads while others write it.
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lines) Write(text []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(text)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
 // onBus runs a test in virtual time on a fleet that started.
-func onBus(t *testing.T, test func(t *testing.T, b *bus, f *Fleet, log *strings.Builder, hinted *[]store.Key)) {
+func onBus(t *testing.T, test func(t *testing.T, b *bus, f *Fleet, log *lines, hinted *[]store.Key)) {
 	synctest.Test(t, func(t *testing.T) {
 		kept := memory.New()
 		defer kept.Close()
 		b := &bus{Store: kept, breaks: make(chan error)}
-		var log strings.Builder
+		var log lines
 		var hinted []store.Key
 		now := func() turn.Time { return turn.At(time.Now()) }
 		f := New(Options{
@@ -468,27 +536,27 @@ func onBus(t *testing.T, test func(t *testing.T, b *bus, f *Fleet, log *strings.
 
 // A fleet tells how it is at its start, every five seconds, and when it ends.
 func TestSpeaking(t *testing.T) {
-	onBus(t, func(t *testing.T, b *bus, f *Fleet, _ *strings.Builder, _ *[]store.Key) {
+	onBus(t, func(t *testing.T, b *bus, f *Fleet, _ *lines, _ *[]store.Key) {
 		wait(12 * time.Second)
-		if len(b.sent) != 3 {
-			t.Fatalf("%d messages in 12 s", len(b.sent))
+		if sent := b.broadcasts(); len(sent) != 3 {
+			t.Fatalf("%d messages in 12 s", len(sent))
 		}
-		for i, text := range b.sent {
+		for i, text := range b.broadcasts() {
 			var m message
 			if err := json.Unmarshal([]byte(text), &m); err != nil || m.Node != "own" || m.Instance != "own" || m.Report == nil || m.Watches == nil || len(*m.Watches) != 0 || m.Ask != (i < 2) {
 				t.Errorf("message %d is %s", i, text)
 			}
 		}
-		b.sent = nil
+		b.forget()
 		f.Subscribe(Topic{Bot: "b"}, "", &reader{})
 		wait(time.Millisecond)
-		if len(b.sent) != 1 || !strings.Contains(b.sent[0], `"watches":[{"bot":"b"}]`) {
-			t.Errorf("a new watcher: %q", b.sent)
+		if sent := b.broadcasts(); len(sent) != 1 || !strings.Contains(sent[0], `"watches":[{"bot":"b"}]`) {
+			t.Errorf("a new watcher: %q", sent)
 		}
-		b.sent = nil
+		b.forget()
 		f.Close()
-		if len(b.sent) != 1 || !strings.Contains(b.sent[0], `"watches":[]`) {
-			t.Errorf("the end: %q", b.sent)
+		if sent := b.broadcasts(); len(sent) != 1 || !strings.Contains(sent[0], `"watches":[]`) {
+			t.Errorf("the end: %q", sent)
 		}
 	})
 }
@@ -496,71 +564,74 @@ func TestSpeaking(t *testing.T) {
 // Events that come soon after each other share a broadcast, and the first one does not
 // wait.
 func TestEventsShareABroadcast(t *testing.T) {
-	onBus(t, func(t *testing.T, b *bus, f *Fleet, _ *strings.Builder, _ *[]store.Key) {
-		b.hear([]byte(`{"instance":"x","watches":[{}]}`))
+	onBus(t, func(t *testing.T, b *bus, f *Fleet, _ *lines, _ *[]store.Key) {
+		_, hear := b.listeners()
+		hear([]byte(`{"instance":"x","watches":[{}]}`))
 		wait(time.Second)
-		b.sent = nil
+		b.forget()
 		for i := range 10 {
 			f.Publish(event("b", "c", fmt.Sprint(i)))
 			if i == 0 {
 				synctest.Wait()
-				if len(b.sent) != 1 {
+				if sent := b.broadcasts(); len(sent) != 1 {
 					t.Error("the first event waits")
 				}
 			}
 			wait(5 * time.Millisecond)
 		}
-		if len(b.sent) != 1 {
-			t.Errorf("%d broadcasts", len(b.sent))
+		if sent := b.broadcasts(); len(sent) != 1 {
+			t.Errorf("%d broadcasts", len(sent))
 		}
 		wait(gatherFor)
-		if len(b.sent) != 2 || strings.Count(b.sent[1], `"kind"`) != 9 {
-			t.Errorf("%d broadcasts: %q", len(b.sent), b.sent)
+		if sent := b.broadcasts(); len(sent) != 2 || strings.Count(sent[1], `"kind"`) != 9 {
+			t.Errorf("%d broadcasts: %q", len(sent), sent)
 		}
 	})
 }
 
 // A broadcast that fails is lost; a store that is crowded is told of now and then.
 func TestBroadcastsThatFail(t *testing.T) {
-	onBus(t, func(t *testing.T, b *bus, f *Fleet, log *strings.Builder, _ *[]store.Key) {
-		b.err = store.ErrNoBroadcasts
+	onBus(t, func(t *testing.T, b *bus, f *Fleet, log *lines, _ *[]store.Key) {
+		b.fail(store.ErrNoBroadcasts)
 		wait(6 * time.Second)
 		if n := strings.Count(log.String(), "level=DEBUG msg=\"other nodes were not told\""); n != 1 {
 			t.Errorf("%d lines: %s", n, log.String())
 		}
-		b.err = store.ErrCrowded
+		b.fail(store.ErrCrowded)
 		wait(26 * time.Second)
 		if n := strings.Count(log.String(), "level=WARN msg=\"the store carries less"); n != 3 {
 			t.Errorf("%d lines: %s", n, log.String())
 		}
-		b.err = nil
+		b.fail(nil)
 	})
 }
 
 // Hints go out and come in, also after the connection broke.
 func TestHints(t *testing.T) {
-	onBus(t, func(t *testing.T, b *bus, f *Fleet, log *strings.Builder, hinted *[]store.Key) {
+	onBus(t, func(t *testing.T, b *bus, f *Fleet, log *lines, hinted *[]store.Key) {
 		key, other := store.Key{Bot: "b", Conversation: "c"}, store.Key{Bot: "b", Conversation: "d"}
 		f.Hint(key)
 		synctest.Wait()
-		b.hints(other)
-		if !slices.Equal(b.hinted, []store.Key{key}) || !slices.Equal(*hinted, []store.Key{other}) {
-			t.Errorf("out %v, in %v", b.hinted, *hinted)
+		hints, _ := b.listeners()
+		hints(other)
+		if !slices.Equal(b.hintsOut(), []store.Key{key}) || !slices.Equal(*hinted, []store.Key{other}) {
+			t.Errorf("out %v, in %v", b.hintsOut(), *hinted)
 		}
-		b.err = store.ErrClosed
+		b.fail(store.ErrClosed)
 		f.Hint(key)
 		synctest.Wait()
 		if n := strings.Count(log.String(), "a hint was not sent"); n != 1 {
 			t.Errorf("%d lines: %s", n, log.String())
 		}
-		b.err = nil
+		b.fail(nil)
 		b.breaks <- store.ErrClosed
 		synctest.Wait()
-		if n := strings.Count(log.String(), "hints of other nodes do not arrive"); n != 1 || b.hints != nil {
+		hints, _ = b.listeners()
+		if n := strings.Count(log.String(), "hints of other nodes do not arrive"); n != 1 || hints != nil {
 			t.Errorf("%d lines: %s", n, log.String())
 		}
 		wait(listenPause)
-		if b.hints == nil {
+		if hints, _ = b.listeners(); hints == nil {
 			t.Error("it does not listen again")
 		}
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -31,9 +32,11 @@ func put(t *testing.T, s store.Store, w store.Write) {
 	}
 }
 
-// watched is a store that tells what is asked of it.
+// watched is a store that tells what is asked of it. Calls may run in parallel; a test
+// looks at the fields when they have returned.
 type watched struct {
 	store.Store
+	mu      sync.Mutex // guards what the calls write: lists, entries and due
 	lists   []store.ListQuery
 	entries []store.EntryQuery
 	due     []int  // the limits
@@ -43,7 +46,9 @@ type watched struct {
 }
 
 func (w *watched) List(ctx context.Context, q store.ListQuery) (store.Page, error) {
+	w.mu.Lock()
 	w.lists = append(w.lists, q)
+	w.mu.Unlock()
 	if w.only == "List" {
 		return store.Page{}, w.broken
 	}
@@ -57,7 +62,9 @@ func (w *watched) List(ctx context.Context, q store.ListQuery) (store.Page, erro
 }
 
 func (w *watched) Entries(ctx context.Context, key store.Key, q store.EntryQuery) ([]store.Entry, error) {
+	w.mu.Lock()
 	w.entries = append(w.entries, q)
+	w.mu.Unlock()
 	if w.only == "Entries" {
 		return nil, w.broken
 	}
@@ -65,7 +72,9 @@ func (w *watched) Entries(ctx context.Context, key store.Key, q store.EntryQuery
 }
 
 func (w *watched) Due(ctx context.Context, until turn.Time, limit int, bots ...string) ([]store.Timer, error) {
+	w.mu.Lock()
 	w.due = append(w.due, limit)
+	w.mu.Unlock()
 	if w.only == "Due" {
 		return nil, w.broken
 	}
