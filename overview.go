@@ -98,7 +98,7 @@ func (a *App) report(ctx context.Context) (fleet.Report, bool) {
 	r := fleet.Report{
 		Node: a.options.Node, Version: fleet.Version(), Started: a.started, At: s.At, State: fleet.Ready,
 		Generating: s.Generating, Waiting: s.Remembered, Store: strings.Join(append([]string{a.store.Guarantees().Name}, s.Problems...), ": "),
-		Total: s.Counters.Total, Times: s.Counters.TimeToReply,
+		Total: s.Counters.Total, TimeToReply: s.Counters.TimeToReply,
 	}
 	switch {
 	case s.Closed:
@@ -107,7 +107,7 @@ func (a *App) report(ctx context.Context) (fleet.Report, bool) {
 		r.State = fleet.Draining
 	}
 	for _, m := range s.Minutes {
-		r.Minutes = append(r.Minutes, fleet.Minute(m))
+		r.Minutes = append(r.Minutes, fleet.MinuteTally(m))
 	}
 	return r, true
 }

@@ -143,12 +143,12 @@ type Record struct {
 	Seq      int64 `json:"seq,omitempty"`       // the last sequence given out
 	AfterSeq int64 `json:"after_seq,omitempty"` // every pending input has a greater sequence
 
-	Window  Window  `json:"window,omitzero"`
-	Lease   Lease   `json:"lease,omitzero"`
-	Token   int64   `json:"token,omitempty"` // the last one given out
-	Attempt Attempt `json:"attempt,omitzero"`
-	Tries   Tries   `json:"tries,omitzero"`
-	Minute  Minute  `json:"minute,omitzero"`
+	Window  Window      `json:"window,omitzero"`
+	Lease   Lease       `json:"lease,omitzero"`
+	Token   int64       `json:"token,omitempty"` // the last one given out
+	Attempt Attempt     `json:"attempt,omitzero"`
+	Tries   Tries       `json:"tries,omitzero"`
+	Minute  MinuteCount `json:"minute,omitzero"`
 
 	Reply       *Reply        `json:"reply,omitempty"`       // it is being sent
 	Queue       []Reply       `json:"queue,omitempty"`       // replies of people, which wait for their turn to be sent
@@ -194,9 +194,9 @@ type Tries struct {
 	LastError string `json:"last_error,omitempty"`
 }
 
-// Minute counts the attempts of a conversation for the ceiling on turns per
+// MinuteCount counts the attempts of a conversation for the ceiling on turns per
 // minute.
-type Minute struct {
+type MinuteCount struct {
 	Start Time `json:"start,omitempty"`
 	Runs  int  `json:"runs,omitempty"`
 }

@@ -16,7 +16,7 @@ type Counters struct {
 	Deliveries                    map[string]uint64
 	Total                         Tally
 
-	minutes [keptMinutes]Minute
+	minutes [keptMinutes]MinuteTally
 }
 
 // Histogram counts values at or below each bound.

@@ -34,8 +34,8 @@ func (t *Tally) Add(o Tally) {
 	t.LeasesLost += o.LeasesLost
 }
 
-// Minute is the tally of one minute.
-type Minute struct {
+// MinuteTally is the tally of one minute.
+type MinuteTally struct {
 	Number int64 `json:"minute"` // since 1970
 	Tally
 }
@@ -52,7 +52,7 @@ func (c *Counters) add(at turn.Time, t Tally) {
 	number := MinuteOf(at)
 	minute := &c.minutes[number%keptMinutes]
 	if minute.Number != number {
-		*minute = Minute{Number: number}
+		*minute = MinuteTally{Number: number}
 	}
 	minute.Add(t)
 }
@@ -70,8 +70,8 @@ func (c *Counters) loseLease(at turn.Time) {
 }
 
 // Minutes are those of the last hour in which anything happened, in no order.
-func (c *Counters) Minutes(now turn.Time) []Minute {
-	var minutes []Minute
+func (c *Counters) Minutes(now turn.Time) []MinuteTally {
+	var minutes []MinuteTally
 	for _, m := range c.minutes {
 		if m.Number > MinuteOf(now)-keptMinutes && m.Tally != (Tally{}) {
 			minutes = append(minutes, m)

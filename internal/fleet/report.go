@@ -22,27 +22,27 @@ const (
 // made of the last report of each: a node counts only what it did itself, so sums over
 // the nodes count everything once.
 type Report struct {
-	Node       string           `json:"-"` // the message that holds the report names both
-	Instance   string           `json:"-"`
-	Version    string           `json:"version"`
-	Started    turn.Time        `json:"started"`
-	At         turn.Time        `json:"-"` // when it was made or, of another node, heard
-	Since      turn.Time        `json:"-"` // of another node: when its first report was heard
-	State      string           `json:"state"`
-	Generating int              `json:"generating"`
-	Waiting    int              `json:"waiting"`
-	Store      string           `json:"store"` // its engine, and what is wrong with it
-	Minutes    []Minute         `json:"minutes"`
-	Total      engine.Tally     `json:"total"`
-	Times      engine.Histogram `json:"times"`
+	Node        string           `json:"-"` // the message that holds the report names both
+	Instance    string           `json:"-"`
+	Version     string           `json:"version"`
+	Started     turn.Time        `json:"started"`
+	At          turn.Time        `json:"-"` // when it was made or, of another node, heard
+	Since       turn.Time        `json:"-"` // of another node: when its first report was heard
+	State       string           `json:"state"`
+	Generating  int              `json:"generating"`
+	Waiting     int              `json:"waiting"`
+	Store       string           `json:"store"` // its engine, and what is wrong with it
+	Minutes     []MinuteTally    `json:"minutes"`
+	Total       engine.Tally     `json:"total"`
+	TimeToReply engine.Histogram `json:"times"`
 }
 
-// Minute is what a node counted in a minute. It travels as a list of numbers, since a
+// MinuteTally is what a node counted in a minute. It travels as a list of numbers, since a
 // report holds up to sixty.
-type Minute engine.Minute
+type MinuteTally engine.MinuteTally
 
 // MarshalJSON implements [json.Marshaler].
-func (m Minute) MarshalJSON() ([]byte, error) {
+func (m MinuteTally) MarshalJSON() ([]byte, error) {
 	return json.Marshal([...]uint64{
 		uint64(m.Number), m.Inputs, m.Duplicates, m.Ignored, m.Replies, m.MessagesAnswered,
 		m.Discards, m.ModelCalls, m.Failed, m.TokensDiscarded, m.LeasesLost,
@@ -50,12 +50,12 @@ func (m Minute) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON implements [json.Unmarshaler].
-func (m *Minute) UnmarshalJSON(text []byte) error {
+func (m *MinuteTally) UnmarshalJSON(text []byte) error {
 	var all [11]uint64
 	if err := json.Unmarshal(text, &all); err != nil {
 		return err
 	}
-	*m = Minute{Number: int64(all[0]), Tally: engine.Tally{
+	*m = MinuteTally{Number: int64(all[0]), Tally: engine.Tally{
 		Inputs: all[1], Duplicates: all[2], Ignored: all[3], Replies: all[4], MessagesAnswered: all[5],
 		Discards: all[6], ModelCalls: all[7], Failed: all[8], TokensDiscarded: all[9], LeasesLost: all[10],
 	}}
@@ -91,8 +91,8 @@ const (
 func (r *Report) bound() {
 	r.Version, r.State, r.Store = start(r.Version, maxWords), start(r.State, maxWords), start(r.Store, maxWords)
 	r.Minutes = r.Minutes[max(0, len(r.Minutes)-maxMinutes):]
-	if len(r.Times.Bounds) > maxBounds || len(r.Times.Counts) != len(r.Times.Bounds) {
-		r.Times = engine.Histogram{}
+	if len(r.TimeToReply.Bounds) > maxBounds || len(r.TimeToReply.Counts) != len(r.TimeToReply.Bounds) {
+		r.TimeToReply = engine.Histogram{}
 	}
 }
 

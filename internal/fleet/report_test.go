@@ -145,8 +145,8 @@ func TestReportsAreBounded(t *testing.T) {
 	f := quiet(&now)
 	long := strings.Repeat("ü", 100_000)
 	f.hear(message{Node: "n", Instance: "l", Watches: &[]Topic{{Bot: long}}, Report: &Report{
-		Version: long, Store: long, State: long, Minutes: make([]Minute, 1000),
-		Times: engine.Histogram{Bounds: make([]float64, 100_000), Counts: make([]uint64, 100_000)},
+		Version: long, Store: long, State: long, Minutes: make([]MinuteTally, 1000),
+		TimeToReply: engine.Histogram{Bounds: make([]float64, 100_000), Counts: make([]uint64, 100_000)},
 	}})
 	got := f.reports["l"]
 	for _, text := range []string{got.Version, got.Store, got.State} {
@@ -154,17 +154,17 @@ func TestReportsAreBounded(t *testing.T) {
 			t.Errorf("a text has %d bytes", len(text))
 		}
 	}
-	if len(got.Minutes) != maxMinutes || len(got.Times.Bounds) != 0 {
-		t.Errorf("%d minutes, %d bounds", len(got.Minutes), len(got.Times.Bounds))
+	if len(got.Minutes) != maxMinutes || len(got.TimeToReply.Bounds) != 0 {
+		t.Errorf("%d minutes, %d bounds", len(got.Minutes), len(got.TimeToReply.Bounds))
 	}
 	fits := engine.Histogram{Bounds: make([]float64, maxBounds), Counts: make([]uint64, maxBounds)}
-	f.hear(message{Node: "n", Instance: "l", Report: &Report{Version: "v1", Times: fits}})
-	if got := f.reports["l"]; got.Version != "v1" || len(got.Times.Bounds) != maxBounds {
+	f.hear(message{Node: "n", Instance: "l", Report: &Report{Version: "v1", TimeToReply: fits}})
+	if got := f.reports["l"]; got.Version != "v1" || len(got.TimeToReply.Bounds) != maxBounds {
 		t.Errorf("what is within the limits was cut: %+v", got)
 	}
 	fits.Counts = fits.Counts[1:]
-	f.hear(message{Node: "n", Instance: "l", Report: &Report{Times: fits}})
-	if got := f.reports["l"]; len(got.Times.Bounds) != 0 {
+	f.hear(message{Node: "n", Instance: "l", Report: &Report{TimeToReply: fits}})
+	if got := f.reports["l"]; len(got.TimeToReply.Bounds) != 0 {
 		t.Error("a histogram has more bounds than counts")
 	}
 	if topics := f.outgoing.others["l"].topics; len(topics) != 1 || topics[0] != (Topic{}) {
@@ -188,7 +188,7 @@ func TestReportsAreBounded(t *testing.T) {
 
 // A minute has the same numbers after it travelled.
 func TestMinutesTravel(t *testing.T) {
-	want := Minute{Number: 1, Tally: engine.Tally{
+	want := MinuteTally{Number: 1, Tally: engine.Tally{
 		Inputs: 2, Duplicates: 3, Ignored: 4, Replies: 5, MessagesAnswered: 6, Discards: 7, ModelCalls: 8, Failed: 9,
 		TokensDiscarded: 10, LeasesLost: 11,
 	}}
@@ -196,7 +196,7 @@ func TestMinutesTravel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got Minute
+	var got MinuteTally
 	if err := json.Unmarshal(text, &got); err != nil || got != want || string(text) != "[1,2,3,4,5,6,7,8,9,10,11]" {
 		t.Errorf("%s became %+v, %v", text, got, err)
 	}

@@ -67,7 +67,7 @@ const listMark = "-"
 // have several findings. A cursor that this function did not make is
 // [store.ErrCursor].
 func Attention(ctx context.Context, s store.Store, q AttentionQuery) (found []Finding, next string, err error) {
-	place, behind := strings.CutPrefix(q.Cursor, listMark)
+	cursor, behind := strings.CutPrefix(q.Cursor, listMark)
 	if q.Cursor != "" && !behind {
 		return nil, "", store.ErrCursor
 	}
@@ -80,7 +80,7 @@ func Attention(ctx context.Context, s store.Store, q AttentionQuery) (found []Fi
 			return found, listMark, nil
 		}
 	}
-	page, err := s.List(ctx, store.ListQuery{Bot: q.Bot, Attention: true, Cursor: place, Limit: room})
+	page, err := s.List(ctx, store.ListQuery{Bot: q.Bot, Attention: true, Cursor: cursor, Limit: room})
 	if err != nil {
 		return nil, "", err
 	}

@@ -18,7 +18,7 @@ type Overview struct {
 
 	// Minutes are the last 60 with this one, oldest first. They add up all reports,
 	// also of nodes that are not listed, since their work of the last hour counts too.
-	Minutes []engine.Minute
+	Minutes []engine.MinuteTally
 
 	// Totals and TimeToReply add up the nodes that are listed, since each was opened.
 	Totals      engine.Tally
@@ -37,7 +37,7 @@ const (
 // until a node of its name is started again. Its counts of the last hour stay in the
 // minutes. Two nodes of one name that both report are both listed.
 func OverviewOf(now turn.Time, reports []fleet.Report) Overview {
-	o := Overview{Minutes: make([]engine.Minute, keptMinutes)}
+	o := Overview{Minutes: make([]engine.MinuteTally, keptMinutes)}
 	for i := range o.Minutes {
 		o.Minutes[i].Number = engine.MinuteOf(now) - keptMinutes + 1 + int64(i)
 	}
@@ -50,7 +50,7 @@ func OverviewOf(now turn.Time, reports []fleet.Report) Overview {
 	for i, r := range reports {
 		o.addMinutes(r.Minutes) // also of a node that is not listed
 		if i == 0 {
-			o.TimeToReply = engine.Histogram{Bounds: r.Times.Bounds, Counts: make([]uint64, len(r.Times.Bounds))}
+			o.TimeToReply = engine.Histogram{Bounds: r.TimeToReply.Bounds, Counts: make([]uint64, len(r.TimeToReply.Bounds))}
 		}
 		r.State = r.StateAt(now)
 		replaced := r.Started < started[r.Node] || now.Sub(r.At) > silentListedFor
@@ -59,7 +59,7 @@ func OverviewOf(now turn.Time, reports []fleet.Report) Overview {
 		}
 		o.Nodes = append(o.Nodes, r)
 		o.Totals.Add(r.Total)
-		o.addTimes(r.Times)
+		o.addTimes(r.TimeToReply)
 	}
 	slices.SortFunc(o.Nodes, func(a, b fleet.Report) int {
 		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Started, b.Started))
@@ -70,7 +70,7 @@ func OverviewOf(now turn.Time, reports []fleet.Report) Overview {
 // addMinutes adds the counts of a node, minute by minute. Its clock is the store's, as
 // ours is, but its report may be older: minutes that are not in the overview are left
 // out at both ends.
-func (o *Overview) addMinutes(all []fleet.Minute) {
+func (o *Overview) addMinutes(all []fleet.MinuteTally) {
 	first := o.Minutes[0].Number
 	for _, m := range all {
 		if m.Number >= first && m.Number < first+keptMinutes {

@@ -17,7 +17,7 @@ func timesOf(bound float64) engine.Histogram {
 
 // node is a report of a node that counted one input.
 func node(name string, started, heard turn.Time, state string) fleet.Report {
-	return fleet.Report{Node: name, Started: started, At: heard, State: state, Total: engine.Tally{Inputs: 1}, Times: timesOf(1)}
+	return fleet.Report{Node: name, Started: started, At: heard, State: state, Total: engine.Tally{Inputs: 1}, TimeToReply: timesOf(1)}
 }
 
 func listed(o Overview) (names []string) {
@@ -65,16 +65,16 @@ func TestMinutesOfAnOverview(t *testing.T) {
 	this := engine.MinuteOf(now)
 	gone := node("gone", now-1, now, fleet.Stopped)
 	for number := this - 61; number <= this+1; number++ {
-		gone.Minutes = append(gone.Minutes, fleet.Minute{Number: number, Tally: engine.Tally{Inputs: uint64(number - this + 100)}})
+		gone.Minutes = append(gone.Minutes, fleet.MinuteTally{Number: number, Tally: engine.Tally{Inputs: uint64(number - this + 100)}})
 	}
 	own := node("a", now-1, now, fleet.Ready)
-	own.Minutes = []fleet.Minute{{Number: this, Tally: engine.Tally{Replies: 7}}}
+	own.Minutes = []fleet.MinuteTally{{Number: this, Tally: engine.Tally{Replies: 7}}}
 	o := OverviewOf(now, []fleet.Report{own, gone})
 	if len(o.Minutes) != 60 {
 		t.Fatalf("%d minutes", len(o.Minutes))
 	}
 	for i, m := range o.Minutes {
-		want := engine.Minute{Number: this - 59 + int64(i), Tally: engine.Tally{Inputs: uint64(41 + i)}}
+		want := engine.MinuteTally{Number: this - 59 + int64(i), Tally: engine.Tally{Inputs: uint64(41 + i)}}
 		if i == 59 {
 			want.Replies = 7
 		}
@@ -88,12 +88,12 @@ func TestMinutesOfAnOverview(t *testing.T) {
 // node of another release, with other bounds, is left out, and no report is changed.
 func TestTimesOfAnOverview(t *testing.T) {
 	own, other := node("a", now-1, now, fleet.Ready), node("b", now-1, now, fleet.Ready)
-	other.Times = timesOf(3)
+	other.TimeToReply = timesOf(3)
 	o := OverviewOf(now, []fleet.Report{own, other})
-	if !reflect.DeepEqual(o.TimeToReply, timesOf(1)) || !reflect.DeepEqual(own.Times, timesOf(1)) {
+	if !reflect.DeepEqual(o.TimeToReply, timesOf(1)) || !reflect.DeepEqual(own.TimeToReply, timesOf(1)) {
 		t.Errorf("%+v", o.TimeToReply)
 	}
-	other.Times = engine.Histogram{Bounds: []float64{1, 2}, Counts: []uint64{1}, Count: 9}
+	other.TimeToReply = engine.Histogram{Bounds: []float64{1, 2}, Counts: []uint64{1}, Count: 9}
 	if o := OverviewOf(now, []fleet.Report{own, other}); o.TimeToReply.Count != 3 {
 		t.Errorf("counts without their bounds were added: %+v", o.TimeToReply)
 	}

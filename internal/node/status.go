@@ -17,7 +17,7 @@ type Status struct {
 	Generating int      // attempts under way here
 	Remembered int      // conversations in memory
 	Counters   engine.Counters
-	Minutes    []engine.Minute // of the last hour
+	Minutes    []engine.MinuteTally // of the last hour
 }
 
 // Status is the node as it is now. It fails where ctx ends first.
