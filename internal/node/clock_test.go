@@ -132,13 +132,13 @@ func TestWhichReadingsCount(t *testing.T) {
 func TestTheClockIsFollowed(t *testing.T) {
 	inLab(t, nil, func(l *lab) {
 		var asked []time.Duration
-		l.store.now = func(context.Context) (turn.Time, error) {
+		set(l.store, &l.store.now, func(context.Context) (turn.Time, error) {
 			asked = append(asked, time.Since(l.began))
 			if len(asked) == 1 {
 				return 0, errAway
 			}
 			return turn.At(time.Now().Add(time.Hour)), nil
-		}
+		})
 		l.until(15 * time.Second)
 		if len(asked) != 1 || asked[0] != 10*time.Second || l.node.clock.Now() != turn.At(time.Now()) {
 			l.t.Errorf("asked at %v, it is %v", asked, l.node.clock.Now().Go())
@@ -150,10 +150,10 @@ func TestTheClockIsFollowed(t *testing.T) {
 		}
 	})
 	inLab(t, func(l *lab, _ *Options) { l.store.promise.Exclusive = true }, func(l *lab) {
-		l.store.now = func(context.Context) (turn.Time, error) {
+		set(l.store, &l.store.now, func(context.Context) (turn.Time, error) {
 			l.t.Error("a store on this machine was asked")
 			return 0, nil
-		}
+		})
 		l.until(time.Minute)
 	})
 }

@@ -34,11 +34,13 @@ type lab struct {
 	sends    []engine.Send
 }
 
-// faultStore calls a hook, if there is one, in the place of the store.
+// faultStore calls a hook, if there is one, in the place of the store. Once a node
+// runs on it, set replaces hooks.
 type faultStore struct {
 	store.Store
 	promise store.Guarantees
 
+	mu     sync.Mutex // guards the hooks
 	commit func(context.Context, store.Write) (store.Result, error)
 	load   func(context.Context, store.Key) (store.Snapshot, error)
 	delete func(context.Context, store.Key) error
@@ -49,60 +51,75 @@ type faultStore struct {
 	list   func(context.Context, store.Key, store.EntryQuery) ([]store.Entry, error)
 }
 
+// set replaces a hook of a store that may be in use.
+func set[F any](s *faultStore, hook *F, f F) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	*hook = f
+}
+
+// get is a hook as it is now. The hook is called without the lock: it may wait, and set
+// hooks.
+func get[F any](s *faultStore, hook *F) F {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return *hook
+}
+
 func (s *faultStore) Guarantees() store.Guarantees { return s.promise }
 
 func (s *faultStore) Commit(ctx context.Context, w store.Write) (store.Result, error) {
-	if s.commit != nil {
-		return s.commit(ctx, w)
+	if hook := get(s, &s.commit); hook != nil {
+		return hook(ctx, w)
 	}
 	return s.Store.Commit(ctx, w)
 }
 
 func (s *faultStore) Load(ctx context.Context, key store.Key) (store.Snapshot, error) {
-	if s.load != nil {
-		return s.load(ctx, key)
+	if hook := get(s, &s.load); hook != nil {
+		return hook(ctx, key)
 	}
 	return s.Store.Load(ctx, key)
 }
 
 func (s *faultStore) Delete(ctx context.Context, key store.Key) error {
-	if s.delete != nil {
-		return s.delete(ctx, key)
+	if hook := get(s, &s.delete); hook != nil {
+		return hook(ctx, key)
 	}
 	return s.Store.Delete(ctx, key)
 }
 
 func (s *faultStore) Claim(ctx context.Context, now turn.Time, limit int, hold time.Duration, bots ...string) ([]store.Timer, error) {
-	if s.claim != nil {
-		return s.claim(ctx, now, limit, hold, bots)
+	if hook := get(s, &s.claim); hook != nil {
+		return hook(ctx, now, limit, hold, bots)
 	}
 	return s.Store.Claim(ctx, now, limit, hold, bots...)
 }
 
 func (s *faultStore) Due(ctx context.Context, until turn.Time, limit int, bots ...string) ([]store.Timer, error) {
-	if s.due != nil {
-		return s.due(ctx, until, limit)
+	if hook := get(s, &s.due); hook != nil {
+		return hook(ctx, until, limit)
 	}
 	return s.Store.Due(ctx, until, limit, bots...)
 }
 
 func (s *faultStore) Now(ctx context.Context) (turn.Time, error) {
-	if s.now != nil {
-		return s.now(ctx)
+	if hook := get(s, &s.now); hook != nil {
+		return hook(ctx)
 	}
 	return s.Store.Now(ctx)
 }
 
 func (s *faultStore) Expire(ctx context.Context, entriesBefore, idsBefore turn.Time, limit int) (int, error) {
-	if s.expire != nil {
-		return s.expire(ctx, entriesBefore, idsBefore, limit)
+	if hook := get(s, &s.expire); hook != nil {
+		return hook(ctx, entriesBefore, idsBefore, limit)
 	}
 	return s.Store.Expire(ctx, entriesBefore, idsBefore, limit)
 }
 
 func (s *faultStore) Entries(ctx context.Context, key store.Key, q store.EntryQuery) ([]store.Entry, error) {
-	if s.list != nil {
-		return s.list(ctx, key, q)
+	if hook := get(s, &s.list); hook != nil {
+		return hook(ctx, key, q)
 	}
 	return s.Store.Entries(ctx, key, q)
 }
@@ -268,14 +285,24 @@ func (l *lab) wantReplies(want ...string) {
 
 // until waits for a moment of the virtual time, and for all that happens up to it.
 func (l *lab) until(d time.Duration) {
-	pass(d - time.Since(l.began))
-	synctest.Wait()
+	l.after(d - time.Since(l.began))
 }
 
 // after waits, and for all that happens meanwhile.
 func (l *lab) after(d time.Duration) {
+	l.handOver()
 	pass(d)
 	synctest.Wait()
+}
+
+// handOver orders what the test did so far before what the node's hooks, responder and
+// sender do from now on, which take these locks first. A sleep alone orders nothing:
+// synctest.Wait orders what they did before what the test does next, not the reverse.
+func (l *lab) handOver() {
+	l.store.mu.Lock()
+	defer l.store.mu.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 }
 
 // other is a node of another name on a store of its own, over the same conversations,
@@ -312,7 +339,7 @@ func (l *lab) leftBehind(o Options, after time.Duration) {
 		l.t.Fatal(err)
 	}
 	l.after(after)
-	s.commit = func(context.Context, store.Write) (store.Result, error) { return store.Result{}, store.ErrNotApplied }
+	set(s, &s.commit, func(context.Context, store.Write) (store.Result, error) { return store.Result{}, store.ErrNotApplied })
 	n.Stop()
 	n.Wait()
 	l.mu.Lock()

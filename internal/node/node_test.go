@@ -182,10 +182,10 @@ func TestSubmit(t *testing.T) {
 		if got := l.say("m1"); got.Outcome != turn.Queued || got.Version != 1 || got.Due != l.node.clock.Now().Add(time.Second) {
 			l.t.Errorf("%+v", got)
 		}
-		l.store.commit = func(ctx context.Context, w store.Write) (store.Result, error) {
+		set(l.store, &l.store.commit, func(ctx context.Context, w store.Write) (store.Result, error) {
 			pass(2 * time.Second)
 			return l.store.Store.Commit(ctx, w)
-		}
+		})
 		why := errors.New("left")
 		ctx, cancel := context.WithTimeoutCause(l.t.Context(), time.Second, why)
 		defer cancel()
@@ -209,10 +209,10 @@ func TestSubmit(t *testing.T) {
 func TestSubmitWhileTheNodeStops(t *testing.T) {
 	for takes, refused := range map[time.Duration]bool{time.Second: false, 8 * time.Second: true} {
 		inLab(t, nil, func(l *lab) {
-			l.store.commit = func(ctx context.Context, w store.Write) (store.Result, error) {
+			set(l.store, &l.store.commit, func(ctx context.Context, w store.Write) (store.Result, error) {
 				pass(takes)
 				return l.store.Store.Commit(ctx, w)
-			}
+			})
 			answered := make(chan error, 1)
 			go func() {
 				_, err := l.node.Submit(context.Background(), &engine.Request{Key: key, Op: engine.Receive, ID: "m", Body: store.Body{Text: "x"}})
@@ -265,7 +265,7 @@ func TestConversationsAreReadAFewAtATime(t *testing.T) {
 	inLab(t, nil, func(l *lab) {
 		var mu sync.Mutex
 		reading, most, all := 0, 0, 0
-		l.store.load = func(ctx context.Context, key store.Key) (store.Snapshot, error) {
+		set(l.store, &l.store.load, func(ctx context.Context, key store.Key) (store.Snapshot, error) {
 			mu.Lock()
 			reading, all = reading+1, all+1
 			most = max(most, reading)
@@ -275,7 +275,7 @@ func TestConversationsAreReadAFewAtATime(t *testing.T) {
 			reading--
 			mu.Unlock()
 			return l.store.Store.Load(ctx, key)
-		}
+		})
 		for i := range 200 {
 			go func() {
 				r := engine.Request{Key: store.Key{Bot: "bot", Conversation: fmt.Sprint(i)}, Op: engine.Retract, ID: "none"}
@@ -300,18 +300,18 @@ func TestReady(t *testing.T) {
 				l.t.Errorf("%v, want %s", err, text)
 			}
 		}
-		l.store.now = func(context.Context) (turn.Time, error) { return 0, errAway }
+		set(l.store, &l.store.now, func(context.Context) (turn.Time, error) { return 0, errAway })
 		want("the store is out of reach")
-		l.store.now = nil
+		set(l.store, &l.store.now, nil)
 		l.node.health.wrote(errAway)
 		want("the store does not take writes")
 		if s, _ := l.node.Status(l.t.Context()); !slices.Equal(s.Problems, []string{"does not take writes"}) {
 			l.t.Errorf("problems %q", s.Problems)
 		}
 		l.node.health.wrote(nil)
-		l.store.claim = func(context.Context, turn.Time, int, time.Duration, []string) ([]store.Timer, error) {
+		set(l.store, &l.store.claim, func(context.Context, turn.Time, int, time.Duration, []string) ([]store.Timer, error) {
 			return nil, errAway
-		}
+		})
 		l.after(5 * time.Second)
 		want("due timers can't be claimed from the store")
 		if s, _ := l.node.Status(l.t.Context()); !slices.Equal(s.Problems, []string{"due timers can't be claimed"}) {

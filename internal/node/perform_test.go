@@ -17,12 +17,12 @@ import (
 func TestAWriteThatFails(t *testing.T) {
 	for _, fault := range []error{fmt.Errorf("%w: full", store.ErrNotApplied), store.ErrUnknown} {
 		inLab(t, nil, func(l *lab) {
-			l.store.commit = func(ctx context.Context, w store.Write) (store.Result, error) {
+			set(l.store, &l.store.commit, func(ctx context.Context, w store.Write) (store.Result, error) {
 				if at, ok := ctx.Deadline(); !ok || time.Until(at) != storeTimeout {
 					l.t.Errorf("the store has %v", time.Until(at))
 				}
 				return store.Result{}, fault
-			}
+			})
 			_, err := l.node.Submit(l.t.Context(), &engine.Request{Key: key, Op: engine.Receive, ID: "m", Body: store.Body{Text: "x"}})
 			if !errors.Is(err, engine.ErrUnavailable) {
 				l.t.Errorf("%v", err)
@@ -35,7 +35,7 @@ func TestAWriteThatFails(t *testing.T) {
 			if len(lines) != 1 {
 				l.t.Errorf("the log has %q", lines)
 			}
-			l.store.commit = nil
+			set(l.store, &l.store.commit, nil)
 			l.after(time.Second)
 			l.say("m2")
 			if err := l.node.Ready(l.t.Context()); err != nil {
@@ -64,10 +64,10 @@ func (s *laterStore) CommitLater(w *store.Write, done func(store.Result, error))
 func TestCommitLater(t *testing.T) {
 	inLab(t, nil, func(l *lab) {
 		s := &laterStore{faultStore: l.store}
-		l.store.commit = func(context.Context, store.Write) (store.Result, error) {
+		set(l.store, &l.store.commit, func(context.Context, store.Write) (store.Result, error) {
 			l.t.Error("it was written twice")
 			return store.Result{}, store.ErrNotApplied
-		}
+		})
 		clock, _ := NewClock(l.t.Context(), s)
 		o := l.node.options
 		o.Name, o.Instance = "later", "later"
@@ -98,12 +98,12 @@ func TestAReadThatFails(t *testing.T) {
 		"a read failed": errAway,
 	} {
 		inLab(t, nil, func(l *lab) {
-			l.store.load = func(ctx context.Context, _ store.Key) (store.Snapshot, error) {
+			set(l.store, &l.store.load, func(ctx context.Context, _ store.Key) (store.Snapshot, error) {
 				if at, ok := ctx.Deadline(); !ok || time.Until(at) != storeTimeout {
 					l.t.Errorf("the store has %v", time.Until(at))
 				}
 				return store.Snapshot{}, fault
-			}
+			})
 			_, err := l.node.Submit(l.t.Context(), &engine.Request{Key: key, Op: engine.Retract, ID: "m"})
 			if !errors.Is(err, fault) {
 				l.t.Errorf("%v", err)
@@ -120,9 +120,9 @@ func TestAWriteThatMeetsAnUnreadableRecord(t *testing.T) {
 		"what is stored of this conversation can't be read":      store.ErrCorrupt,
 	} {
 		inLab(t, nil, func(l *lab) {
-			l.store.commit = func(context.Context, store.Write) (store.Result, error) {
+			set(l.store, &l.store.commit, func(context.Context, store.Write) (store.Result, error) {
 				return store.Result{}, fmt.Errorf("%w: %w", store.ErrNotApplied, fault)
-			}
+			})
 			_, err := l.node.Submit(l.t.Context(), &engine.Request{Key: key, Op: engine.Receive, ID: "m", Body: store.Body{Text: "x"}})
 			if !errors.Is(err, fault) {
 				l.t.Errorf("%v", err)
@@ -138,11 +138,11 @@ func TestAWriteThatMeetsAnUnreadableRecord(t *testing.T) {
 // A prompt that can't be read is tried again, and logged.
 func TestAPromptThatCantBeRead(t *testing.T) {
 	inLab(t, nil, func(l *lab) {
-		l.store.list = func(context.Context, store.Key, store.EntryQuery) ([]store.Entry, error) { return nil, errAway }
+		set(l.store, &l.store.list, func(context.Context, store.Key, store.EntryQuery) ([]store.Entry, error) { return nil, errAway })
 		l.say("m")
 		l.after(1500 * time.Millisecond)
 		l.wantLogged(1, "level=ERROR", "the prompt could not be read", errAway.Error())
-		l.store.list = nil
+		set(l.store, &l.store.list, nil)
 		l.after(time.Minute)
 		l.wantReplies("reply: m (sent)")
 	})
@@ -153,17 +153,17 @@ func TestAPromptThatCantBeRead(t *testing.T) {
 func TestDeletions(t *testing.T) {
 	inLab(t, nil, func(l *lab) {
 		l.say("m")
-		l.store.delete = func(ctx context.Context, _ store.Key) error {
+		set(l.store, &l.store.delete, func(ctx context.Context, _ store.Key) error {
 			if at, ok := ctx.Deadline(); !ok || time.Until(at) != storeTimeout {
 				l.t.Errorf("the store has %v", time.Until(at))
 			}
 			return errAway
-		}
+		})
 		if _, err := l.node.Submit(l.t.Context(), &engine.Request{Key: key, Op: engine.Forget}); !errors.Is(err, engine.ErrUnavailable) {
 			l.t.Errorf("%v", err)
 		}
 		l.wantLogged(1, "level=ERROR", "a conversation could not be deleted", "bot=bot", "conversation=c", errAway.Error())
-		l.store.delete = nil
+		set(l.store, &l.store.delete, nil)
 		l.submit(engine.Request{Op: engine.Forget})
 		if r := l.record(); r.Exists() {
 			l.t.Errorf("it is still there: %+v", r)

@@ -350,14 +350,15 @@ func TestLostWorkersAreCountedForEachPart(t *testing.T) {
 				}
 				crashes[o.Reply.Done]++
 				own := s()
-				own.commit = func(context.Context, store.Write) (store.Result, error) {
+				set(own, &own.commit, func(context.Context, store.Write) (store.Result, error) {
 					return store.Result{}, fmt.Errorf("%w: %w", store.ErrNotApplied, errAway)
-				}
-				own.claim = func(context.Context, turn.Time, int, time.Duration, []string) ([]store.Timer, error) {
+				})
+				set(own, &own.claim, func(context.Context, turn.Time, int, time.Duration, []string) ([]store.Timer, error) {
 					return nil, errAway
-				}
+				})
 				pass(4 * time.Second)
-				own.commit, own.claim = nil, nil
+				set(own, &own.commit, nil)
+				set(own, &own.claim, nil)
 				return engine.SendResult{Err: "cut"}
 			}
 		}
@@ -453,29 +454,29 @@ func TestAnOutcomeThatStaysUnknown(t *testing.T) {
 		for _, human := range []bool{true, false} {
 			inLab(t, nil, func(l *lab) {
 				l.say("m1")
-				l.store.commit = func(ctx context.Context, w store.Write) (store.Result, error) {
-					l.store.commit = nil
+				set(l.store, &l.store.commit, func(ctx context.Context, w store.Write) (store.Result, error) {
+					set(l.store, &l.store.commit, nil)
 					if applied {
 						_, _ = l.store.Store.Commit(ctx, w)
 					}
 					return store.Result{}, store.ErrUnknown
-				}
+				})
 				failures := 5
-				l.store.load = func(ctx context.Context, key store.Key) (store.Snapshot, error) {
+				set(l.store, &l.store.load, func(ctx context.Context, key store.Key) (store.Snapshot, error) {
 					if failures--; failures >= 0 {
 						return store.Snapshot{}, errAway
 					}
 					return l.store.Store.Load(ctx, key)
-				}
+				})
 				r := engine.Request{Key: key, Op: engine.Receive, ID: "m2", Body: store.Body{Text: "x"}}
 				if human {
 					failures = 0
 					r.Op, r.ID = engine.HumanReply, ""
-					commit := l.store.commit
-					l.store.commit = func(ctx context.Context, w store.Write) (store.Result, error) {
+					commit := get(l.store, &l.store.commit)
+					set(l.store, &l.store.commit, func(ctx context.Context, w store.Write) (store.Result, error) {
 						failures = 5
 						return commit(ctx, w)
-					}
+					})
 				}
 				_, err := l.node.Submit(l.t.Context(), &r)
 				if want := map[bool]error{true: engine.ErrOutcomeUnknown, false: engine.ErrUnavailable}[human]; !errors.Is(err, want) {
@@ -495,7 +496,7 @@ func TestAnOutcomeThatStaysUnknown(t *testing.T) {
 						l.after(2 * time.Second)
 					}
 				}
-				l.store.load = nil
+				set(l.store, &l.store.load, nil)
 				l.after(time.Minute)
 				entries, _ := l.store.Store.Entries(l.t.Context(), key, store.EntryQuery{})
 				count := map[string]int{}
