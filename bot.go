@@ -117,7 +117,7 @@ type Bot struct {
 	// rests for a minute. 0: none.
 	TurnsPerMinute int
 
-	// StopWords close what waits: a message that is one of them, in any case, is
+	// StopWords close the waiting messages: a message that is one of them, in any case, is
 	// settled with it and answered by nobody. OptOutWords do the same, and pause the
 	// conversation too.
 	StopWords   []string

@@ -122,8 +122,8 @@ func (a *App) Typing(ctx context.Context, bot, conversation string, d time.Durat
 	return c.of(err)
 }
 
-// Flush ends the quiet time now: what waits is answered at once. It does nothing where
-// nothing waits.
+// Flush ends the quiet time now: waiting messages are answered at once. It does nothing
+// if none waits.
 func (a *App) Flush(ctx context.Context, bot, conversation string) (State, error) {
 	return a.control(ctx, "flush", bot, conversation, engine.Request{Op: engine.Flush})
 }
@@ -194,7 +194,7 @@ func (a *App) control(ctx context.Context, op, bot, conversation string, r engin
 }
 
 // Answer delivers what a human wrote, also while the conversation is paused,
-// and settles what waits up to now. The text has 1 to [MaxTextBytes]. The receipt's
+// and settles the messages that wait. The text has 1 to [MaxTextBytes]. The receipt's
 // MessageID is the reply's ID. A reply has no ID by which a repeat could be told: after
 // an error with [CodeUnknown], look at the transcript before you call it again.
 // [CodeTooMany] says that [MaxQueuedHumanReply] replies wait to be sent.

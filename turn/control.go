@@ -1,6 +1,6 @@
 package turn
 
-// What people do to a conversation.
+// The actions of people on a conversation.
 //
 // A human who steps in comes before the bot. A pause, a reply by hand and a close
 // stop a running attempt and take back a reply that nobody has seen. They can't

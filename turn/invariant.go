@@ -1,6 +1,6 @@
 package turn
 
-// What holds of every record.
+// The invariants of a record.
 //
 // The rules below are the other half of the specification: step.go says how a
 // record changes, these say what it always is. The last one carries the most

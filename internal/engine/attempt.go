@@ -19,7 +19,7 @@ import (
 // lease is gone. A responder that runs is told, and the run goes on until it has
 // returned: two responders never run for one conversation on a node.
 type run struct {
-	// lease is what the run works under. Its Expires follows the renewals, its nonce
+	// The run works under this lease. Its Expires follows the renewals, its nonce
 	// never changes: a result under another nonce is not this run's.
 	lease   turn.Lease
 	renewAt turn.Time // when to renew it next

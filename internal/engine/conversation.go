@@ -8,8 +8,8 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// conversation is what a node remembers of one conversation while something
-// happens in it, and for a while after. At most one call of the store is under way
+// conversation is a node's memory of one conversation while something happens in it, and
+// for a while after. At most one call of the store is under way
 // for it at a time; tasks that arrive meanwhile wait in the queue and are applied
 // together, in the order in which they came.
 type conversation struct {
@@ -44,7 +44,7 @@ type conversation struct {
 	idleSince   turn.Time
 }
 
-// knowledge is what a node's idea of a record rests on.
+// knowledge is the source of a node's idea of a record.
 //
 // A write may rest on any of these. The store compares before it writes, so a wrong
 // idea costs one conflict and changes nothing. Nobody compares a decision that writes

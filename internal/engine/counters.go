@@ -2,7 +2,7 @@ package engine
 
 import "github.com/onereply/onereply/turn"
 
-// Counters are what a node did since it was made. Only the node that made a
+// Counters count the work of a node since it was made. Only the node that made a
 // write counts it.
 type Counters struct {
 	Accepted, Duplicates, Ignored uint64
@@ -121,7 +121,7 @@ func (n *Node) countDiscard(e *Event) {
 	}
 }
 
-// discardTokens counts what a model used for nothing.
+// discardTokens counts the tokens that a model used for nothing.
 func (n *Node) discardTokens(tokens int64) {
 	if tokens > 0 {
 		n.Counters.DiscardedTokens += uint64(tokens)

@@ -50,7 +50,7 @@ const (
 	recoverMax = 10_000
 )
 
-// Bot is what the engine knows of a bot. All of it is asked anew at each step, so that
+// Bot is the engine's part of a bot. All of it is asked anew at each step, so that
 // a change holds from the next step on.
 type Bot struct {
 	// Policy is what the core decides by.
@@ -117,7 +117,7 @@ type Node struct {
 	all    map[store.Key]*conversation
 	timers timers
 	idle   *list.List
-	ready  ready // who waits for a generation
+	ready  ready // conversations that wait for a slot
 
 	// Looking for timers that nobody acts on.
 	pollAt  turn.Time // when next, 0: never
@@ -129,7 +129,7 @@ type Node struct {
 	leaving  bool // what runs here is handed back
 	working  int  // attempts and sends under way here
 
-	// Counters are what this node did. They may be read between two calls.
+	// Counters count the work of this node. They may be read between two calls.
 	Counters Counters
 }
 
@@ -151,7 +151,7 @@ func New(o Options) *Node {
 	}
 }
 
-// Take returns what the node asks for since the last call.
+// Take returns the outputs since the last call.
 func (n *Node) Take() []Output {
 	out := n.out
 	n.out = nil
@@ -161,7 +161,7 @@ func (n *Node) Take() []Output {
 // emit asks the runtime for something. It is carried out after the call that asked.
 func (n *Node) emit(o Output) { n.out = append(n.out, o) }
 
-// Submit takes a request in. It is answered once what it asks for is durable.
+// Submit takes a request in. It is answered once its effect is durable.
 func (n *Node) Submit(now turn.Time, r *Request) {
 	n.setTime(now)
 	c := n.get(r.Key)

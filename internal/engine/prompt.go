@@ -30,8 +30,8 @@ func newPrompt(entries, tail []store.Entry, through int64, history int) Prompt {
 	return p
 }
 
-// asOf is a waiting message as it was at a version: what was accepted later is
-// left out, what was edited later has its earlier text.
+// asOf is a waiting message as it was at a version: a message that was accepted later is
+// left out, and one that was edited later has its earlier text.
 func asOf(e store.Entry, through int64) (store.Entry, bool) {
 	switch {
 	case e.Kind != store.Message || e.Status != turn.InputPending:
@@ -72,7 +72,7 @@ func (p Prompt) IDs() []string {
 	return ids
 }
 
-// History is what came before, in the order of the replies: the messages
+// History holds the earlier entries, in the order of the replies: the messages
 // that a reply answered stand before it, whenever they were accepted. Only
 // what reached the person counts as said.
 func History(tail []store.Entry, limit int) []store.Entry {

@@ -66,7 +66,7 @@ type task struct {
 	result  Result // of the write under way
 }
 
-// lookup is what a task needs to know of the transcript. It is read just before
+// lookup holds the entries of the transcript that a task needs. It is read just before
 // the task is applied, and is out of date as soon as a write has come between.
 type lookup struct {
 	done    bool          // the fields below are up to date

@@ -119,7 +119,7 @@ func (n *Node) Tick(now turn.Time) {
 	n.evict()
 }
 
-// tick does what is due in one conversation: a retry, a renewal, a wake-up.
+// tick carries out the due retry, renewal or wake-up of one conversation.
 func (n *Node) tick(c *conversation) {
 	if c.retryAt != 0 && c.retryAt <= n.now {
 		c.retryAt = 0
