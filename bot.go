@@ -17,7 +17,7 @@ type Mode string
 const (
 	ModeInterrupt Mode = "interrupt" // end it at once: its context ends
 	ModeDiscard   Mode = "discard"   // let it end, then throw it away
-	ModeFinish    Mode = "finish"    // let it end, and send it for what it saw; the rest is the next turn's
+	ModeFinish    Mode = "finish"    // let it end, and send its reply; the newer input is the next turn
 )
 
 // UnknownSend is the rule for a send whose outcome nobody knows, after a time-out or a
@@ -66,8 +66,8 @@ type Bot struct {
 	OnNewInput Mode
 
 	// MaxDiscards is how often a turn may be discarded for newer input. After that its
-	// reply is sent for what it saw, so that a person who never stops typing is
-	// answered. Default 2; Zero for never.
+	// reply is sent although newer input waits, so that a person who never stops typing
+	// is answered. Default 2; Zero for never.
 	MaxDiscards int
 
 	// Lease is how long a node that stopped renewing keeps a conversation from the

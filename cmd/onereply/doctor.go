@@ -165,8 +165,8 @@ func refuseMemory(flag, url string) error {
 	return nil
 }
 
-// openSilently opens a store without the log line of what it guarantees: the output of
-// these commands is their result.
+// openSilently opens a store, and does not log its guarantees: these commands print
+// their result and nothing else.
 func (p *program) openSilently(ctx context.Context, url string, readOnly bool) (store.Store, error) {
 	return openStore(ctx, url, readOnly, slog.New(slog.DiscardHandler))
 }
