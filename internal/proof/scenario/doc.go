@@ -19,6 +19,10 @@
 // world that it is played in, rulebook.go and hooks.go what goes wrong there;
 // ledger.go what was seen, expect.go and rules.go what must hold.
 //
+// What a feature needs beyond the words of an event stands in general ones: "bot" sets
+// any key of the bot, a "call" is any call of the API, and a text may be "plain". Our own
+// stories are in testdata/own-*.jsonl; scenarios_test.go lists those that do not hold yet.
+//
 // It is for tests only, and nothing else may import it. No story is treated
 // differently from another by its name.
 package scenario

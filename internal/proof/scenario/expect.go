@@ -141,11 +141,14 @@ func (x Expect) checkPrompts(l *Ledger) (c complaints) {
 		for _, secret := range x.PromptExcludes {
 			c.wrong(strings.Contains(call.Prompt, secret), "call %d: the prompt holds %q", call.Number, secret)
 		}
+		for _, wanted := range x.PromptIncludes {
+			c.wrong(!strings.Contains(call.Prompt, wanted), "call %d: the prompt does not hold %q: %q", call.Number, wanted, call.Prompt)
+		}
 		for label, author := range x.PromptAuthors {
 			c.wrong(!strings.Contains("\n"+call.Prompt, "\n"+author+": "+mark(label)), "call %d: %s is not by %s in %q", call.Number, label, author, call.Prompt)
 		}
 	}
-	c.wrong(len(spoken) == 0 && (x.PromptOrder != nil || x.PromptAuthors != nil), "no call of the model was answered and shown")
+	c.wrong(len(spoken) == 0 && (x.PromptOrder != nil || x.PromptAuthors != nil || x.PromptIncludes != nil), "no call of the model was answered and shown")
 	if x.HistoryHasOnlyDelivered {
 		c = append(c, l.undeliveredHistory()...)
 	}
@@ -184,18 +187,23 @@ func (l *Ledger) undeliveredHistory() (c complaints) {
 
 func (x Expect) checkSends(l *Ledger) (c complaints) {
 	shown := 0
+	var texts []string
 	byNode, tries := map[string]int{}, map[string]int{}
 	for _, p := range l.Posts {
 		byNode[p.Node]++
 		tries[p.Conversation]++
 		if p.Shown {
 			shown++
+			texts = append(texts, p.Text)
 		}
 	}
 	if x.VisibleMessages != nil {
 		c.wrong(shown != *x.VisibleMessages, "messages that the person sees: %d, not %d", shown, *x.VisibleMessages)
 	}
 	c.atMost("messages that the person sees", shown, x.VisibleMessagesMax)
+	if x.VisibleTexts != nil {
+		c.wrong(!slices.Equal(texts, *x.VisibleTexts), "the person sees %q, not %q", texts, *x.VisibleTexts)
+	}
 	for node, want := range x.SendsBy {
 		c.wrong(byNode[node] != want, "sends by %s: %d, not %d", node, byNode[node], want)
 	}
@@ -222,6 +230,10 @@ func (x Expect) checkStates(l *Ledger) (c complaints) {
 		dead := l.messagesWith("failed")
 		c.wrong(!sameSet(dead, x.DeadLetters), "set aside: %v, not %v", dead, x.DeadLetters)
 	}
+	statuses := l.statuses()
+	for id, want := range x.Statuses {
+		c.wrong(statuses[id] != want, "%s is %q in the transcript, not %q", id, statuses[id], want)
+	}
 	if x.InMemoryEntriesMax != nil {
 		c.wrong(len(l.Measured) == 0, "nothing was measured")
 		for _, count := range l.Measured {
@@ -244,6 +256,17 @@ func (l *Ledger) copies() map[string]int {
 	return copies
 }
 
+// statuses are those of all transcript entries.
+func (l *Ledger) statuses() map[string]string {
+	statuses := map[string]string{}
+	for _, conversation := range l.Conversations {
+		for _, e := range conversation.Entries {
+			statuses[e.ID] = e.Status
+		}
+	}
+	return statuses
+}
+
 // messagesWith are the messages with a status.
 func (l *Ledger) messagesWith(status string) []string {
 	var labels []string
@@ -257,9 +280,26 @@ func (l *Ledger) messagesWith(status string) []string {
 	return labels
 }
 
+// outcomes are what the API said last to each event.
+func (l *Ledger) outcomes() map[string]string {
+	outcomes := map[string]string{}
+	for _, a := range l.Answers {
+		outcome := a.Outcome
+		if a.Reason != "" {
+			outcome += ": " + a.Reason
+		}
+		outcomes[a.Event+" "+a.About] = outcome
+	}
+	return outcomes
+}
+
 func (x Expect) checkHTTP(l *Ledger) (c complaints) {
+	outcomes := l.outcomes()
+	for event, want := range x.Outcomes {
+		c.wrong(outcomes[event] != want, "the outcome of %s is %q, not %q", event, outcomes[event], want)
+	}
 	if x.HTTPOfM2 == nil {
-		return nil
+		return c
 	}
 	asked := false
 	for _, a := range l.Answers {

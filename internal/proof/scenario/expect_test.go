@@ -21,7 +21,7 @@ func good() *Ledger {
 		Text: l.Calls[0].Text, Covers: []string{"m1", "m2"}, Shown: true,
 	}}
 	for _, label := range []string{"m1", "m2"} {
-		l.Answers = append(l.Answers, Answer{Event: "message", Worker: "w1", Conversation: "c1", Label: label, Status: 202, Outcome: "queued"})
+		l.Answers = append(l.Answers, Answer{Event: "message", Worker: "w1", Conversation: "c1", Label: label, About: label, Status: 202, Outcome: "queued"})
 	}
 	l.Tools = map[string]int{"book": 1}
 	l.Stream = []string{"final"}
@@ -56,10 +56,12 @@ func TestExpectations(t *testing.T) {
 		"model_calls_max":            {`1`, `0`},
 		"max_concurrent_model_calls": {`1`, `0`},
 		"max_concurrent_model_calls_excluding_paused": {`1`, `0`},
+		"visible_texts":              {`["#1. I saw ⟦m1⟧ ⟦m2⟧."]`, `["#1."]`},
 		"request_roles":              {`"alternate"`, `"in verse"`},
 		"prompt_order":               {`["m1","m2"]`, `["m2","m1"]`},
 		"prompt_authors":             {`{"m1":"ann"}`, `{"m1":"bob"}`},
 		"prompt_excludes":            {`["0000"]`, `["ho"]`},
+		"prompt_includes":            {`["ho"]`, `["0000"]`},
 		"history_has_only_delivered": {`true`, ``},
 		"tool_runs_max":              {`{"book":1}`, `{"book":0}`},
 		"pending_copies_max":         {`1`, `0`},
@@ -69,6 +71,8 @@ func TestExpectations(t *testing.T) {
 		"sse_events":                 {`["final"]`, `["superseded","final"]`},
 		"in_memory_entries_max":      {`0`, `-1`},
 		"http_of_m2":                 {`200`, `503`},
+		"outcomes":                   {`{"message m1":"queued"}`, `{"message m1":"ignored: deleted"}`},
+		"statuses":                   {`{"m1":"answered","c1/1":"sent"}`, `{"c1/1":"partial"}`},
 		"any_of":                     {`[{"replies":2},{"replies":1}]`, `[{"replies":2},{"replies":3}]`},
 		"notes":                      {`"anything"`, ``},
 	}

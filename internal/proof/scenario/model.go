@@ -226,6 +226,9 @@ func shape(text string, output Event) string {
 	if output.Empty {
 		return ""
 	}
+	if output.Text != nil {
+		text = said(text, output)
+	}
 	for len([]rune(text)) < output.Chars {
 		text += " And so on."
 	}
@@ -233,6 +236,15 @@ func shape(text string, output Event) string {
 		text = string(runes[:output.Chars])
 	}
 	return text
+}
+
+// said is the text that a rule names: below the call's number, which tells
+// later where it comes from, or all there is where it is plain.
+func said(text string, output Event) string {
+	if output.Plain {
+		return *output.Text
+	}
+	return numbered.FindString(text) + "\n" + *output.Text
 }
 
 func (m *model) begin(c *Call) {

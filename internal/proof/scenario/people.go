@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -20,13 +21,23 @@ type Answer struct {
 	Label        string // of the message
 	Status       int    // 0: the connection broke, so nobody knows
 	Outcome      string
-	Expect       int  // the status that the story names, 0: none
-	Excused      bool // the story gives a reason why it may fail
+	Reason       string // of the outcome
+	About        string // what the event was about: the message's label, or a call's path
+	Expect       int    // the status that the story names, 0: none
+	Excused      bool   // the story gives a reason why it may fail
 }
 
 // stored reports whether the API answered for it.
 func (a Answer) stored() bool {
 	return a.Status/100 == 2 && a.Outcome != "ignored"
+}
+
+// address is a call's URL: of what is below a conversation, or from /v1/ on.
+func address(worker, conversation, rest string) string {
+	if strings.HasPrefix(rest, "/v1/") {
+		return "http://" + worker + rest
+	}
+	return conversationURL(worker, conversation, rest)
 }
 
 func conversationURL(worker, conversation, rest string) string {
@@ -67,7 +78,7 @@ func (w *world) raw(method, address string, body []byte, key string, header map[
 	if err != nil {
 		return 0
 	}
-	if value != nil && response.StatusCode/100 == 2 {
+	if value != nil && len(answer) > 0 && response.StatusCode/100 == 2 {
 		if err := json.Unmarshal(answer, value); err != nil {
 			w.problem("%s %s: the answer is no JSON: %v", method, address, err)
 		}
@@ -120,7 +131,7 @@ func (w *world) text(m Message) string {
 			return text
 		}
 	}
-	if strings.TrimSpace(text) == "" {
+	if m.Plain || strings.TrimSpace(text) == "" {
 		return text
 	}
 	return mark(m.label()) + " " + text
@@ -143,7 +154,7 @@ func (w *world) receive(m Message, worker string, e Event) {
 	}
 	a := Answer{At: w.now(), Event: e.Type, Worker: worker, Conversation: m.conversation(), Label: m.label(), Expect: e.HTTPExpect, Excused: w.excused(m, worker)}
 	a.Status = w.raw(http.MethodPost, conversationURL(worker, m.conversation(), "/messages"), body, apiKey, header, &receipt)
-	a.Outcome = receipt.Outcome
+	a.Outcome, a.Reason, a.About = receipt.Outcome, receipt.Reason, m.label()
 	if receipt.MessageID != "" {
 		w.name(m.conversation(), receipt.MessageID, m.label())
 	}
@@ -167,15 +178,12 @@ func (w *world) note(a Answer) {
 
 // tell makes any other inbound request.
 func (w *world) tell(e Event, method, conversation, rest string, body any) {
-	var answer struct{ Outcome string }
+	var answer struct{ Outcome, Reason string }
 	worker := w.target(e)
 	a := Answer{At: w.now(), Event: e.Type, Worker: worker, Conversation: conversation, Expect: e.HTTPExpect, Excused: e.Author == "self"}
-	var value any = &answer
-	if rest == "/typing" {
-		value = nil
-	}
-	a.Status = w.ask(method, conversationURL(worker, conversation, rest), body, value)
-	a.Outcome = answer.Outcome
+	a.About = cmp.Or(e.label(), e.Path)
+	a.Status = w.ask(method, address(worker, conversation, rest), body, &answer)
+	a.Outcome, a.Reason = answer.Outcome, answer.Reason
 	w.tracef("%s to %s: %d %s", e.Type, worker, a.Status, a.Outcome)
 	w.note(a)
 }

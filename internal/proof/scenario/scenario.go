@@ -53,6 +53,10 @@ type Config struct {
 	Stream              bool     `json:"stream"`         // always on
 	TypingExtends       bool     `json:"typing_extends"` // always on
 	IdleEvictMS         int      `json:"idle_evict_ms"`  // a fixed bound of the engine
+
+	// Bot has further keys of the bot, as a configuration file has them. They
+	// win over what the keys above say.
+	Bot map[string]any `json:"bot"`
 }
 
 // Event is something that happens. Which fields it has depends on its type.
@@ -97,6 +101,12 @@ type Event struct {
 	BadSignature  bool            `json:"bad_signature"`
 	Conversations int             `json:"conversations"`
 	MessagesEach  int             `json:"messages_each"`
+
+	// A "call" is any call of the API: a method, and a path below the
+	// conversation, or from /v1/ on.
+	Method string          `json:"method"`
+	Path   string          `json:"path"`
+	Body   json.RawMessage `json:"body"`
 }
 
 // Message is what somebody wrote.
@@ -122,6 +132,7 @@ type Message struct {
 	MediaFailed    bool    `json:"media_failed"`
 	Transcript     string  `json:"transcript"`
 	CrashesWorker  bool    `json:"crashes_worker"`
+	Plain          bool    `json:"plain"` // the text stays as it is, without a mark
 }
 
 // Expect is what must have happened. A nil field demands nothing.
@@ -141,6 +152,7 @@ type Expect struct {
 	VisibleMessages     *int           `json:"visible_messages"`
 	VisibleMessagesMax  *int           `json:"visible_messages_max"`
 	VisiblePartsOfFirst []int          `json:"visible_parts_of_first"`
+	VisibleTexts        *[]string      `json:"visible_texts"` // all that the person sees, in order
 
 	ModelCallsMax                          *int              `json:"model_calls_max"`
 	MaxConcurrentModelCalls                *int              `json:"max_concurrent_model_calls"`
@@ -149,6 +161,7 @@ type Expect struct {
 	PromptOrder                            []string          `json:"prompt_order"`
 	PromptAuthors                          map[string]string `json:"prompt_authors"`
 	PromptExcludes                         []string          `json:"prompt_excludes"`
+	PromptIncludes                         []string          `json:"prompt_includes"`
 	HistoryHasOnlyDelivered                bool              `json:"history_has_only_delivered"`
 	ToolRunsMax                            map[string]int    `json:"tool_runs_max"`
 
@@ -159,6 +172,14 @@ type Expect struct {
 	SSEEvents          []string       `json:"sse_events"`
 	InMemoryEntriesMax *int           `json:"in_memory_entries_max"`
 	HTTPOfM2           *int           `json:"http_of_m2"`
+
+	// Outcomes are what the API said last to an event about a message, with its
+	// reason: {"edit m1": "early", "message m2": "ignored: deleted"}. A call is
+	// named by its path.
+	Outcomes map[string]string `json:"outcomes"`
+	// Statuses are those of transcript entries in the end, by the message's
+	// label or the reply's id.
+	Statuses map[string]string `json:"statuses"`
 }
 
 // Read reads stories, one a line. What it does not know is an error: nobody

@@ -20,8 +20,18 @@ import (
 
 func TestMain(m *testing.M) { testservers.Main(m) }
 
-// stories is the repository's copy of the collected faults of other bots.
-var stories = filepath.Join("testdata", "scenarios.jsonl")
+// stories are the repository's: collected faults of other bots, in
+// scenarios*.jsonl, and our own.
+var stories = filepath.Join("testdata", "*.jsonl")
+
+// waiting are the stories that do not hold yet, by id, with what they wait for.
+// One that holds on all stages must leave the list.
+var waiting = map[string]string{
+	"S200": "edits that come before their message",
+	"S201": "deletions that come before their message",
+	"S210": "stop words by sender",
+	"S212": "a person's reply ends the bubbles",
+}
 
 // mostConversations bounds the size of a story; ONEREPLY_SCENARIO_SCALE names
 // another bound. A larger story proves the same, later.
@@ -42,10 +52,31 @@ func scale(t *testing.T) int {
 
 func load(t *testing.T) []Scenario {
 	t.Helper()
-	path := os.Getenv("ONEREPLY_SCENARIOS")
-	if path == "" {
-		path = stories
+	paths, err := filepath.Glob(stories)
+	if err != nil {
+		t.Fatal(err)
 	}
+	var all []Scenario
+	for _, path := range paths {
+		all = append(all, loadFile(t, path)...)
+	}
+	known := map[string]bool{}
+	for _, s := range all {
+		if known[s.ID] {
+			t.Errorf("two stories have the id %q", s.ID)
+		}
+		known[s.ID] = true
+	}
+	for id := range waiting {
+		if !known[id] {
+			t.Errorf("%s waits for %s, but there is no such story", id, waiting[id])
+		}
+	}
+	return all
+}
+
+func loadFile(t *testing.T, path string) []Scenario {
+	t.Helper()
 	file, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +84,7 @@ func load(t *testing.T) []Scenario {
 	defer file.Close()
 	all, err := Read(file)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%s: %v", path, err)
 	}
 	if len(all) == 0 {
 		t.Fatalf("%s is empty", path)
@@ -164,7 +195,7 @@ func table(t *testing.T, limit int, stages func(Scenario) []Stage, place func(*t
 		t.Run(s.ID, func(t *testing.T) {
 			lines = append(lines, row(t, s, reached, on, place))
 		})
-		if s.NotApplicable() == "" {
+		if s.NotApplicable() == "" && waiting[s.ID] == "" {
 			played++
 		}
 	}
@@ -184,17 +215,25 @@ func row(t *testing.T, s Scenario, reached int, stages []Stage, place func(*test
 		return line("-", "not applicable yet: "+reason)
 	}
 	var played []string
+	problems := 0
 	result := "passed"
 	for _, stage := range stages {
 		played = append(played, fmt.Sprintf("%s×%d", stage.Store, stage.Nodes))
 		outcome := play(t, s, stage, place(t, s, stage))
+		problems += len(outcome.Problems)
 		if outcome.Note != "" && result == "passed" {
 			result = "passed: " + outcome.Note
 		}
-		if len(outcome.Problems) > 0 {
+		if len(outcome.Problems) > 0 && waiting[s.ID] == "" {
 			result = "FAILED"
 			t.Errorf("%s on %s, %d nodes: %s\n  %s\n%s", s.ID, stage.Store, stage.Nodes, s.Title,
 				strings.Join(outcome.Problems, "\n  "), strings.Join(outcome.Trace, "\n"))
+		}
+	}
+	if waiting[s.ID] != "" {
+		result = "does not hold yet: " + waiting[s.ID]
+		if problems == 0 {
+			t.Errorf("%s holds now; take it from the list of those that wait", s.ID)
 		}
 	}
 	if reached > 0 {

@@ -74,7 +74,20 @@ func (s Scenario) bot() map[string]any {
 	if len(c.OptOutWords) > 0 {
 		bot["opt_out_words"] = c.OptOutWords
 	}
+	overlay(bot, c.Bot)
 	return bot
+}
+
+// overlay sets keys over those of a configuration, in nested ones too.
+func overlay(under, over map[string]any) {
+	for key, value := range over {
+		inner, nested := value.(map[string]any)
+		if below, there := under[key].(map[string]any); nested && there {
+			overlay(below, inner)
+			continue
+		}
+		under[key] = value
+	}
 }
 
 func duration(ms int) string { return fmt.Sprintf("%dms", ms) }

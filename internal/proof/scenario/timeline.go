@@ -27,9 +27,11 @@ func handlers() map[string]handler {
 		"unknown_event": (*world).noEffect,
 		"raw_http":      (*world).rawHTTP,
 
-		"typing":      control("/typing", func(e Event) any { return map[string]string{"for": duration(e.TTLMS)} }),
-		"handoff":     control("/pause", func(Event) any { return map[string]string{"reason": "a human took over"} }),
-		"handback":    control("/resume", func(e Event) any { return map[string]bool{"answer_pending": e.Reengage} }),
+		"typing":   control("/typing", func(e Event) any { return map[string]string{"for": duration(e.TTLMS)} }),
+		"handoff":  control("/pause", func(Event) any { return map[string]string{"reason": "a human took over"} }),
+		"handback": control("/resume", func(e Event) any { return map[string]bool{"answer_pending": e.Reengage} }),
+		"call":     (*world).call,
+
 		"human_reply": control("/replies", func(e Event) any { return map[string]string{"text": *e.Text} }),
 
 		"tool_call": func(w *world, e Event) { w.model.use(e) },
@@ -143,6 +145,15 @@ func (w *world) mediaReady(e Event) {
 func (w *world) noEffect(e Event) {
 	body := map[string]any{"kind": e.Type, "on": e.On, "emoji": e.Emoji, "name": e.Name, "state": e.Kind}
 	w.tell(e, http.MethodPost, e.conversation(), "/messages", body)
+}
+
+// call makes any call of the API.
+func (w *world) call(e Event) {
+	var body any
+	if e.Body != nil {
+		body = e.Body
+	}
+	w.tell(e, e.Method, e.conversation(), e.Path, body)
 }
 
 func control(rest string, body func(Event) any) handler {
