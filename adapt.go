@@ -1,6 +1,7 @@
 package onereply
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +10,6 @@ import (
 
 	"github.com/onereply/onereply/internal/engine"
 	"github.com/onereply/onereply/internal/node"
-	"github.com/onereply/onereply/internal/words"
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
 )
@@ -21,7 +21,7 @@ import (
 func (a *App) nodeBots() map[string]node.Bot {
 	bots := make(map[string]node.Bot, len(a.bots))
 	for name, b := range a.bots {
-		bot := node.Bot{Bot: b.engineBot(), Timeout: b.Timeout, SendTimeout: b.SendTimeout, Respond: a.respondWith(b.Responder)}
+		bot := node.Bot{Bot: b.engineBot(), Timeout: b.Timeout, SendTimeout: b.SendTimeout, Respond: a.respondWith(b)}
 		if b.Sender != nil {
 			bot.Send = sendWith(b.Sender)
 		}
@@ -41,25 +41,22 @@ func (b Bot) engineBot() engine.Bot {
 			RetryFor: b.RetryFor, Fallback: b.Fallback != "", TurnsPerMinute: b.TurnsPerMinute,
 		},
 		Fallback: b.Fallback, History: b.History, GroupWait: b.GroupWait, SplitAt: b.SplitAt, SplitWait: b.SplitWait,
-		StopWords: words.NewList(b.StopWords), OptOutWords: words.NewList(b.OptOutWords), Split: can.Split, Whole: can.AllParts,
+		StopWords: b.StopWords, OptOutWords: b.OptOutWords, Split: can.Split, Whole: can.AllParts,
 	}
 }
 
 // respondWith makes the function by which the runtime runs a responder.
-func (a *App) respondWith(r Responder) func(context.Context, *node.Attempt) engine.Response {
+func (a *App) respondWith(b Bot) func(context.Context, *node.Attempt) engine.Response {
 	return func(ctx context.Context, attempt *node.Attempt) engine.Response {
-		return readReply(r.Respond(ctx, a.newTurn(attempt)))
+		return readReply(b.Responder.Respond(ctx, a.newTurn(b, attempt)))
 	}
 }
 
 // newTurn makes the responder's view of an attempt.
-func (a *App) newTurn(o *node.Attempt) *Turn {
+func (a *App) newTurn(bot Bot, o *node.Attempt) *Turn {
 	t := &Turn{
 		Bot: o.Key.Bot, Conversation: o.Key.Conversation, Number: o.Turn, Attempt: o.Start.Attempt, Token: o.Lease.Token,
-		History: newHistory(o.Prompt.History),
-	}
-	for _, e := range o.Prompt.Messages {
-		t.Messages = append(t.Messages, messageOf(e))
+		Messages: promptEntries(o.Prompt.Messages), History: promptEntries(o.Prompt.History), names: bot.Names, times: bot.Times,
 	}
 	t.seal = func(ctx context.Context) error { return a.Seal(ctx, o.Key.Bot, o.Key.Conversation, o.Lease.Token) }
 	t.spend = func(u Usage) { o.Spend(u.Input + u.Output) }
@@ -67,31 +64,27 @@ func (a *App) newTurn(o *node.Attempt) *Turn {
 	return t
 }
 
-// newHistory joins neighbours of one role.
-func newHistory(entries []store.Entry) []HistoryEntry {
-	var lines []HistoryEntry
-	for i := 0; i < len(entries); {
-		role := roleOf(entries[i])
-		var replies []string
-		var messages []Message
-		for ; i < len(entries) && roleOf(entries[i]) == role; i++ {
-			replies = append(replies, entries[i].Text)
-			messages = append(messages, messageOf(entries[i]))
-		}
-		text := strings.Join(replies, "\n")
-		if role == RoleUser {
-			text = joinMessages(messages)
-		}
-		lines = append(lines, HistoryEntry{Role: role, Text: text})
+func promptEntries(stored []store.Entry) []PromptEntry {
+	entries := make([]PromptEntry, len(stored))
+	for i, e := range stored {
+		entries[i] = promptEntryOf(e)
 	}
-	return lines
+	return entries
 }
 
-func roleOf(e store.Entry) Role {
-	if e.Kind == store.Reply {
-		return RoleAssistant
+// promptEntryOf is a stored entry as a responder sees it.
+func promptEntryOf(e store.Entry) PromptEntry {
+	out := PromptEntry{
+		ID: e.ID, Role: RoleUser, Author: AuthorPerson, Sender: Person(e.Sender), Text: e.Text, At: cmp.Or(e.SentAt, e.At).Go(),
+		Edited: e.EditedAt != 0, Context: e.Status == turn.InputClosed, Attachments: attachmentsOf(e.Attachments), Metadata: e.Metadata,
 	}
-	return RoleUser
+	switch {
+	case e.Kind == store.Reply && e.Author == turn.ReplyHuman:
+		out.Role, out.Author = RoleAssistant, AuthorHuman
+	case e.Kind == store.Reply:
+		out.Role, out.Author = RoleAssistant, AuthorBot
+	}
+	return out
 }
 
 // quotaPause is the least pause after a spent quota: somebody must pay first.

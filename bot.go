@@ -3,10 +3,7 @@ package onereply
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"time"
-
-	"github.com/onereply/onereply/internal/words"
 )
 
 // Zero sets a field of [Bot] to zero where the zero value means the default:
@@ -78,8 +75,15 @@ type Bot struct {
 	Lease time.Duration
 
 	// History is how many earlier entries of the transcript the responder is given at
-	// most: up to [MaxHistory]. Default 40; Zero for none.
+	// most: up to [MaxHistory]. Messages that nobody answered are at most half of them.
+	// Default 40; Zero for none.
 	History int
+
+	// Names says when the names of senders stand in the prompt. Default [NamesAuto].
+	Names NamesMode
+
+	// Times: the prompt shows when each message was sent.
+	Times bool
 
 	// MediaWait is the longest wait for an attachment that was announced. Default 15s;
 	// Zero for none.
@@ -120,11 +124,9 @@ type Bot struct {
 	// rests for a minute. 0: none.
 	TurnsPerMinute int
 
-	// StopWords close the waiting messages: a message that is one of them is settled with
-	// it and answered by nobody. OptOutWords do the same, and pause the conversation too.
-	// The whole text is compared, after NFKC and case folding; punctuation, quotes,
-	// invisible marks and mentions at the start ("@bot stop") do not count. Each word must
-	// have a letter, a digit or a symbol, and at most 512 bytes.
+	// StopWords close the waiting messages: a message that is one of them, in any case, is
+	// settled with it and answered by nobody. OptOutWords do the same, and pause the
+	// conversation too.
 	StopWords   []string
 	OptOutWords []string
 }
@@ -165,6 +167,9 @@ func (b Bot) withDefaults() (Bot, error) {
 	if b.UnknownSend == "" {
 		b.UnknownSend = UnknownAuto
 	}
+	if b.Names == "" {
+		b.Names = NamesAuto
+	}
 	return b, b.validate()
 }
 
@@ -193,9 +198,6 @@ func (b Bot) validate() error {
 	reject(b.GroupWait < 0 || b.SplitWait < 0, "GroupWait and SplitWait must not be negative")
 	reject(b.SplitAt < 0, "SplitAt must not be negative, it is %d", b.SplitAt)
 	reject(b.TurnsPerMinute < 0, "TurnsPerMinute must not be negative, it is %d", b.TurnsPerMinute)
-	for _, word := range slices.Concat(b.StopWords, b.OptOutWords) {
-		reject(words.Key(word) == "", "the word %q must have a letter, a digit or a symbol, and at most %d bytes", word, words.MaxBytes)
-	}
 	reject(len(b.Fallback) > MaxTextBytes, "Fallback must have at most %d bytes", MaxTextBytes)
 	switch b.OnNewInput {
 	case ModeInterrupt, ModeDiscard, ModeFinish:
@@ -206,6 +208,11 @@ func (b Bot) validate() error {
 	case UnknownAuto, UnknownResend, UnknownHold:
 	default:
 		reject(true, "UnknownSend must be auto, resend or hold, it is %q", b.UnknownSend)
+	}
+	switch b.Names {
+	case NamesAuto, NamesAlways, NamesNever:
+	default:
+		reject(true, "Names must be auto, always or never, it is %q", b.Names)
 	}
 	return errors.Join(problems...)
 }

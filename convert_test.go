@@ -44,3 +44,27 @@ func TestEntriesAndEventsKeepEachField(t *testing.T) {
 		t.Errorf("the event is\n%+v, want\n%+v", got, seen)
 	}
 }
+
+// Each field of what is stored arrives in its own field of the prompt.
+func TestPromptEntriesKeepEachField(t *testing.T) {
+	stored := store.Entry{
+		Kind: store.Message, ID: "m", Status: turn.InputClosed, At: 2000,
+		Body: store.Body{
+			Text: "text", Sender: store.Sender{ID: "u", Name: "Ann"}, SentAt: 1000, EditedAt: 3000, Metadata: []byte("1"),
+			Attachments: []store.Attachment{{Kind: "image", URL: "url", MIMEType: "type", Pending: true}},
+		},
+	}
+	want := PromptEntry{
+		ID: "m", Role: RoleUser, Author: AuthorPerson, Sender: Person{ID: "u", Name: "Ann"}, Text: "text", At: timeOf(1000).Time, Edited: true, Context: true,
+		Metadata: []byte("1"), Attachments: []Attachment{{Kind: "image", URL: "url", MIMEType: "type", Pending: true}},
+	}
+	if got := promptEntryOf(stored); !reflect.DeepEqual(got, want) {
+		t.Errorf("the entry is\n%+v, want\n%+v", got, want)
+	}
+	for author, want := range map[string]Author{turn.ReplyHuman: AuthorHuman, turn.ReplyFallback: AuthorBot, turn.ReplyAnswer: AuthorBot} {
+		got := promptEntryOf(store.Entry{Kind: store.Reply, ID: "r", Status: turn.ReplySent, At: 2000, Body: store.Body{Author: author}})
+		if got.Role != RoleAssistant || got.Author != want || got.At != timeOf(2000).Time || got.Context {
+			t.Errorf("a reply by %q is %+v", author, got)
+		}
+	}
+}

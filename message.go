@@ -21,13 +21,12 @@ type Message struct {
 	// attachment.
 	Text string
 
-	// Sender is who wrote it; the zero value: that is not known. Once two people
-	// write in one conversation, their names stand in the prompt.
+	// Sender is who wrote it; the zero value: that is not known. [Bot].Names says
+	// when names stand in the prompt.
 	Sender Person
 
 	// SentAt is when it was sent, by the sender's or the channel's clock. It orders
-	// the prompt, and nothing else. Zero: the order in which messages are accepted
-	// counts.
+	// the prompt. Zero: the order in which messages are accepted counts.
 	SentAt time.Time
 
 	// Attachments are at most [MaxAttachments].
@@ -52,7 +51,7 @@ type Message struct {
 // Person is the author of a message. ID and Name together have at most [MaxSenderBytes];
 // either may be empty.
 type Person struct {
-	ID   string `json:"id,omitempty"`   // tells people apart
+	ID   string `json:"id,omitempty"`   // tells people apart; "": the name does
 	Name string `json:"name,omitempty"` // is shown, also to the model
 }
 
@@ -75,14 +74,6 @@ func bodyOf(m Message) store.Body {
 		b.SentAt = turn.At(m.SentAt)
 	}
 	return b
-}
-
-// messageOf is a stored message as a responder sees it.
-func messageOf(e store.Entry) Message {
-	return Message{
-		ID: e.ID, Text: e.Text, Sender: Person(e.Sender), SentAt: e.SentAt.Go(),
-		Attachments: attachmentsOf(e.Attachments), Metadata: e.Metadata,
-	}
 }
 
 func attachmentsOf(stored []store.Attachment) []Attachment {

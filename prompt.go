@@ -1,47 +1,199 @@
 package onereply
 
-import "strings"
+import (
+	"encoding/json"
+	"strings"
+	"time"
+)
 
-// joinMessages makes one text of several messages.
-func joinMessages(messages []Message) string {
-	people := map[Person]bool{}
-	for _, m := range messages {
-		if m.Sender != (Person{}) { // a message without a sender does not count as another person's
-			people[m.Sender] = true
-		}
-	}
-	var b strings.Builder
-	for i, m := range messages {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		if len(people) > 1 {
-			b.WriteString(nameOf(m.Sender))
-			b.WriteString(": ")
-		}
-		b.WriteString(describe(m))
-	}
-	return b.String()
+// Role says on which side of the conversation an entry of a prompt stands.
+type Role string
+
+// The roles.
+const (
+	RoleUser      Role = "user"      // the people who write to the bot
+	RoleAssistant Role = "assistant" // the bot, or a person in its place
+)
+
+// Author says what kind of author an entry of a prompt has.
+type Author string
+
+// The authors.
+const (
+	AuthorPerson Author = "person" // somebody who writes to the bot
+	AuthorBot    Author = "bot"    // this bot
+	AuthorHuman  Author = "human"  // a person who answered in this bot's place
+)
+
+// PromptEntry is a message or a reply, as a [Responder] sees it.
+type PromptEntry struct {
+	ID     string
+	Role   Role
+	Author Author
+
+	// Sender is who wrote a message; the zero value: that is not known, or it is a
+	// reply.
+	Sender Person
+
+	// Text of a reply is as much of it as people saw.
+	Text string
+
+	// At is when the message was sent, by its sender's or the channel's clock; where that
+	// is not known, when it was accepted. Of a reply it is the time of its commit.
+	At time.Time
+
+	// Edited: the message was changed since it was sent.
+	Edited bool
+
+	// Context: the message is there to be known, and not to be answered. In a History it
+	// was settled without a reply.
+	Context bool
+
+	Attachments []Attachment
+	Metadata    json.RawMessage
 }
 
-func nameOf(p Person) string {
-	switch {
-	case p.Name != "":
-		return p.Name
-	case p.ID != "":
-		return p.ID
+// NamesMode says when the names of senders stand in prompts.
+type NamesMode string
+
+// The modes of names.
+const (
+	NamesAuto   NamesMode = "auto"   // once two people are in the prompt, its history included
+	NamesAlways NamesMode = "always" // also with one
+	NamesNever  NamesMode = "never"
+)
+
+// ChatMessage is one message of a prompt, as chat models take it.
+type ChatMessage struct {
+	Role Role
+	Text string
+}
+
+// Chat is the whole prompt as messages whose roles alternate: neighbouring entries of
+// the history that have one role are one message. The last message is [Turn.Text].
+func (t *Turn) Chat() []ChatMessage {
+	w := t.promptWriter()
+	history, head := t.splitHistory()
+	var chat []ChatMessage
+	for len(history) > 0 {
+		end := 1
+		for end < len(history) && history[end].Role == history[0].Role {
+			end++
+		}
+		chat = append(chat, ChatMessage{Role: history[0].Role, Text: w.group(history[:end])})
+		history = history[end:]
 	}
-	return "someone"
+	return append(chat, ChatMessage{Role: RoleUser, Text: w.messages(head, t.Messages)})
+}
+
+// Text is the last message of the prompt: the messages that wait, with a line break
+// between them. The messages since the last reply that nobody answered stand before
+// them, and are marked as not to be answered. A placeholder stands for each attachment.
+// [Bot].Names and [Bot].Times say what stands before each message.
+func (t *Turn) Text() string {
+	_, head := t.splitHistory()
+	return t.promptWriter().messages(head, t.Messages)
+}
+
+// splitHistory is the history up to the last reply, and the messages after it. No model
+// takes the latter as messages of their own: the roles would not alternate.
+func (t *Turn) splitHistory() (before, after []PromptEntry) {
+	end := len(t.History)
+	for end > 0 && t.History[end-1].Role != RoleAssistant {
+		end--
+	}
+	return t.History[:end], t.History[end:]
+}
+
+// promptWriter writes the entries of one turn as the texts that a chat model reads.
+//
+// Senders choose their names and texts, and must not be able to write a line that looks
+// as if somebody else had written it. Two rules see to that. Where names are shown, each
+// further line of a text begins with a bar, so a line that begins with a name is always
+// the writer's own. All else that the writer adds stands in brackets: names never have
+// any (see shownName), and a line of a text that looks like a note in brackets begins
+// with a bar too (see barred).
+type promptWriter struct {
+	names map[Person]string // how each sender is called; nil: names are not shown
+	times bool
+}
+
+func (t *Turn) promptWriter() *promptWriter {
+	return &promptWriter{names: t.shownNames(), times: t.times}
+}
+
+// These notes divide a message of the user where not all of it is to be answered.
+const (
+	noteContext = "[Not answered, and not to be answered:]"
+	noteAnswer  = "[To be answered:]"
+)
+
+// group is the text of entries of one role that are neighbours in the history.
+func (w *promptWriter) group(entries []PromptEntry) string {
+	if entries[0].Role == RoleAssistant {
+		texts := make([]string, len(entries))
+		for i, e := range entries {
+			texts[i] = e.Text
+		}
+		return strings.Join(texts, "\n")
+	}
+	var context, answered []PromptEntry
+	for _, e := range entries {
+		if e.Context {
+			context = append(context, e)
+		} else {
+			answered = append(answered, e)
+		}
+	}
+	return w.messages(context, answered)
+}
+
+// messages is the text of one message of the user. It reads the same now and when it is
+// history, so models that cache the beginning of a prompt can use the cache.
+func (w *promptWriter) messages(context, answer []PromptEntry) string {
+	lines := make([]string, 0, len(context)+len(answer)+2)
+	if len(context) > 0 {
+		lines = append(lines, noteContext)
+	}
+	for _, e := range context {
+		lines = append(lines, w.message(e))
+	}
+	if len(context) > 0 && len(answer) > 0 {
+		lines = append(lines, noteAnswer)
+	}
+	for _, e := range answer {
+		lines = append(lines, w.message(e))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// message is one message: who wrote it, when, and the text.
+func (w *promptWriter) message(e PromptEntry) string {
+	var head []string
+	if w.names != nil {
+		head = append(head, w.names[e.Sender.identity()]+":")
+	}
+	if w.times && !e.At.IsZero() {
+		head = append(head, "[sent "+e.At.UTC().Format(time.RFC3339)+"]")
+	}
+	text := barred(describe(e), w.names != nil)
+	switch {
+	case len(head) == 0:
+		return text
+	case strings.HasPrefix(text, bar):
+		return strings.Join(head, " ") + "\n" + text
+	}
+	return strings.Join(head, " ") + " " + text
 }
 
 // describe is the message's text, and a placeholder for each attachment, so
 // that a kind that can't be read is still mentioned.
-func describe(m Message) string {
-	lines := make([]string, 0, 1+len(m.Attachments))
-	if strings.TrimSpace(m.Text) != "" {
-		lines = append(lines, m.Text)
+func describe(e PromptEntry) string {
+	lines := make([]string, 0, 1+len(e.Attachments))
+	if strings.TrimSpace(e.Text) != "" {
+		lines = append(lines, e.Text)
 	}
-	for _, a := range m.Attachments {
+	for _, a := range e.Attachments {
 		kind := a.Kind
 		if kind == "" {
 			kind = "attachment"

@@ -49,38 +49,21 @@ type Turn struct {
 	Token int64
 
 	// Messages wait for this reply, in the order of their SentAt; where that is
-	// missing, in the order of acceptance. There is at least one.
-	Messages []Message
+	// missing, in the order of acceptance. There is at least one. The reply covers
+	// exactly these.
+	Messages []PromptEntry
 
-	// History holds the entries before these messages, oldest first. Roles alternate, and the last entry
-	// is the assistant's. Only replies that were sent are in it.
-	History []HistoryEntry
+	// History holds the entries before these messages, oldest first: messages that were
+	// settled, and replies as far as people saw them. It may end with messages that
+	// nobody answered.
+	History []PromptEntry
 
+	names NamesMode // "" means NamesAuto
+	times bool
 	delta func(string)
 	seal  func(context.Context) error
 	spend func(Usage)
 }
-
-// Role says who wrote an entry of the history.
-type Role string
-
-// The roles.
-const (
-	RoleUser      Role = "user"      // people
-	RoleAssistant Role = "assistant" // the bot, or a person in its place
-)
-
-// HistoryEntry is one entry of the history. Neighbouring messages of one role are one
-// entry, joined with line breaks.
-type HistoryEntry struct {
-	Role Role
-	Text string
-}
-
-// Text is the prompt as one text: the messages with a line break between them, and
-// the sender's name before each where several people wrote. A placeholder stands for
-// each attachment.
-func (t *Turn) Text() string { return joinMessages(t.Messages) }
 
 // Delta shows a piece of the reply on the event stream before the reply is committed.
 // The reply may be discarded later. A piece that comes after the end of the attempt is

@@ -88,6 +88,15 @@ func named(text string) []string {
 	return ids
 }
 
+// splitPrompt takes the head of a prompt, which is not to be answered, from the rest.
+func splitPrompt(prompt string) (head, rest string) {
+	if !strings.HasPrefix(prompt, "[Not answered, and not to be answered:]\n") {
+		return "", prompt
+	}
+	head, rest, _ = strings.Cut(prompt, "\n[To be answered:]\n")
+	return head, rest
+}
+
 func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var body struct {
 		Messages []struct{ Role, Content string }
@@ -106,7 +115,9 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			call.before = append(call.before, named(said.Content)...)
 		}
 	}
-	call.ids = named(body.Messages[len(body.Messages)-1].Content)
+	head, rest := splitPrompt(body.Messages[len(body.Messages)-1].Content)
+	call.before = append(call.before, named(head)...)
+	call.ids = named(rest)
 	m.notice(asked)
 	finished := m.write(w, r, call, latency)
 	m.mu.Lock()

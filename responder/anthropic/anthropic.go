@@ -95,17 +95,16 @@ func (r *Responder) body(t *onereply.Turn) ([]byte, error) {
 }
 
 // messages are the history, and one message of the user with all waiting messages. The
-// API refuses blank messages, and a list that begins with one of the assistant. A list
-// can begin with the assistant because the history is cut to the last messages. One
-// message for all that waits is the point of the product: the model answers once.
+// API refuses a list that begins with one of the assistant; one can, because the history
+// is cut to its last entries. One message for all that waits is the point of the product:
+// the model answers once.
 func messages(t *onereply.Turn) []chatmodel.Message {
-	messages := make([]chatmodel.Message, 0, len(t.History)+1)
-	for _, line := range t.History {
-		leading := len(messages) == 0 && line.Role == onereply.RoleAssistant
-		if leading || strings.TrimSpace(line.Text) == "" {
+	var messages []chatmodel.Message
+	for _, m := range t.Chat() {
+		if len(messages) == 0 && m.Role == onereply.RoleAssistant {
 			continue
 		}
-		messages = append(messages, chatmodel.Message{Role: string(line.Role), Content: line.Text})
+		messages = append(messages, chatmodel.Message{Role: string(m.Role), Content: m.Text})
 	}
-	return append(messages, chatmodel.Message{Role: string(onereply.RoleUser), Content: t.Text()})
+	return messages
 }

@@ -24,7 +24,7 @@ func Example() {
 	}
 	reply, err := responder.Respond(context.Background(), &onereply.Turn{
 		Bot: "support", Conversation: "c1", Number: 1, Attempt: 1,
-		Messages: []onereply.Message{{ID: "m1", Text: "hi"}, {ID: "m2", Text: "anybody there?"}},
+		Messages: []onereply.PromptEntry{{ID: "m1", Text: "hi"}, {ID: "m2", Text: "anybody there?"}},
 	})
 	fmt.Println(reply.Text, err)
 	// Output: Hello! <nil>

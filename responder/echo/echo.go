@@ -81,7 +81,7 @@ func wordEnd(text string, from int) int {
 }
 
 // answer is for example: You said 2 things: "hello", "are you there?".
-func answer(messages []onereply.Message) string {
+func answer(messages []onereply.PromptEntry) string {
 	things := "things"
 	if len(messages) == 1 {
 		things = "thing"
@@ -91,7 +91,7 @@ func answer(messages []onereply.Message) string {
 
 // quoteAll quotes messages until the reply is long enough, and counts the rest. The first
 // message is always quoted.
-func quoteAll(messages []onereply.Message) string {
+func quoteAll(messages []onereply.PromptEntry) string {
 	var quotes []string
 	size := 0
 	for i, m := range messages {
@@ -107,7 +107,7 @@ func quoteAll(messages []onereply.Message) string {
 
 // describe is a message's text, with a word for each attachment. An attachment without a
 // kind is shown too, so that a test sees that it arrived.
-func describe(m onereply.Message) string {
+func describe(m onereply.PromptEntry) string {
 	words := make([]string, 0, 1+len(m.Attachments))
 	if text := strings.TrimSpace(m.Text); text != "" {
 		words = append(words, text)

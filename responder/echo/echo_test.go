@@ -16,14 +16,14 @@ import (
 func said(texts ...string) *onereply.Turn {
 	turn := &onereply.Turn{}
 	for _, text := range texts {
-		turn.Messages = append(turn.Messages, onereply.Message{Text: text})
+		turn.Messages = append(turn.Messages, onereply.PromptEntry{Text: text})
 	}
 	return turn
 }
 
 func TestAnswer(t *testing.T) {
 	photo := said("look")
-	photo.Messages = append(photo.Messages, onereply.Message{Attachments: []onereply.Attachment{{Kind: "image"}, {}}})
+	photo.Messages = append(photo.Messages, onereply.PromptEntry{Attachments: []onereply.Attachment{{Kind: "image"}, {}}})
 	tests := map[string]*onereply.Turn{
 		`You said 1 thing: "hi".`:                            said("hi"),
 		`You said 3 things: "hi", "are you there?", "ü".`:    said("hi", " are you there?\n", "ü"),
@@ -76,7 +76,7 @@ func TestCancellation(t *testing.T) {
 func ExampleResponder() {
 	responder := echo.Responder{Delay: onereply.Zero}
 	reply, err := responder.Respond(context.Background(), &onereply.Turn{
-		Messages: []onereply.Message{{Text: "hello"}, {Text: "is my parcel on its way?"}},
+		Messages: []onereply.PromptEntry{{Text: "hello"}, {Text: "is my parcel on its way?"}},
 	})
 	fmt.Println(reply.Text, err)
 	// Output: You said 2 things: "hello", "is my parcel on its way?". <nil>

@@ -127,14 +127,14 @@ func (r *Responder) body(messages []chatmodel.Message, l level) ([]byte, error) 
 // waiting messages. One message for all that waits is the point of the product: the model
 // answers once.
 func (r *Responder) messages(t *onereply.Turn) []chatmodel.Message {
-	messages := make([]chatmodel.Message, 0, len(t.History)+2)
+	var messages []chatmodel.Message
 	if r.config.System != "" {
 		messages = append(messages, chatmodel.Message{Role: "system", Content: r.config.System})
 	}
-	for _, line := range t.History {
-		messages = append(messages, chatmodel.Message{Role: string(line.Role), Content: line.Text})
+	for _, m := range t.Chat() {
+		messages = append(messages, chatmodel.Message{Role: string(m.Role), Content: m.Text})
 	}
-	return append(messages, chatmodel.Message{Role: "user", Content: t.Text()})
+	return messages
 }
 
 // limitKey is how the endpoint calls the bound on a reply's tokens: OpenAI's

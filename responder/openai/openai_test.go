@@ -21,8 +21,8 @@ import (
 
 var turn = &onereply.Turn{
 	Bot: "support", Conversation: "c1", Number: 3, Attempt: 2,
-	Messages: []onereply.Message{{ID: "m1", Text: "hello"}, {ID: "m2", Text: "are <you> there?"}},
-	History:  []onereply.HistoryEntry{{Role: onereply.RoleUser, Text: "hi"}, {Role: onereply.RoleAssistant, Text: "Hello!"}},
+	Messages: []onereply.PromptEntry{{ID: "m1", Text: "hello"}, {ID: "m2", Text: "are <you> there?"}},
+	History:  []onereply.PromptEntry{{Role: onereply.RoleUser, Text: "hi"}, {Role: onereply.RoleAssistant, Text: "Hello!"}},
 }
 
 func responder(t testing.TB, c Config) *Responder {

@@ -80,61 +80,63 @@ func (r *Responder) respond(ctx context.Context, t *onereply.Turn, listener upst
 // request is the body of a request. Turn and Attempt name the attempt, and Token is the
 // proof for a seal.
 type request struct {
-	Bot          string    `json:"bot"`
-	Conversation string    `json:"conversation"`
-	Turn         int64     `json:"turn"`
-	Attempt      int       `json:"attempt"`
-	Token        int64     `json:"token"`
-	Messages     []message `json:"messages"`
-	History      []line    `json:"history"`
-	SealURL      string    `json:"seal_url,omitempty"`
+	Bot          string  `json:"bot"`
+	Conversation string  `json:"conversation"`
+	Turn         int64   `json:"turn"`
+	Attempt      int     `json:"attempt"`
+	Token        int64   `json:"token"`
+	Messages     []entry `json:"messages"`
+	History      []entry `json:"history"`
+	SealURL      string  `json:"seal_url,omitempty"`
 }
 
-// message is a waiting message, in the words of the API.
-type message struct {
+// entry is a message or a reply, in the words of the API.
+type entry struct {
 	ID          string                `json:"id"`
-	Text        string                `json:"text"`
+	Role        onereply.Role         `json:"role"`
+	Author      onereply.Author       `json:"author"`
 	Sender      *onereply.Person      `json:"sender,omitempty"`
-	SentAt      string                `json:"sent_at,omitempty"`
+	Text        string                `json:"text"`
+	At          string                `json:"at,omitempty"`
+	Edited      bool                  `json:"edited,omitempty"`
 	Attachments []onereply.Attachment `json:"attachments,omitempty"`
 	Metadata    json.RawMessage       `json:"metadata,omitempty"`
-}
-
-// line is an earlier message or reply.
-type line struct {
-	Role onereply.Role `json:"role"`
-	Text string        `json:"text"`
+	Context     bool                  `json:"context,omitempty"`
 }
 
 // request is the turn as JSON. The token goes with it, so that the webhook can seal the
 // attempt.
 func (r *Responder) request(t *onereply.Turn) request {
-	request := request{
+	return request{
 		Bot: t.Bot, Conversation: t.Conversation, Turn: t.Number, Attempt: t.Attempt, Token: t.Token,
-		Messages: make([]message, len(t.Messages)),
-		History:  make([]line, len(t.History)),
+		Messages: entries(t.Messages),
+		History:  entries(t.History),
 		SealURL:  r.config.sealURL(t),
 	}
-	for i, m := range t.Messages {
-		request.Messages[i] = outside(m)
+}
+
+func entries(all []onereply.PromptEntry) []entry {
+	out := make([]entry, len(all))
+	for i, e := range all {
+		out[i] = outside(e)
 	}
-	for i, l := range t.History {
-		request.History[i] = line(l)
-	}
-	return request
+	return out
 }
 
 const millisecondsUTC = "2006-01-02T15:04:05.000Z07:00"
 
-// outside is a message in the words of the API. Optional fields that are not set are left
+// outside is an entry in the words of the API. Optional fields that are not set are left
 // out. Times are in UTC with milliseconds, as in the whole API.
-func outside(m onereply.Message) message {
-	out := message{ID: m.ID, Text: m.Text, Attachments: m.Attachments, Metadata: m.Metadata}
-	if m.Sender != (onereply.Person{}) {
-		out.Sender = &m.Sender
+func outside(e onereply.PromptEntry) entry {
+	out := entry{
+		ID: e.ID, Role: e.Role, Author: e.Author, Text: e.Text, Edited: e.Edited,
+		Attachments: e.Attachments, Metadata: e.Metadata, Context: e.Context,
 	}
-	if !m.SentAt.IsZero() {
-		out.SentAt = m.SentAt.UTC().Format(millisecondsUTC)
+	if e.Sender != (onereply.Person{}) {
+		out.Sender = &e.Sender
+	}
+	if !e.At.IsZero() {
+		out.At = e.At.UTC().Format(millisecondsUTC)
 	}
 	return out
 }

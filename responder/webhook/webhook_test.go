@@ -23,11 +23,20 @@ const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
 var turn = &onereply.Turn{
 	Bot: "support", Conversation: "c/1 ü", Number: 3, Attempt: 2, Token: 9,
-	Messages: []onereply.Message{
-		{ID: "m1", Text: "hello", Sender: onereply.Person{ID: "u1", Name: "Ann"}, SentAt: time.Date(2026, 1, 2, 4, 4, 5, 6_700_000, time.FixedZone("", 3600))},
-		{ID: "m2", Attachments: []onereply.Attachment{{Kind: "image", URL: "https://x/y.png", MIMEType: "image/png"}}, Metadata: json.RawMessage(`{"a":1}`)},
+	Messages: []onereply.PromptEntry{
+		{
+			ID: "m1", Role: onereply.RoleUser, Author: onereply.AuthorPerson, Text: "hello", Sender: onereply.Person{ID: "u1", Name: "Ann"},
+			At: time.Date(2026, 1, 2, 4, 4, 5, 6_700_000, time.FixedZone("", 3600)), Edited: true,
+		},
+		{
+			ID: "m2", Role: onereply.RoleUser, Author: onereply.AuthorPerson,
+			Attachments: []onereply.Attachment{{Kind: "image", URL: "https://x/y.png", MIMEType: "image/png"}}, Metadata: json.RawMessage(`{"a":1}`),
+		},
 	},
-	History: []onereply.HistoryEntry{{Role: onereply.RoleUser, Text: "hi"}, {Role: onereply.RoleAssistant, Text: "Hello!"}},
+	History: []onereply.PromptEntry{
+		{ID: "m0", Role: onereply.RoleUser, Author: onereply.AuthorPerson, Text: "hi", Context: true},
+		{ID: "c/1", Role: onereply.RoleAssistant, Author: onereply.AuthorHuman, Text: "Hello!"},
+	},
 }
 
 func responder(t testing.TB, c Config) *Responder {
@@ -64,9 +73,9 @@ func TestRequest(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `{"bot":"support","conversation":"c/1 ü","turn":3,"attempt":2,"token":9,"messages":[` +
-		`{"id":"m1","text":"hello","sender":{"id":"u1","name":"Ann"},"sent_at":"2026-01-02T03:04:05.006Z"},` +
-		`{"id":"m2","text":"","attachments":[{"kind":"image","url":"https://x/y.png","mime_type":"image/png"}],"metadata":{"a":1}}],` +
-		`"history":[{"role":"user","text":"hi"},{"role":"assistant","text":"Hello!"}],` +
+		`{"id":"m1","role":"user","author":"person","sender":{"id":"u1","name":"Ann"},"text":"hello","at":"2026-01-02T03:04:05.006Z","edited":true},` +
+		`{"id":"m2","role":"user","author":"person","text":"","attachments":[{"kind":"image","url":"https://x/y.png","mime_type":"image/png"}],"metadata":{"a":1}}],` +
+		`"history":[{"id":"m0","role":"user","author":"person","text":"hi","context":true},{"id":"c/1","role":"assistant","author":"human","text":"Hello!"}],` +
 		`"seal_url":"https://node:8080/v1/bots/support/conversations/c%2F1%20%C3%BC/turns/9/seal"}`
 	if string(body) != want {
 		t.Errorf("got\n%s\nwant\n%s", body, want)
@@ -89,7 +98,7 @@ func TestRequestWithoutSecretAndSeal(t *testing.T) {
 		}
 		w.WriteHeader(http.StatusNoContent)
 	})
-	reply, err := responder(t, Config{URL: url}).Respond(t.Context(), &onereply.Turn{Messages: []onereply.Message{{ID: "m1", Text: "hi"}}})
+	reply, err := responder(t, Config{URL: url}).Respond(t.Context(), &onereply.Turn{Messages: []onereply.PromptEntry{{ID: "m1", Text: "hi"}}})
 	if err != nil || !reflect.DeepEqual(reply, onereply.Reply{Silent: true}) {
 		t.Errorf("got %+v, %v", reply, err)
 	}

@@ -3,10 +3,10 @@ package config
 import (
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/onereply/onereply"
-	"github.com/onereply/onereply/internal/words"
 )
 
 // The keys of a bot are read in groups: how long it waits, how it behaves, who answers,
@@ -76,6 +76,7 @@ func defaults(name string) onereply.Bot {
 		History:     40,
 		MediaWait:   15 * time.Second,
 		UnknownSend: onereply.UnknownAuto,
+		Names:       onereply.NamesAuto,
 		Timeout:     60 * time.Second,
 		Attempts:    3,
 		RetryFor:    time.Hour,
@@ -105,13 +106,15 @@ func (r *reader) timing(s *section, b *onereply.Bot) {
 }
 
 // behaviour reads the keys for what a bot does with newer input, with unknown outcomes,
-// and with certain words. The words of the modes are the library's own. Counts have the
+// and with certain words, and for what its prompts show. The words of the modes are the library's own. Counts have the
 // limits of an int of 32 bits, except the history, which costs tokens with each attempt.
 func (r *reader) behaviour(s *section, b *onereply.Bot) {
-	mode, unknown := string(b.OnNewInput), string(b.UnknownSend)
+	mode, unknown, names := string(b.OnNewInput), string(b.UnknownSend), string(b.Names)
 	s.oneOf("on_new_input", &mode, string(onereply.ModeInterrupt), string(onereply.ModeDiscard), string(onereply.ModeFinish))
 	s.oneOf("unknown_send", &unknown, string(onereply.UnknownAuto), string(onereply.UnknownResend), string(onereply.UnknownHold))
-	b.OnNewInput, b.UnknownSend = onereply.Mode(mode), onereply.UnknownSend(unknown)
+	s.oneOf("names", &names, string(onereply.NamesAuto), string(onereply.NamesAlways), string(onereply.NamesNever))
+	b.OnNewInput, b.UnknownSend, b.Names = onereply.Mode(mode), onereply.UnknownSend(unknown), onereply.NamesMode(names)
+	s.boolean("times", &b.Times)
 	s.count("max_discards", &b.MaxDiscards, 0, math.MaxInt32)
 	s.count("history", &b.History, 0, onereply.MaxHistory)
 	s.count("turns_per_minute", &b.TurnsPerMinute, 0, math.MaxInt32)
@@ -121,8 +124,8 @@ func (r *reader) behaviour(s *section, b *onereply.Bot) {
 
 // word refuses a word that nobody can write.
 func (r *reader) word(at place, text string) {
-	if words.Key(text) == "" {
-		r.report(at, "must have a letter, a digit or a symbol, and at most %d bytes: punctuation and mentions do not count", words.MaxBytes)
+	if strings.TrimSpace(text) == "" {
+		r.report(at, "must not be blank")
 	}
 }
 

@@ -51,6 +51,8 @@ var keys = []key{
 	{"bot", "max_discards", "5004", settings + "MaxDiscards", 5004, none},
 	{"bot", "lease", "5005s", settings + "Lease", 5005 * time.Second, nil},
 	{"bot", "history", "406", settings + "History", 406, none},
+	{"bot", "names", "always", settings + "Names", onereply.NamesAlways, nil},
+	{"bot", "times", "true", settings + "Times", true, nil},
 	{"bot", "media_wait", "5007s", settings + "MediaWait", 5007 * time.Second, noTime},
 	{"bot", "unknown_send", "hold", settings + "UnknownSend", onereply.UnknownHold, nil},
 	{"bot", "group_wait", "5009s", settings + "GroupWait", 5009 * time.Second, noTime},

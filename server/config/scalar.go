@@ -125,6 +125,17 @@ func (s *section) oneOf(key string, into *string, words ...string) bool {
 	return false
 }
 
+// boolean reads a key as true or false. Other words of YAML for these, such as yes, are
+// texts and refused.
+func (s *section) boolean(key string, into *bool) bool {
+	word := ""
+	if !s.oneOf(key, &word, "true", "false") {
+		return false
+	}
+	*into = word == "true"
+	return true
+}
+
 // count reads a key as a whole number from least to most. Both bounds are allowed values.
 // A fraction is refused and not rounded.
 func (s *section) count(key string, into *int, least, most int) bool {

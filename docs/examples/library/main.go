@@ -41,7 +41,7 @@ func run(ctx context.Context) error {
 	app, err := onereply.Open(ctx, conversations, onereply.Options{}, onereply.Bot{
 		Name: "support",
 		Responder: onereply.ResponderFunc(func(ctx context.Context, t *onereply.Turn) (onereply.Reply, error) {
-			// Ask your model with t.Text() and t.History; ctx ends when the attempt is superseded.
+			// Ask your model with t.Chat(); ctx ends when the attempt is superseded.
 			return onereply.Reply{Text: "You said: " + strings.ReplaceAll(t.Text(), "\n", " / ")}, ctx.Err()
 		}),
 		Sender: onereply.SenderFunc(func(_ context.Context, d *onereply.Delivery) error {

@@ -148,9 +148,23 @@ func (x Expect) checkPrompts(l *Ledger) (c complaints) {
 			c.wrong(!strings.Contains("\n"+call.Prompt, "\n"+author+": "+mark(label)), "call %d: %s is not by %s in %q", call.Number, label, author, call.Prompt)
 		}
 	}
-	c.wrong(len(spoken) == 0 && (x.PromptOrder != nil || x.PromptAuthors != nil || x.PromptIncludes != nil), "no call of the model was answered and shown")
+	c.wrong(len(spoken) == 0 && (x.PromptOrder != nil || x.PromptAuthors != nil || x.PromptIncludes != nil || x.PromptContext != nil || x.LastRequestHas != nil), "no call of the model was answered and shown")
+	if len(spoken) > 0 {
+		c = append(c, x.checkLastPrompt(spoken[len(spoken)-1])...)
+	}
 	if x.HistoryHasOnlyDelivered {
 		c = append(c, l.undeliveredHistory()...)
+	}
+	return c
+}
+
+// checkLastPrompt is for the last call whose answer was shown.
+func (x Expect) checkLastPrompt(call *Call) (c complaints) {
+	if x.PromptContext != nil {
+		c.wrong(!slices.Equal(call.Context, *x.PromptContext), "call %d: at the head stand %v, not %v", call.Number, call.Context, *x.PromptContext)
+	}
+	for _, text := range x.LastRequestHas {
+		c.wrong(!strings.Contains(call.Request, text), "call %d: %q is not in the request %q", call.Number, text, call.Request)
 	}
 	return c
 }

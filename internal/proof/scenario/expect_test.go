@@ -15,6 +15,7 @@ func good() *Ledger {
 	l.Calls = []Call{{
 		Number: 1, Node: "w1", Conversation: "c1", Start: 3 * time.Second, End: 4 * time.Second, Answered: true,
 		Text: "#1. I saw ⟦m1⟧ ⟦m2⟧.", Labels: []string{"m1", "m2"}, Prompt: "ann: ⟦m1⟧ hi\nbob: ⟦m2⟧ ho", Roles: []string{"user"},
+		Context: []string{"m0"}, Request: "user: ann: ⟦m1⟧ hi",
 	}}
 	l.Posts = []Post{{
 		At: 4 * time.Second, Node: "w1", Conversation: "c1", Reply: "c1/1", Part: 1, Of: 1,
@@ -62,6 +63,8 @@ func TestExpectations(t *testing.T) {
 		"prompt_authors":             {`{"m1":"ann"}`, `{"m1":"bob"}`},
 		"prompt_excludes":            {`["0000"]`, `["ho"]`},
 		"prompt_includes":            {`["ho"]`, `["0000"]`},
+		"prompt_context":             {`["m0"]`, `[]`},
+		"last_request_has":           {`["hi"]`, `["hi", "no"]`},
 		"history_has_only_delivered": {`true`, ``},
 		"tool_runs_max":              {`{"book":1}`, `{"book":0}`},
 		"pending_copies_max":         {`1`, `0`},

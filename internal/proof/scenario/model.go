@@ -22,7 +22,9 @@ type Call struct {
 	Answered     bool     // it gave a text, and its caller was there to take it
 	Text         string   // what it answered
 	Labels       []string // the messages that its prompt held, in order; repeated where they were
-	Prompt       string
+	Context      []string // the messages at the head of its prompt that are not to be answered
+	Prompt       string   // the last message of the request
+	Request      string   // all of it, without the system message
 	Roles        []string // of the request, without the system message
 	Said         []string // what the request says that the assistant said before
 	Sealed       bool     // its agent was told that it can't be discarded any more
@@ -80,13 +82,25 @@ func (m *model) complete(w http.ResponseWriter, r *http.Request) {
 			continue
 		}
 		c.Roles = append(c.Roles, message.Role)
+		c.Request += message.Role + ": " + message.Content + "\n"
 		if message.Role == "assistant" {
 			c.Said = append(c.Said, message.Content)
 		}
 	}
 	c.Prompt = request.Messages[len(request.Messages)-1].Content
-	c.Labels = labelsIn(c.Prompt)
+	head, rest := splitPrompt(c.Prompt)
+	c.Context, c.Labels = labelsIn(head), labelsIn(rest)
 	m.answer(w, r, c, chatStream{w: w})
+}
+
+// splitPrompt takes the head of a prompt, which is not to be answered, from the rest.
+func splitPrompt(prompt string) (head, rest string) {
+	const begins, ends = "[Not answered, and not to be answered:]\n", "\n[To be answered:]\n"
+	if !strings.HasPrefix(prompt, begins) {
+		return "", prompt
+	}
+	head, rest, _ = strings.Cut(prompt, ends)
+	return head, rest
 }
 
 // conversationOf reads bot/conversation/turn/attempt.
@@ -102,8 +116,8 @@ func conversationOf(key string) string {
 func (m *model) agent(w http.ResponseWriter, r *http.Request) {
 	var request struct {
 		Conversation string
-		Messages     []struct{ ID, Text string }
-		History      []struct{ Role, Text string }
+		Messages     []agentEntry
+		History      []agentEntry
 		SealURL      string `json:"seal_url"`
 	}
 	if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
@@ -112,20 +126,45 @@ func (m *model) agent(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c := &Call{Node: caller(r), Conversation: request.Conversation, sealURL: request.SealURL}
-	var texts []string
-	for _, message := range request.Messages {
-		c.Labels = append(c.Labels, m.world.label(request.Conversation, message.ID))
-		texts = append(texts, message.Text)
-	}
-	for _, line := range request.History {
-		c.Roles = append(c.Roles, line.Role)
-		if line.Role == "assistant" {
-			c.Said = append(c.Said, line.Text)
+	for _, e := range request.History {
+		c.Request += e.line()
+		switch e.Role {
+		case "assistant":
+			c.Said, c.Context = append(c.Said, e.Text), nil
+		default:
+			c.Context = append(c.Context, m.world.label(request.Conversation, e.ID))
 		}
+		c.Roles = append(c.Roles, e.Role)
 	}
-	c.Roles = append(c.Roles, "user")
+	var texts []string
+	for _, e := range request.Messages {
+		c.Request += e.line()
+		c.Roles = append(c.Roles, e.Role)
+		c.Labels = append(c.Labels, m.world.label(request.Conversation, e.ID))
+		texts = append(texts, e.Text)
+	}
+	c.Roles = slices.Compact(c.Roles) // an agent gets each entry by itself
 	c.Prompt = strings.Join(texts, "\n")
 	m.answer(w, r, c, &document{w: w})
+}
+
+// agentEntry is a message or a reply, as an agent gets it.
+type agentEntry struct {
+	ID, Role, Author, Text, At string
+	Edited, Context            bool
+	Sender                     struct{ ID, Name string }
+}
+
+// line is the entry as one line, for the stories to look into.
+func (e agentEntry) line() string {
+	line := e.Role + " " + e.Author + " " + e.Sender.ID + " " + e.ID + " " + e.At
+	if e.Context {
+		line += " context"
+	}
+	if e.Edited {
+		line += " edited"
+	}
+	return line + ": " + e.Text + "\n"
 }
 
 // writer is how an answer is written.

@@ -100,7 +100,11 @@ func (w *world) body(m Message) map[string]any {
 	optional("id", m.ID)
 	optional("group", m.Group)
 	if m.Sender != "" {
-		body["sender"] = map[string]string{"id": m.Sender, "name": m.Sender}
+		sender := map[string]string{"id": m.Sender, "name": m.Sender}
+		if m.SenderName != nil {
+			sender["name"] = *m.SenderName
+		}
+		body["sender"] = sender
 	}
 	if m.ProviderTS != 0 {
 		body["sent_at"] = time.Unix(int64(m.ProviderTS), 0).UTC().Format(time.RFC3339)

@@ -49,6 +49,7 @@ type Config struct {
 	MaxModelConcurrency int      `json:"max_model_concurrency"`
 	Mode                string   `json:"mode"`
 	Store               string   `json:"store"`
+	Responder           string   `json:"responder"` // "agent": a webhook; else a model, unless a tool is called
 	Delivery            string   `json:"delivery"`
 	Stream              bool     `json:"stream"`         // always on
 	TypingExtends       bool     `json:"typing_extends"` // always on
@@ -116,7 +117,8 @@ type Message struct {
 	Text           *string `json:"text"`
 	Kind           string  `json:"kind"`
 	Caption        string  `json:"caption"`
-	Sender         string  `json:"sender"`
+	Sender         string  `json:"sender"`      // its id, and its name unless that is given
+	SenderName     *string `json:"sender_name"` // "": it comes without one
 	Conv           string  `json:"conv"`
 	Chat           string  `json:"chat"`
 	Thread         string  `json:"thread"`
@@ -162,6 +164,8 @@ type Expect struct {
 	PromptAuthors                          map[string]string `json:"prompt_authors"`
 	PromptExcludes                         []string          `json:"prompt_excludes"`
 	PromptIncludes                         []string          `json:"prompt_includes"`
+	PromptContext                          *[]string         `json:"prompt_context"`   // at the head of the last prompt, in order
+	LastRequestHas                         []string          `json:"last_request_has"` // texts in the last request, its history included
 	HistoryHasOnlyDelivered                bool              `json:"history_has_only_delivered"`
 	ToolRunsMax                            map[string]int    `json:"tool_runs_max"`
 

@@ -92,10 +92,10 @@ func overlay(under, over map[string]any) {
 
 func duration(ms int) string { return fmt.Sprintf("%dms", ms) }
 
-// responder is the model, or, where a tool has an effect, an agent that seals.
+// responder is the model, or an agent, as where a tool has an effect: an agent seals.
 func (s Scenario) responder() map[string]any {
 	r := map[string]any{"kind": config.OpenAI, "base_url": "http://" + modelHost + "/v1", "model": "fake", "system": "Be brief."}
-	if s.has("tool_call") {
+	if s.has("tool_call") || s.Config.Responder == "agent" {
 		r = map[string]any{"kind": config.Webhook, "url": "http://" + modelHost + "/agent", "secret": signingSecret}
 	}
 	r["timeout"] = duration(60_000 + 2*s.slowest())

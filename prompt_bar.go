@@ -1,0 +1,37 @@
+package onereply
+
+import (
+	"regexp"
+	"strings"
+)
+
+// bar begins a line that must not be taken for one that the promptWriter has begun.
+const bar = "| "
+
+// lineBreak matches what a model, or a person who reads a prompt, may take for the end of
+// a line: the line breaks of Unicode, and the separators of ASCII.
+var lineBreak = regexp.MustCompile("\r\n|[\n\v\f\r\x1c\x1d\x1e\u0085\u2028\u2029]")
+
+// looksLikeNote matches a line that could be taken for a note of the promptWriter,
+// whatever kind of bracket it has, and whatever can't be seen stands before it.
+var looksLikeNote = regexp.MustCompile(`(?i)^[\s\p{Z}\p{C}]*\p{Ps}[\s\p{Z}\p{C}]*(not answered|to be answered|sent |in reply|forwarded)`)
+
+// barred is a text in which a bar begins each line that looks like a note, and, with
+// names, each line but the first: there a line that begins with a name must be the
+// writer's own. A text without such lines stays as it is.
+func barred(text string, names bool) string {
+	if !strings.ContainsAny(text, "\n\v\f\r\x1c\x1d\x1e\u0085\u2028\u2029") && !looksLikeNote.MatchString(text) {
+		return text
+	}
+	lines := lineBreak.Split(text, -1)
+	changed := names
+	for i, line := range lines {
+		if names && i > 0 || looksLikeNote.MatchString(line) {
+			lines[i], changed = bar+line, true
+		}
+	}
+	if !changed {
+		return text
+	}
+	return strings.Join(lines, "\n")
+}
