@@ -19,14 +19,20 @@ type Prompt struct {
 // newPrompt makes a prompt of the entries as they were at the version through. They are
 // read after the write that began the attempt, so they may be newer: what came since is
 // left out, or the reply would cover more than its lease saw.
+//
+// A message that was settled between the two reads is in both. It is left out of the
+// history: whatever settled it decides about the attempt.
 func newPrompt(entries, tail []store.Entry, through int64, history int) Prompt {
-	p := Prompt{History: History(tail, history)}
+	var p Prompt
+	asked := map[int64]bool{}
 	for _, e := range entries {
 		if seen, ok := asOf(e, through); ok {
 			p.Messages = append(p.Messages, seen)
+			asked[e.Seq] = true
 		}
 	}
 	sortBySent(p.Messages)
+	p.History = slices.DeleteFunc(History(tail, history), func(e store.Entry) bool { return asked[e.Seq] })
 	return p
 }
 
@@ -72,12 +78,12 @@ func (p Prompt) IDs() []string {
 	return ids
 }
 
-// History holds the earlier entries, in the order of the replies: the messages
-// that a reply answered stand before it, whenever they were accepted. Only
-// what reached the person counts as said.
+// History holds the earlier entries that a prompt shows, at most limit of them, in the
+// order of the replies: the messages that a reply answered stand before it, whenever they
+// were accepted. Only what reached the person counts as said. Messages that nobody
+// answered stand where they were accepted, also after the last reply.
 func History(tail []store.Entry, limit int) []store.Entry {
-	lines := historyLines(tail)
-	lines = lines[max(0, len(lines)-limit):]
+	lines, _ := newestLines(historyLines(tail), limit)
 	out := make([]store.Entry, len(lines))
 	for i, l := range lines {
 		out[i] = l.entry
@@ -90,6 +96,9 @@ type historyLine struct {
 	at, rank int64 // by the reply, then by the place in its prompt
 	entry    store.Entry
 }
+
+// unanswered reports whether the line is a message that was settled without a reply.
+func (l historyLine) unanswered() bool { return l.entry.Status == turn.InputClosed }
 
 // historyLines are all lines that a tail of the transcript gives, in order.
 func historyLines(tail []store.Entry) []historyLine {
@@ -108,21 +117,36 @@ func historyLines(tail []store.Entry) []historyLine {
 	slices.SortStableFunc(lines, func(a, b historyLine) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.rank, b.rank))
 	})
-	for len(lines) > 0 && lines[len(lines)-1].rank != last {
-		lines = lines[:len(lines)-1] // nobody answered it, and what waits now stands alone
-	}
 	return lines
 }
 
-// HistoryComplete reports whether the last limit lines of the history are the same
-// whatever is in the transcript before the tail. An older message belongs among them
-// where one of their replies answered it.
+// newestLines are the last lines of a history, in order, and whether they are as many
+// as the limit. Messages that nobody answered are at most half of them, so that they
+// can't push what was said out of the history.
+func newestLines(lines []historyLine, limit int) (newest []historyLine, full bool) {
+	unanswered := 0
+	for i := len(lines) - 1; i >= 0 && len(newest) < limit; i-- {
+		if lines[i].unanswered() {
+			if unanswered == limit/2 {
+				continue
+			}
+			unanswered++
+		}
+		newest = append(newest, lines[i])
+	}
+	slices.Reverse(newest)
+	return newest, len(newest) == limit
+}
+
+// HistoryComplete reports whether the history of a tail is the same whatever is in the
+// transcript before it. An older message belongs among its lines where one of their
+// replies answered it.
 func HistoryComplete(tail []store.Entry, limit int) bool {
-	lines := historyLines(tail)
-	if len(lines) < limit {
+	lines, full := newestLines(historyLines(tail), limit)
+	if !full {
 		return false
 	}
-	first := lines[len(lines)-limit]
+	first := lines[0]
 	there := make(map[string]bool, len(tail))
 	for _, e := range tail {
 		there[e.ID] = true

@@ -102,9 +102,19 @@ func TestHistory(t *testing.T) {
 				reply(4, "on its way", turn.ReplyCommitted, 0), reply(5, "partial", turn.ReplyPartial, 0),
 			}, 9, "",
 		},
-		"a part of it":              {[]store.Entry{reply(1, "one,two,three", turn.ReplyPartial, 2)}, 9, "one\ntwo"},
-		"what nobody answered":      {[]store.Entry{reply(1, "A", turn.ReplySent, 0), message(2, "closed", turn.InputClosed, 0)}, 9, "A"},
-		"what was closed before":    {[]store.Entry{message(1, "closed", turn.InputClosed, 0), reply(2, "A", turn.ReplySent, 0)}, 9, "closed A"},
+		"a part of it":                {[]store.Entry{reply(1, "one,two,three", turn.ReplyPartial, 2)}, 9, "one\ntwo"},
+		"what nobody answered":        {[]store.Entry{reply(1, "A", turn.ReplySent, 0), message(2, "closed", turn.InputClosed, 0)}, 9, "A closed"},
+		"what was closed before":      {[]store.Entry{message(1, "closed", turn.InputClosed, 0), reply(2, "A", turn.ReplySent, 0)}, 9, "closed A"},
+		"a reply that did not arrive": {[]store.Entry{message(1, "q", turn.InputAnswered, 2), reply(2, "A", turn.ReplyUnknown, 0)}, 9, "q"},
+		"unanswered ones are at most half": {
+			[]store.Entry{
+				message(1, "q1", turn.InputAnswered, 2), reply(2, "A1", turn.ReplySent, 0), message(3, "q2", turn.InputAnswered, 4), reply(4, "A2", turn.ReplySent, 0),
+				message(5, "c1", turn.InputClosed, 0), message(6, "c2", turn.InputClosed, 0), message(7, "c3", turn.InputClosed, 0),
+			}, 4, "q2 A2 c2 c3",
+		},
+		"unanswered ones leave room for all that was said": {
+			[]store.Entry{message(1, "q", turn.InputAnswered, 2), reply(2, "A", turn.ReplySent, 0), message(3, "c", turn.InputClosed, 0)}, 3, "q A c",
+		},
 		"what waits or failed":      {[]store.Entry{message(1, "p", turn.InputPending, 0), message(2, "f", turn.InputFailed, 0), reply(3, "A", turn.ReplySent, 0)}, 9, "A"},
 		"no more than is asked for": {[]store.Entry{message(1, "q", turn.InputAnswered, 2), reply(2, "A", turn.ReplySent, 0)}, 1, "A"},
 	}
@@ -112,6 +122,17 @@ func TestHistory(t *testing.T) {
 		if got := texts(prompted(t, []store.Entry{waits("m", 0)}, test.tail, test.limit).History); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
+	}
+}
+
+// A message that is settled while its prompt is read stands in the prompt once.
+func TestAMessageThatIsSettledBetweenTheReadsIsNoHistory(t *testing.T) {
+	asked := waits("m", 0)
+	asked.Seq = 1
+	closed := asked
+	closed.Status = turn.InputClosed
+	if got := prompted(t, []store.Entry{asked}, []store.Entry{closed}, 9); texts(got.Messages) != "m" || len(got.History) > 0 {
+		t.Errorf("the prompt reads %q after %q", texts(got.Messages), texts(got.History))
 	}
 }
 
