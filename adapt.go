@@ -10,6 +10,7 @@ import (
 
 	"github.com/onereply/onereply/internal/engine"
 	"github.com/onereply/onereply/internal/node"
+	"github.com/onereply/onereply/internal/words"
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
 )
@@ -41,7 +42,7 @@ func (b Bot) engineBot() engine.Bot {
 			RetryFor: b.RetryFor, Fallback: b.Fallback != "", TurnsPerMinute: b.TurnsPerMinute,
 		},
 		Fallback: b.Fallback, History: b.History, GroupWait: b.GroupWait, SplitAt: b.SplitAt, SplitWait: b.SplitWait,
-		StopWords: b.StopWords, OptOutWords: b.OptOutWords, Split: can.Split, Whole: can.AllParts,
+		StopWords: words.NewList(b.StopWords), OptOutWords: words.NewList(b.OptOutWords), Split: can.Split, Whole: can.AllParts,
 	}
 }
 

@@ -3,7 +3,10 @@ package onereply
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
+
+	"github.com/onereply/onereply/internal/words"
 )
 
 // Zero sets a field of [Bot] to zero where the zero value means the default:
@@ -124,9 +127,11 @@ type Bot struct {
 	// rests for a minute. 0: none.
 	TurnsPerMinute int
 
-	// StopWords close the waiting messages: a message that is one of them, in any case, is
-	// settled with it and answered by nobody. OptOutWords do the same, and pause the
-	// conversation too.
+	// StopWords close the waiting messages: a message that is one of them is settled with
+	// it and answered by nobody. OptOutWords do the same, and pause the conversation too.
+	// The whole text is compared, after NFKC and case folding; punctuation, quotes,
+	// invisible marks and mentions at the start ("@bot stop") do not count. Each word must
+	// have a letter, a digit or a symbol, and at most 512 bytes.
 	StopWords   []string
 	OptOutWords []string
 }
@@ -198,6 +203,9 @@ func (b Bot) validate() error {
 	reject(b.GroupWait < 0 || b.SplitWait < 0, "GroupWait and SplitWait must not be negative")
 	reject(b.SplitAt < 0, "SplitAt must not be negative, it is %d", b.SplitAt)
 	reject(b.TurnsPerMinute < 0, "TurnsPerMinute must not be negative, it is %d", b.TurnsPerMinute)
+	for _, word := range slices.Concat(b.StopWords, b.OptOutWords) {
+		reject(words.Key(word) == "", "the word %q must have a letter, a digit or a symbol, and at most %d bytes", word, words.MaxBytes)
+	}
 	reject(len(b.Fallback) > MaxTextBytes, "Fallback must have at most %d bytes", MaxTextBytes)
 	switch b.OnNewInput {
 	case ModeInterrupt, ModeDiscard, ModeFinish:

@@ -12,6 +12,7 @@ import (
 
 	"github.com/onereply/onereply"
 	"github.com/onereply/onereply/internal/node"
+	"github.com/onereply/onereply/internal/words"
 	"github.com/onereply/onereply/server/config"
 	"github.com/onereply/onereply/turn"
 )
@@ -87,8 +88,8 @@ func TestEachKeyReachesTheRuntime(t *testing.T) {
 		{"group_wait: 88s", map[string]any{"GroupWait": 88 * time.Second}},
 		{"split_at: 99", map[string]any{"SplitAt": 99}},
 		{"split_wait: 111s", map[string]any{"SplitWait": 111 * time.Second}},
-		{"stop_words: [stop, halt]", map[string]any{"StopWords": []string{"stop", "halt"}}},
-		{"opt_out_words: [leave]", map[string]any{"OptOutWords": []string{"leave"}}},
+		{"stop_words: [stop, halt]", map[string]any{"StopWords": words.NewList([]string{"stop", "halt"})}},
+		{"opt_out_words: [leave]", map[string]any{"OptOutWords": words.NewList([]string{"leave"})}},
 		{"responder.timeout: 122s", map[string]any{"Timeout": 122 * time.Second}},
 		{"responder.attempts: 133", map[string]any{"Policy.MaxAttempts": 133}},
 		{"responder.fallback: Sorry.", map[string]any{"Fallback": "Sorry.", "Policy.Fallback": true}},

@@ -104,6 +104,11 @@ var rules = []rule{
 		reason:    "it reads what is stored, for people to look at, and decides nothing",
 	},
 	{
+		packages:  "./internal/words",
+		forbidden: []string{".", "./..."},
+		reason:    "it compares texts, and knows nothing of conversations",
+	},
+	{
 		packages:  "./responder/*",
 		forbidden: []string{"./responder/*", "./channel/...", "./store/...", "./server/...", "./console/...", "./cmd/..."},
 		reason:    "a responder knows the library and its model, nothing beside it",

@@ -106,7 +106,7 @@ func (n *Node) receive(c *conversation, b *batch, t *task) {
 		At: n.now, Version: b.write.Record.Version, Body: t.Body,
 	}
 	b.appendEntry(entry)
-	stop, optOut := isWord(t.Body.Text, bot.StopWords), isWord(t.Body.Text, bot.OptOutWords)
+	stop, optOut := bot.StopWords.Has(t.Body.Text), bot.OptOutWords.Has(t.Body.Text)
 	if stop || optOut {
 		n.step(c, b, t, turn.Close{})
 	}
@@ -146,17 +146,6 @@ func (bot Bot) quiet(t *task) time.Duration {
 func anyPending(attachments []store.Attachment) bool {
 	for _, a := range attachments {
 		if a.Pending {
-			return true
-		}
-	}
-	return false
-}
-
-// isWord reports whether text is one of the words: the whole of it, in any case.
-func isWord(text string, words []string) bool {
-	text = strings.TrimSpace(text)
-	for _, word := range words {
-		if strings.EqualFold(text, word) {
 			return true
 		}
 	}

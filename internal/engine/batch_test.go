@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/onereply/onereply/internal/engine"
+	"github.com/onereply/onereply/internal/words"
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
 )
@@ -290,11 +291,11 @@ func TestOwnMessagesAreNoInput(t *testing.T) {
 func TestWordsThatCloseWhatWaits(t *testing.T) {
 	words := func(o *engine.Options) {
 		b := o.Bots["bot"]
-		b.StopWords, b.OptOutWords = []string{"never mind"}, []string{"STOP"}
+		b.StopWords, b.OptOutWords = words.NewList([]string{"never mind"}), words.NewList([]string{"STOP"})
 		o.Bots["bot"] = b
 	}
 	for text, want := range map[string]turn.Phase{
-		" Never Mind ": turn.Idle, "stop": turn.Paused, "don't stop": turn.Collecting,
+		" Never Mind. ": turn.Idle, "@bot “Stop”!": turn.Paused, "don't stop": turn.Collecting,
 	} {
 		h := newHarness(t, words)
 		h.say("m")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/onereply/onereply/internal/words"
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
 )
@@ -69,8 +70,8 @@ type Bot struct {
 
 	// A message that consists of a stop word settles what waits without a reply; an
 	// opt-out word pauses the conversation too.
-	StopWords   []string
-	OptOutWords []string
+	StopWords   words.List
+	OptOutWords words.List
 
 	// Split cuts a reply into parts that the channel takes; nil: there is one part.
 	// Whole: one send carries all parts.

@@ -214,3 +214,40 @@ func TestConflictsDoNotAddUp(t *testing.T) {
 		t.Errorf("version %d with %d pending, want 20 of each", r.Version, r.Pending)
 	}
 }
+
+// Where two nodes took messages of one conversation, both wake up. The node that wrote
+// first learns from one conflict that the other has written since, and leaves the
+// conversation to it.
+func TestAWakeUpThatAnotherNodeTakesCareOf(t *testing.T) {
+	h := newHarness(t)
+	other := newHarnessOn(t, h.store, start)
+	h.say("ours")
+	h.settle()
+	h.pass(time.Second / 2)
+	other.now = h.now
+	other.say("theirs")
+	other.settle()
+	h.calls = nil
+	h.pass(700 * time.Millisecond)
+	h.settle()
+	if got := fmt.Sprint(h.calls); got != "[commit]" {
+		t.Errorf("calls of the store: %s, want one write, which conflicts", got)
+	}
+	if n := count[engine.Start](h); n != 0 {
+		t.Errorf("the node that wrote first has begun an attempt")
+	}
+	other.pass(time.Second)
+	other.started("ours", "theirs")
+}
+
+// A wake-up that an old answer has ended comes back by the store's timer.
+func TestAWakeUpThatAnOldAnswerEnds(t *testing.T) {
+	h := newHarness(t)
+	h.say("m")
+	h.settle()
+	h.staleConflicts()
+	h.other("c", turn.Typing{For: time.Second / 2})
+	h.pass(time.Minute)
+	h.settle()
+	h.started("m")
+}

@@ -64,9 +64,15 @@ func (n *Node) write(c *conversation) {
 // there is nothing to do; but ids that the store reported as claimed are certain. And an
 // operator acts on what he sees: by a record that was read before he asked, he might be
 // told "done" although another node has written since, and then it would never be done.
+//
+// A wake-up may end on a hint. Where a balancer sends each message anywhere, every node
+// that took one wakes up, and all but one learn from the conflict that another node has
+// written since and looks after the conversation. If the hint was out of date, the
+// store's timer brings the conversation back.
 func (b *batch) needsRecord(knows knowledge) bool {
 	return slices.ContainsFunc(b.tasks, func(t *task) bool {
-		return knows != seen && !t.history.idClaimed || t.showsRecord() && !t.history.readSince
+		certain := knows == seen || t.history.idClaimed || knows == hint && t.wakes()
+		return !certain || t.showsRecord() && !t.history.readSince
 	})
 }
 

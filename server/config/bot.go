@@ -3,10 +3,10 @@ package config
 import (
 	"fmt"
 	"math"
-	"strings"
 	"time"
 
 	"github.com/onereply/onereply"
+	"github.com/onereply/onereply/internal/words"
 )
 
 // The keys of a bot are read in groups: how long it waits, how it behaves, who answers,
@@ -124,8 +124,8 @@ func (r *reader) behaviour(s *section, b *onereply.Bot) {
 
 // word refuses a word that nobody can write.
 func (r *reader) word(at place, text string) {
-	if strings.TrimSpace(text) == "" {
-		r.report(at, "must not be blank")
+	if words.Key(text) == "" {
+		r.report(at, "must have a letter, a digit or a symbol, and at most %d bytes: punctuation and mentions do not count", words.MaxBytes)
 	}
 }
 
