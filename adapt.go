@@ -160,7 +160,7 @@ func readSendError(err error) engine.SendResult {
 		return engine.SendResult{}
 	}
 	known := outcomeOf(err)
-	return engine.SendResult{Err: known.Error(), Certain: known.NotDelivered, ForGood: known.Permanent, After: known.RetryAfter}
+	return engine.SendResult{Err: known.Error(), Certain: known.NotDelivered, ForGood: known.Permanent, After: known.RetryAfter, WholeBot: known.WholeBot}
 }
 
 func newDelivery(o engine.Send, e store.Entry, whole bool) *Delivery {

@@ -106,7 +106,8 @@ type Bot struct {
 	// Fallback is a text to send when the turn fails, up to [MaxTextBytes]. "": none.
 	Fallback string
 
-	// RetryFor is how long a send that failed, or is unknown, is tried again. Default
+	// RetryFor is how long a send that failed, or is unknown, is tried again. It also
+	// bounds the pauses that a receiver asks for. Default
 	// 1h; Zero for not at all.
 	RetryFor time.Duration
 

@@ -128,7 +128,7 @@ func stateOf(key store.Key, r turn.Record) State {
 		s.DueAt = timeOf(r.Window.Due)
 	}
 	if r.Phase == turn.Sending && r.Lease.Nonce == "" {
-		s.DueAt = timeOf(r.Reply.RetryAt)
+		s.DueAt = timeOf(r.NextSend())
 	}
 	if r.Pending > 0 {
 		s.FirstPendingAt = timeOf(inspect.FirstPending(r))

@@ -92,8 +92,15 @@ type SendError struct {
 	// Permanent: trying again is pointless. It counts only together with NotDelivered.
 	Permanent bool
 
-	// RetryAfter is the earliest retry that the receiver asked for; 0: it asked for none.
+	// RetryAfter is the pause that the receiver asked for; 0: it asked for none. Nothing
+	// is sent in this conversation before its end, also if the reply is withdrawn
+	// meanwhile. It is bounded by the bot's RetryFor. It counts only together with
+	// NotDelivered.
 	RetryAfter time.Duration
+
+	// WholeBot: the pause holds for all conversations of the bot. Each node keeps to the
+	// pauses that it was told.
+	WholeBot bool
 
 	// Err is the cause; it may be nil.
 	Err error

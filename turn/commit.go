@@ -40,7 +40,8 @@ func (s *step) discardAttempt() {
 }
 
 // commitReply makes the attempt's reply the conversation's. Under a pause, which
-// only a sealed attempt outlives, the reply is kept until the resume.
+// only a sealed attempt outlives, the reply is kept until the resume; and where the
+// receiver asked for a pause, until its end.
 func (s *step) commitReply(parts int) {
 	s.Outcome = Committed
 	s.Seq++
@@ -58,8 +59,9 @@ func (s *step) commitReply(parts int) {
 	case parts == 0:
 		s.finishReply(ReplyNone, "")
 	case s.OnHold:
-		s.Lease = Lease{}
-		s.Reply.RetryAt = s.now
+		s.waitToSend()
+	case s.receiverPaused():
+		s.waitForReceiver()
 	default:
 		s.startWork()
 	}

@@ -146,7 +146,7 @@ type SendFailed struct {
 	Part    int
 	ForGood bool // trying again is pointless
 	Text    string
-	After   time.Duration
+	After   time.Duration // the pause that the receiver asked for, 0 if none
 	Jitter  int
 }
 
@@ -204,5 +204,6 @@ type Policy struct {
 	ResendUnknown  bool          // send again where the outcome is unknown; otherwise leave it
 	RetryFor       time.Duration // how long certain send failures are tried again
 	Fallback       bool          // a text stands in for a failed turn
+	NoSendUntil    Time          // the receiver asked for a pause that holds for the whole bot; 0: it did not
 	TurnsPerMinute int           // attempts that may start in a minute, after which it rests for one; 0: no ceiling
 }

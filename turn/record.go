@@ -150,10 +150,11 @@ type Record struct {
 	Tries   Tries       `json:"tries,omitzero"`
 	Minute  MinuteCount `json:"minute,omitzero"`
 
-	Reply       *Reply        `json:"reply,omitempty"`       // it is being sent
-	Queue       []Reply       `json:"queue,omitempty"`       // replies of people, which wait for their turn to be sent
-	Unconfirmed []Unconfirmed `json:"unconfirmed,omitempty"` // replies that need somebody, oldest first
-	SetAside    *SetAside     `json:"set_aside,omitempty"`   // inputs that need somebody
+	Reply       *Reply        `json:"reply,omitempty"`         // it is being sent
+	NoSendUntil Time          `json:"no_send_until,omitempty"` // the receiver asked for a pause: nothing is sent before
+	Queue       []Reply       `json:"queue,omitempty"`         // replies of people, which wait for their turn to be sent
+	Unconfirmed []Unconfirmed `json:"unconfirmed,omitempty"`   // replies that need somebody, oldest first
+	SetAside    *SetAside     `json:"set_aside,omitempty"`     // inputs that need somebody
 }
 
 // Window is the debounce window: how long pending inputs wait for more before an
@@ -228,12 +229,17 @@ func (r Record) Wake() (Time, bool) {
 	case r.Lease.Nonce != "":
 		return r.Lease.Expires, true
 	case r.Reply != nil && r.mayBeSent():
-		return r.Reply.RetryAt, true
+		return r.NextSend(), true
 	case r.Phase == Collecting && !r.OnHold:
 		return r.Window.Due, true
 	}
 	return 0, false
 }
+
+// NextSend is when the current reply is sent next, where no lease is held: after
+// its own back-off, and after the pause that the receiver asked for. That pause is
+// the receiver's and not the reply's: it outlives a reply that is withdrawn.
+func (r Record) NextSend() Time { return max(r.Reply.RetryAt, r.NoSendUntil) }
 
 // mayBeSent reports whether the current reply goes out now: under a pause only what
 // people want sent does.

@@ -7,7 +7,8 @@ package turn
 //   - it is delivered;
 //   - it is certainly not delivered: it is tried again, for as long as RetryFor
 //     allows. If nothing was delivered yet and newer input exists, the reply is
-//     withdrawn instead, and everything is answered afresh;
+//     withdrawn instead, and everything is answered afresh. If the receiver asked for
+//     a pause, nothing is sent before its end, whichever reply is then the next;
 //   - nobody knows: the channel did not answer in time, or the worker was lost. Then
 //     the policy decides, because no program can: to send again may show the part
 //     twice, not to send it may lose it.
@@ -42,7 +43,7 @@ func (s *step) wakeSending(e Wake) {
 	case !s.mayBeSent():
 		s.ignoreWake(e, WasPaused)
 		return
-	case s.now < s.Reply.RetryAt:
+	case s.now < s.NextSend():
 		s.ignoreWake(e, NotDue)
 		return
 	case s.mayWithdraw():
@@ -50,8 +51,40 @@ func (s *step) wakeSending(e Wake) {
 		s.withdrawReply()
 		return
 	}
+	if s.receiverPaused() {
+		s.Changed = true
+		s.waitForReceiver()
+		return
+	}
 	s.acquire(e)
 	s.startWork()
+}
+
+// receiverPaused reports whether the receiver takes nothing now, because it asked for
+// a pause. One that holds for the whole bot is noted in the record: the wake-up
+// follows from there.
+func (s *step) receiverPaused() bool {
+	until := max(s.NoSendUntil, s.policy.NoSendUntil)
+	if s.now >= until {
+		return false
+	}
+	s.NoSendUntil = until
+	return true
+}
+
+// waitToSend gives the lease back, and leaves the reply to the next wake-up.
+func (s *step) waitToSend() {
+	s.Lease = Lease{}
+	s.Reply.RetryAt = s.now
+}
+
+// waitForReceiver leaves the reply until the end of the pause that the receiver asked
+// for.
+func (s *step) waitForReceiver() {
+	s.waitToSend()
+	if s.Tries.LastError == "" {
+		s.Tries.LastError = "the receiver asked for a pause"
+	}
 }
 
 // partSent records a delivered part, and goes on with the next one.
@@ -66,6 +99,8 @@ func (s *step) partSent() {
 		s.finishReply(ReplySent, "")
 	case !s.mayBeSent():
 		s.finishReply(ReplyPartial, WasPaused)
+	case s.receiverPaused():
+		s.waitForReceiver()
 	default:
 		s.startWork()
 	}
@@ -76,6 +111,9 @@ func (s *step) partSent() {
 func (s *step) partFailed(e SendFailed) {
 	s.Tries.LastError = e.Text
 	s.Reply.Tries++
+	if e.After > 0 {
+		s.NoSendUntil = max(s.NoSendUntil, s.now.Add(min(e.After, s.policy.RetryFor)))
+	}
 	s.notifyPart(KindPartFailed, e.Text, s.Reply.Done+1)
 	switch {
 	case e.ForGood:
@@ -88,8 +126,8 @@ func (s *step) partFailed(e SendFailed) {
 		s.giveUpReply(e.Text)
 	default:
 		s.Lease = Lease{}
-		s.Reply.RetryAt = s.now.Add(backoff(s.Reply.Tries, e.After, e.Jitter))
-		s.Notices[len(s.Notices)-1].Due = s.Reply.RetryAt
+		s.Reply.RetryAt = s.now.Add(backoff(s.Reply.Tries, 0, e.Jitter))
+		s.Notices[len(s.Notices)-1].Due = s.NextSend()
 	}
 }
 
@@ -106,7 +144,7 @@ func (s *step) partUnknown(e SendUnknown) {
 	}
 	s.Lease = Lease{}
 	s.Reply.RetryAt = s.now.Add(backoff(s.Reply.Tries, 0, e.Jitter))
-	s.Notices[len(s.Notices)-1].Due = s.Reply.RetryAt
+	s.Notices[len(s.Notices)-1].Due = s.NextSend()
 }
 
 // survivesPause reports whether the reply is kept under a pause instead of being

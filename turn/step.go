@@ -164,7 +164,7 @@ func (s *step) notify(kind Kind, reason string) {
 // backoff is how long to wait after the n-th failure in a row: exponential
 // from one second, capped at one minute, with jitter over its upper half ("equal
 // jitter", M. Brooker, "Exponential Backoff And Jitter", 2015), and never less
-// than what the other side asked for, up to an hour.
+// than what the model asked for, up to an hour.
 func backoff(n int, after time.Duration, jitter int) time.Duration {
 	d := min(time.Second<<min(max(n-1, 0), 6), time.Minute)
 	d = d/2 + d/2*time.Duration(jitter)/1000

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/onereply/onereply"
 	"github.com/onereply/onereply/internal/upstream"
@@ -29,11 +30,17 @@ func outcomeOf(answer *upstream.Answer) error {
 	err := refusal(answer)
 	switch status := answer.Status; {
 	case status == http.StatusRequestTimeout, status == http.StatusTooManyRequests, status >= 500:
-		return &onereply.SendError{NotDelivered: true, RetryAfter: answer.RetryAfter(), Err: err}
+		return &onereply.SendError{NotDelivered: true, RetryAfter: answer.RetryAfter(), WholeBot: wholeBot(answer), Err: err}
 	case status/100 == 3:
 		return onereply.RefusedError(fmt.Errorf("%w; redirects are not followed: configure the URL that it points to", err))
 	}
 	return onereply.RefusedError(err)
+}
+
+// wholeBot reports whether the receiver's Retry-After holds for all conversations of the
+// bot, and not for this one alone. HTTP has no header for that.
+func wholeBot(answer *upstream.Answer) bool {
+	return strings.EqualFold(strings.TrimSpace(answer.Header.Get("Retry-After-Scope")), "bot")
 }
 
 // refusal is the status, and a little of the body, for the operator.

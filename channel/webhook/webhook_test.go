@@ -315,3 +315,19 @@ func Example() {
 	}
 	// Output: Hello. How are you?
 }
+
+// A receiver that asks for a pause may say that it holds for the whole bot.
+func TestPausesOfTheReceiver(t *testing.T) {
+	for scope, whole := range map[string]bool{"": false, "bot": true, " BOT ": true, "conversation": false} {
+		url := respondertest.Serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "7")
+			w.Header().Set("Retry-After-Scope", scope)
+			w.WriteHeader(http.StatusTooManyRequests)
+		})
+		err := sender(t, webhook.Config{URL: url}).Send(t.Context(), delivery())
+		got, ok := errors.AsType[*onereply.SendError](err)
+		if !ok || !got.NotDelivered || got.RetryAfter != 7*time.Second || got.WholeBot != whole {
+			t.Errorf("scope %q: %#v", scope, err)
+		}
+	}
+}

@@ -59,7 +59,9 @@ func (n *Node) decide(c *conversation, b *batch, t *task) {
 // decision. The engine adds the things that the core does not see: texts, the log for
 // people, and the name of the conversation.
 func (n *Node) step(c *conversation, b *batch, t *task, event turn.Event) turn.Effects {
-	record, effects := n.options.Step(b.write.Record, event, n.now, n.bot(c).Policy)
+	policy := n.bot(c).Policy
+	policy.NoSendUntil = n.pauses[c.key.Bot]
+	record, effects := n.options.Step(b.write.Record, event, n.now, policy)
 	t.result.Outcome, t.result.Reason = effects.Outcome, effects.Reason
 	b.actions = append(b.actions, effects.Actions...)
 	if !effects.Changed {

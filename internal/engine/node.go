@@ -120,6 +120,11 @@ type Node struct {
 	idle   *list.List
 	ready  ready // conversations that wait for a slot
 
+	// pauses has the bots whose receiver asked for a pause that holds for all of their
+	// conversations, each with its end. Only this node knows: the others learn of it from
+	// their own sends.
+	pauses map[string]turn.Time
+
 	// Looking for timers that nobody acts on.
 	pollAt  turn.Time // when next, 0: never
 	polling bool      // a claim is under way
@@ -148,6 +153,7 @@ func New(o Options) *Node {
 		all:      map[store.Key]*conversation{},
 		idle:     list.New(),
 		ready:    newReady(names, o.MaxGenerations),
+		pauses:   map[string]turn.Time{},
 		Counters: newCounters(),
 	}
 }

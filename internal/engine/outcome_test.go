@@ -438,3 +438,36 @@ func TestAMessageWhoseOutcomeStaysUnknown(t *testing.T) {
 		})
 	}
 }
+
+// A pause that a receiver asks of the whole bot holds back the sends of its other
+// conversations, and those that were about to begin; another bot's go out.
+func TestAPauseForTheWholeBot(t *testing.T) {
+	h := newHarness(t, func(o *engine.Options) { o.Bots["other"] = o.Bots["bot"] })
+	elsewhere := store.Key{Bot: "other", Conversation: "c"}
+	h.submit("a", engine.Request{Key: keyOf("a"), Op: engine.Receive, ID: "a", Body: store.Body{Text: "a"}})
+	h.submit("b", engine.Request{Key: keyOf("b"), Op: engine.Receive, ID: "b", Body: store.Body{Text: "b"}})
+	h.submit("x", engine.Request{Key: elsewhere, Op: engine.Receive, ID: "x", Body: store.Body{Text: "x"}})
+	h.settle()
+	h.pass(time.Second)
+	starts := map[store.Key]engine.Start{}
+	for range 3 {
+		s := asked[engine.Start](h)
+		starts[s.Key] = s
+	}
+	h.respond(starts[keyOf("a")], engine.Response{Text: "hello a"})
+	first := asked[engine.Send](h)
+	h.sent(first, engine.SendResult{Err: "too many", Certain: true, After: 20 * time.Second, WholeBot: true})
+	h.respond(starts[keyOf("b")], engine.Response{Text: "hello b"})
+	h.respond(starts[elsewhere], engine.Response{Text: "hello x"})
+	if s := asked[engine.Send](h); s.Key != elsewhere {
+		t.Fatalf("sends to %v, whose bot's receiver asked for a pause", s.Key)
+	}
+	h.pass(19 * time.Second)
+	if n := count[engine.Send](h); n != 0 {
+		t.Fatalf("%d sends before the end of the pause", n)
+	}
+	h.pass(time.Second)
+	if n := count[engine.Send](h); n != 2 {
+		t.Errorf("%d sends at the end of the pause, want 2", n)
+	}
+}

@@ -18,8 +18,8 @@ type send struct {
 }
 
 // startSend begins to deliver a part. It does not if the lease or this node is about to
-// end, or if a pause came in the same write: the next holder can then be sure that
-// nothing was sent.
+// end, if a pause came in the same write, or if the bot's receiver has asked for a pause
+// since: the next holder can then be sure that nothing was sent.
 func (n *Node) startSend(c *conversation, a turn.Send) {
 	if c.send != nil || !n.isLive(c, a.Lease) {
 		return
@@ -28,7 +28,7 @@ func (n *Node) startSend(c *conversation, a turn.Send) {
 	n.working++
 	c.send = &send{lease: lease, renewAt: n.renewal(c, lease)}
 	paused := c.snap.Record.OnHold && !a.Reply.DespitePause()
-	if n.leaving || paused || n.now >= n.deadline(c, lease) {
+	if n.leaving || paused || n.now < n.pauses[c.key.Bot] || n.now >= n.deadline(c, lease) {
 		c.send.ended = true
 		n.submitOwn(c, &task{event: turn.HandBack{Nonce: lease.Nonce}, endsWork: true})
 		return
@@ -58,10 +58,11 @@ type SendResult struct {
 	Err     string
 	Certain bool
 
-	// Of a certain failure. ForGood: trying again is pointless. After: the earliest
-	// retry that the channel asked for.
-	ForGood bool
-	After   time.Duration
+	// Of a certain failure. ForGood: trying again is pointless. After: the pause that the
+	// receiver asked for. WholeBot: it holds for all conversations of the bot.
+	ForGood  bool
+	After    time.Duration
+	WholeBot bool
 }
 
 // SendEnded takes the result of a Send. If the part was not tried, the lease is given
@@ -74,6 +75,9 @@ func (n *Node) SendEnded(now turn.Time, s SendResult) {
 		return
 	}
 	c.send.ended = true
+	if s.WholeBot {
+		n.pauses[c.key.Bot] = max(n.pauses[c.key.Bot], n.now.Add(min(s.After, n.bot(c).Policy.RetryFor)))
+	}
 	if s.Entry != nil {
 		c.reply = s.Entry
 	}

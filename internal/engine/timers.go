@@ -82,6 +82,9 @@ func (n *Node) setBack(by time.Duration) {
 		}
 	}
 	move(&n.pollAt)
+	for bot, until := range n.pauses {
+		n.pauses[bot] = until.Add(by)
+	}
 	for _, c := range n.timers {
 		move(&c.retryAt)
 		if c.run != nil {

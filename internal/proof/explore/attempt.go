@@ -7,9 +7,14 @@ const (
 	refused                // the same, for good
 	deliveredUnsure        // the person sees it, and the worker does not know
 	lostUnsure             // not delivered, and the worker does not know
+	paused                 // certainly not delivered, and the receiver asks for a pause
 )
 
-var outcomeNames = [...]string{"delivered", "fails", "is refused for good", "delivered but unknown", "lost but unknown"}
+var outcomeNames = [...]string{"delivered", "fails", "is refused for good", "delivered but unknown", "lost but unknown", "fails, and the receiver asks for a pause"}
+
+// askedPause is how many ticks long a pause is that the receiver asks for: longer than
+// RetryFor, which bounds it.
+const askedPause = 5
 
 // jobMoves are what can become of the work that worker i runs.
 func (w *world) jobMoves(list []move, i, k uint8) []move {
@@ -92,7 +97,14 @@ func (w *world) sendMoves(list []move, i, k uint8) []move {
 		return list
 	}
 	list = w.answers(list, m)
-	if !w.scope.Faults.Send || w.left.Faults == 0 {
+	if w.left.Faults == 0 {
+		return list
+	}
+	if w.scope.Faults.Pause {
+		m.choice = paused
+		list = append(list, m)
+	}
+	if !w.scope.Faults.Send {
 		return list
 	}
 	for m.choice = lostKnown; m.choice <= lostUnsure; m.choice++ {
@@ -146,8 +158,8 @@ func (w *world) deliver(m move) {
 	switch m.choice {
 	case delivered:
 		q.kind = sent
-	case lostKnown:
-		q.kind = sendFailed
+	case lostKnown, paused:
+		q.kind, q.pauses = sendFailed, m.choice == paused
 	case refused:
 		q.kind = sendRefused
 	default:

@@ -112,12 +112,16 @@ func (w *world) mayBeLate() bool {
 	return p.OnNewInput == turn.Finish || w.ledger.sealed || w.ledger.discards >= p.MaxDiscards
 }
 
-// judgeSends checks that nothing of the responder goes out under a pause.
+// judgeSends checks that nothing of the responder goes out under a pause, and nothing
+// at all before a pause is over that the receiver asked for.
 func (w *world) judgeSends(x write) {
 	r := w.store.record
 	for _, action := range x.effects.Actions {
 		if _, ok := action.(turn.Send); ok && r.OnHold && r.Reply != nil && !r.Reply.DespitePause() {
 			w.fail("P7 pause", "a send was asked for while a human has the conversation")
+		}
+		if _, ok := action.(turn.Send); ok && x.at < max(w.ledger.noSendUntil, x.told) {
+			w.fail("P7 receiver", "a send was asked for %v before the end of a pause that the receiver asked for", max(w.ledger.noSendUntil, x.told).Sub(x.at))
 		}
 	}
 }
@@ -265,7 +269,7 @@ func (w *world) checkTimer() {
 			w.fail("P6 timer", "the timer is %v off the end of the lease", s.timer.Sub(l.leaseEnd))
 		}
 	case r.Reply != nil:
-		if s.timer > l.retryAt {
+		if s.timer > max(l.retryAt, l.noSendUntil) {
 			w.fail("P6 timer", "the timer is %v after the next send", s.timer.Sub(l.retryAt))
 		}
 	case s.timer != r.Window.Due: // which is judged where it is used

@@ -63,7 +63,7 @@ func after(patch func(was turn.Record, r *turn.Record, e turn.Event, now turn.Ti
 }
 
 func seededFaults() []seeded {
-	return slices.Concat(coreFaults(), replyFaults(), peopleFaults(), worldFaults(), lifeFaults(), causeFaults(), operatorFaults())
+	return slices.Concat(coreFaults(), replyFaults(), peopleFaults(), worldFaults(), lifeFaults(), causeFaults(), operatorFaults(), receiverFaults())
 }
 
 func coreFaults() []seeded {
@@ -421,6 +421,33 @@ func operatorFaults() []seeded {
 			}
 			return turn.Step(r, e, now, p)
 		}, change: inTrouble},
+	}
+}
+
+// receiverFaults are in the pauses that the receiver asks for.
+func receiverFaults() []seeded {
+	pauses := func(s *Scope) { s.Budget, s.Faults = Budget{Inputs: 2, Faults: 1}, Faults{Pause: true} }
+	return []seeded{
+		{name: "a reply that is withdrawn takes the receiver's pause with it", check: "P7 receiver", step: after(func(was turn.Record, r *turn.Record, _ turn.Event, _ turn.Time, _ turn.Policy) {
+			if was.Reply != nil && r.Reply == nil {
+				r.NoSendUntil = 0
+			}
+		}), change: pauses},
+		{name: "a reply is sent with its commit, whatever the receiver asked for", check: "P7 receiver", step: func(r turn.Record, e turn.Event, now turn.Time, p turn.Policy) (turn.Record, turn.Effects) {
+			kept := r.NoSendUntil
+			if _, ok := e.(turn.Generated); ok {
+				r.NoSendUntil = 0
+			}
+			is, effects := turn.Step(r, e, now, p)
+			is.NoSendUntil = max(is.NoSendUntil, kept)
+			return is, effects
+		}, change: pauses},
+		{name: "a pause that holds for the whole bot holds for one conversation", check: "P7 receiver", step: before(func(_ *turn.Record, _ *turn.Event, _ *turn.Time, p *turn.Policy) { p.NoSendUntil = 0 }), change: pauses},
+		{name: "a receiver's pause has no bound", check: "P6 timer", step: after(func(was turn.Record, r *turn.Record, e turn.Event, now turn.Time, _ turn.Policy) {
+			if failed, ok := e.(turn.SendFailed); ok && r.NoSendUntil != was.NoSendUntil {
+				r.NoSendUntil = now.Add(failed.After)
+			}
+		}), change: pauses},
 	}
 }
 

@@ -56,6 +56,7 @@ func (e *encoder) workerAlone(buffer []byte, k *worker) []byte {
 	kept := e.out
 	e.out, e.fenced = buffer[:0], e.fenced[:0]
 	e.flag(k.frozen)
+	e.time(max(k.told, e.w.now), 0)
 	e.small(len(k.tasks), len(k.jobs))
 	for _, t := range k.tasks {
 		e.task(t)
@@ -71,7 +72,7 @@ func (e *encoder) workerAlone(buffer []byte, k *worker) []byte {
 // them needs to be tried.
 func (w *world) alike() bool {
 	a, b := &w.workers[0], &w.workers[1]
-	return w.scope.flaws.localClock == 0 && a.idle() && b.idle() && a.frozen == b.frozen
+	return w.scope.flaws.localClock == 0 && a.idle() && b.idle() && a.frozen == b.frozen && max(a.told, w.now) == max(b.told, w.now)
 }
 
 func (e *encoder) small(values ...int) {
@@ -136,6 +137,7 @@ func (e *encoder) record(r turn.Record) {
 	if p.TurnsPerMinute > 0 {
 		e.minute(r.Minute.Start, r.Minute.Runs)
 	}
+	e.time(max(r.NoSendUntil, e.w.now), 0)
 	e.nonce(r.Lease.Nonce)
 	e.flag(r.Reply != nil)
 	if r.Reply != nil {
@@ -335,6 +337,7 @@ func (e *encoder) ledger() {
 	case r.Reply != nil:
 		e.time(l.retryAt, 0)
 	}
+	e.time(max(l.noSendUntil, e.w.now), 0)
 	e.time(l.windowFrom, max(p.MaxWait, p.MediaWait))
 	e.time(l.earliest, max(p.MaxWait, p.MediaWait))
 	e.time(l.quietUntil, 0)
@@ -397,6 +400,8 @@ func (e *encoder) task(t task) {
 	e.nonce(q.nonce)
 	e.wide(uint32(q.covers))
 	e.flag(q.media)
+	e.flag(q.pauses)
+	e.flag(t.write.told > t.write.at)
 	switch t.stage {
 	case onWire:
 		e.flag(t.write.expect == e.w.store.op)

@@ -33,6 +33,8 @@ type ledger struct {
 	leaseEnd   turn.Time // of the live lease
 	retryAt    turn.Time // the latest moment of the next send, where no lease is held
 
+	noSendUntil turn.Time // the end of the pauses that the receiver asked for
+
 	began  int64 // inputs accepted before the live attempt
 	spent  int   // attempts of this turn that were mistakes, or whose worker was lost
 	lost   int   // those of them whose worker was lost
@@ -256,6 +258,9 @@ func (l *ledger) noteSends(w *world, q request, x write, was turn.Record) {
 	if was.Reply != nil {
 		l.noteDoubt(w, q, was)
 	}
+	if q.pauses {
+		l.noSendUntil = max(l.noSendUntil, x.at.Add(min(q.asked(w.scope.tick()), w.scope.Policy.RetryFor)))
+	}
 	if is.Reply == nil {
 		return
 	}
@@ -276,7 +281,9 @@ func (l *ledger) noteSends(w *world, q request, x write, was turn.Record) {
 	case same && (q.kind == sendFailed || q.kind == sendUnknown):
 		l.retryAt = x.at.Add(Tick << (r.fails - 1))
 	case !same || resumed || was.Lease.Nonce != "":
-		l.retryAt = x.at
+		l.retryAt = max(x.at, x.told)
+	case x.told > x.at && x.effects.Changed:
+		l.retryAt = max(l.retryAt, x.told)
 	case q.kind == flush:
 		l.retryAt = min(l.retryAt, x.at)
 	}

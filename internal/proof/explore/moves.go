@@ -20,6 +20,7 @@ const (
 	keep       // renew
 	deliver    // a send with an outcome
 	dropJob    // a holder whose lease ended stops
+	hearPause  // the receiver asks for a pause for the whole bot, over another conversation
 	crash      // all memory is lost
 	freeze     // nothing goes on here
 	freezeSend // the same, in the middle of a send
@@ -116,6 +117,9 @@ func (w *world) workerMoves(list []move, i uint8) []move {
 		list = w.jobMoves(list, i, uint8(k))
 	}
 	list = w.wakeMoves(list, i)
+	if w.scope.Faults.Pause && w.left.Faults > 0 {
+		list = append(list, move{action: hearPause, worker: i})
+	}
 	list = w.faultMoves(list, i)
 	return w.peopleMoves(list, i)
 }
@@ -171,6 +175,9 @@ func (w *world) do(m move) {
 		w.deliver(m)
 	case dropJob:
 		w.takeJob(i, k)
+	case hearPause:
+		w.left.Faults--
+		w.workers[i].told = w.now.Add(2 * w.scope.tick())
 	default:
 		w.fault(m)
 	}
@@ -217,6 +224,8 @@ func (w *world) describeAction(m move) string {
 		return fmt.Sprintf("sends part %d of reply %d: %s", j.part+1, j.seq, outcomeNames[m.choice])
 	case dropJob:
 		return "its lease ended by its own clock, and it stops"
+	case hearPause:
+		return "is asked for a pause for the whole bot, over another conversation"
 	case crash:
 		return "crashes and starts again"
 	case freeze:

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"strconv"
+	"time"
 
 	"github.com/onereply/onereply/turn"
 )
@@ -60,6 +61,7 @@ type request struct {
 	part     int    // of a send's result
 	parts    int    // of a reply
 	covers   inputs // of a reply: what its prompt held
+	pauses   bool   // of a send that failed: the receiver asks for a pause
 	media    bool   // of a message: its attachment is still being processed
 	repeated bool   // only with flaws.dedupeAfterBump
 }
@@ -67,7 +69,7 @@ type request struct {
 // event is a request as the core sees it. A wake-up says where tokens begin,
 // and whether anybody else can hold a lease.
 func (w *world) event(q request) turn.Event {
-	e := q.event(&w.store)
+	e := q.event(&w.store, w.scope.tick())
 	if look, ok := e.(turn.Wake); ok {
 		look.Alone = w.scope.Alone
 		if !w.scope.flaws.tokensAnew {
@@ -79,7 +81,7 @@ func (w *world) event(q request) turn.Event {
 }
 
 // event is the request alone.
-func (q request) event(s *storage) turn.Event {
+func (q request) event(s *storage, tick time.Duration) turn.Event {
 	switch q.kind {
 	case receive:
 		return turn.Message{Media: q.media}
@@ -121,11 +123,11 @@ func (q request) event(s *storage) turn.Event {
 	case interrupted:
 		return turn.Interrupted{Nonce: q.nonce}
 	}
-	return q.result()
+	return q.result(tick)
 }
 
-// result is the event of a finished attempt or send.
-func (q request) result() turn.Event {
+// result is the event of a finished attempt or send. tick is the unit of time.
+func (q request) result(tick time.Duration) turn.Event {
 	switch q.kind {
 	case generated:
 		return turn.Generated{Nonce: q.nonce, Parts: q.parts}
@@ -138,10 +140,18 @@ func (q request) result() turn.Event {
 	case sent:
 		return turn.Sent{Nonce: q.nonce, Part: q.part}
 	case sendFailed, sendRefused:
-		return turn.SendFailed{Nonce: q.nonce, Part: q.part, ForGood: q.kind == sendRefused}
+		return turn.SendFailed{Nonce: q.nonce, Part: q.part, ForGood: q.kind == sendRefused, After: q.asked(tick)}
 	default:
 		return turn.SendUnknown{Nonce: q.nonce, Part: q.part}
 	}
+}
+
+// asked is the pause that the receiver asks for.
+func (q request) asked(tick time.Duration) time.Duration {
+	if !q.pauses {
+		return 0
+	}
+	return askedPause * tick
 }
 
 // known reports whether the store already holds what the request asks for, so

@@ -35,6 +35,7 @@ type Faults struct {
 	Worker bool // crash, freeze, hand-back, a claim that dies
 	Model  bool // a failure, a rejection, an outage
 	Send   bool // a send fails, for now or for good, or nobody knows
+	Pause  bool // the receiver asks for a pause, in this conversation or for the whole bot
 }
 
 // Scope is one exploration.
@@ -184,6 +185,7 @@ func Stated() []Scope {
 		Scope{Name: "announced attachments", Policy: first, Budget: Budget{Inputs: 3}, Edits: true, Media: true},
 		Scope{Name: "2 faults of workers", Policy: first, Budget: Budget{Inputs: 2, Faults: 2}, Faults: Faults{Worker: true}},
 		Scope{Name: "2 faults of model and channel", Policy: spare, Budget: Budget{Inputs: 2, Faults: 2}, Faults: Faults{Model: true, Send: true}, MaxParts: 2, Silence: true},
+		Scope{Name: "the receiver asks for a pause", Policy: first, Budget: Budget{Inputs: 2, Nudges: 1, Faults: 1}, Faults: Faults{Pause: true}, MaxParts: 2},
 		Scope{Name: "a human steps in", Policy: first, Budget: Budget{Inputs: 2, Pauses: 1}, MaxParts: 2},
 		Scope{Name: "a human replies", Policy: first, Budget: Budget{Inputs: 2, Humans: 1}},
 		Scope{Name: "an agent seals", Policy: first, Budget: Budget{Inputs: 2, Seals: 1, Faults: 1}, Faults: Faults{Worker: true}},
@@ -214,6 +216,7 @@ func Larger() []Scope {
 		Scope{Name: "a human steps in amid a fault", Policy: first, Budget: Budget{Inputs: 2, Pauses: 1, Faults: 1}, Faults: Faults{Worker: true, Send: true}},
 		Scope{Name: "a human replies under a pause", Policy: first, Budget: Budget{Inputs: 2, Pauses: 1, Humans: 1}},
 		Scope{Name: "an agent seals, and a human steps in", Policy: first, Budget: Budget{Inputs: 2, Seals: 1, Pauses: 1}, MaxParts: 2},
+		Scope{Name: "the receiver asks for two pauses amid people", Policy: first, Budget: Budget{Inputs: 2, Humans: 1, Pauses: 1, Faults: 2}, Faults: Faults{Pause: true}, MaxParts: 2},
 		Scope{Name: "a human replies under a pause amid a fault", Policy: first, Budget: Budget{Inputs: 1, Pauses: 1, Humans: 1, Seals: 1, Faults: 1}, Faults: Faults{Worker: true, Send: true}},
 		Scope{Name: "sent again under a pause", Policy: first, Budget: Budget{Inputs: 1, Pauses: 1, Resends: 2, Faults: 1}, Faults: Faults{Send: true}, MaxParts: 2},
 		Scope{Name: "sent again twice amid faults", Policy: held(), Budget: Budget{Inputs: 1, Resends: 2, Faults: 2}, Faults: Faults{Worker: true, Send: true}, MaxParts: 2},

@@ -55,6 +55,7 @@ type write struct {
 	record     turn.Record
 	effects    turn.Effects
 	life       int       // of the conversation
+	told       turn.Time // the end of a pause for the whole bot, as far as the worker knew
 	real       turn.Time // the true time of Step, whatever the worker's clock says
 }
 

@@ -72,8 +72,10 @@ func (w *world) nothingWritten(q request) {
 // prepare loads and steps.
 func (w *world) prepare(i int, q request) write {
 	w.store.ops++
-	x := write{expect: w.store.op, op: w.store.ops, at: w.clock(i), real: w.now, life: w.life}
-	x.record, x.effects = w.scope.Step(w.store.record, w.event(q), x.at, w.scope.Policy)
+	x := write{expect: w.store.op, op: w.store.ops, at: w.clock(i), real: w.now, told: w.workers[i].told, life: w.life}
+	policy := w.scope.Policy
+	policy.NoSendUntil = x.told
+	x.record, x.effects = w.scope.Step(w.store.record, w.event(q), x.at, policy)
 	return x
 }
 

@@ -59,8 +59,9 @@ func (w *world) all() []worker {
 // worker is the memory of one process.
 type worker struct {
 	frozen bool
-	tasks  []task // requests whose write is not settled
-	jobs   []job  // attempts and sends that it runs
+	told   turn.Time // the end of a pause that the receiver asked of the whole bot, over another conversation
+	tasks  []task    // requests whose write is not settled
+	jobs   []job     // attempts and sends that it runs
 }
 
 // idle reports whether the worker has nothing that a fault could hit.

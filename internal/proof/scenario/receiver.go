@@ -56,9 +56,9 @@ func (v *receiver) take(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p.Node = caller(r)
-	if status := v.refusal(p); status != 0 {
+	if fault, hit := v.refusal(p); hit {
 		v.record(p)
-		w.WriteHeader(status)
+		v.refuse(w, fault)
 		return
 	}
 	p.Shown = !v.repeat(r.Header.Get("webhook-id"))
@@ -95,20 +95,25 @@ func (v *receiver) read(body []byte) (Post, error) {
 	return p, err
 }
 
-// refusal is the status with which a rule refuses the post, 0: none does.
-func (v *receiver) refusal(p Post) int {
-	fault, hit := v.world.rules.strike("channel_error", p.At, func(e Event) bool {
+// refusal is the rule that refuses the post, where one does.
+func (v *receiver) refusal(p Post) (Event, bool) {
+	return v.world.rules.strike("channel_error", p.At, func(e Event) bool {
 		return (e.Conv == "" || e.Conv == p.Conversation) && (e.Part == 0 || e.Part == p.Part)
 	})
-	if !hit {
-		return 0
-	}
+}
+
+// refuse answers with the status that the rule names, and with the pause that it asks for.
+func (v *receiver) refuse(w http.ResponseWriter, fault Event) {
 	status, err := strconv.Atoi(fault.Mode)
 	if err != nil {
 		v.world.problem("unknown channel_error mode %q", fault.Mode)
-		return http.StatusInternalServerError
+		status = http.StatusInternalServerError
 	}
-	return status
+	if fault.RetryAfterMS > 0 {
+		w.Header().Set("Retry-After", strconv.FormatFloat(float64(fault.RetryAfterMS)/1000, 'f', -1, 64))
+		w.Header().Set("Retry-After-Scope", fault.Scope)
+	}
+	w.WriteHeader(status)
 }
 
 // repeat reports whether the id was taken before, where repeats are

@@ -87,7 +87,10 @@ type Event struct {
 	Empty   bool   `json:"empty"`
 	GraceMS int    `json:"grace_ms"`
 	TTLMS   int    `json:"ttl_ms"`
-	Times   int    `json:"times"`
+
+	RetryAfterMS int    `json:"retry_after_ms"` // of a channel_error: the pause that the receiver asks for
+	Scope        string `json:"scope"`          // of that pause: "bot", or "" for this conversation
+	Times        int    `json:"times"`
 
 	Author        string          `json:"author"`
 	TextChanged   *bool           `json:"text_changed"`

@@ -12,6 +12,9 @@ import (
 
 // startSend delivers a part of a reply, as the runtime does.
 func (n *node) startSend(o engine.Send) {
+	if n.clock() < n.told {
+		n.fail("P7 receiver", "%s sends reply %d %v before the end of a pause that its receiver asked for", n.name, o.Reply.Turn, n.told.Sub(n.clock()))
+	}
 	if n.seeded.flaws.sendsWait {
 		n.sendLater(o)
 		return
@@ -33,6 +36,10 @@ func (n *node) startSend(o engine.Send) {
 	}, func(now turn.Time) {
 		if cancel(); n.running[o.Lease.Nonce] == reading {
 			delete(n.running, o.Lease.Nonce)
+		}
+		if result.WholeBot {
+			n.told = max(n.told, now.Add(min(result.After, n.policy.RetryFor)))
+			result.WholeBot = !n.seeded.flaws.pauseOfOne
 		}
 		n.engine.SendEnded(now, result)
 	})
@@ -75,6 +82,9 @@ func (n *node) handOver(o engine.Send, limit time.Duration, end func(now turn.Ti
 	case n.strikes(sendFails, n.index, d, 70):
 		arrives, result.Err, result.Certain = false, "busy", true
 		result.After = pick(d, 0, 0, 2*time.Second)
+	case n.strikes(sendPauses, n.index, d, 60):
+		arrives, result.Err, result.Certain = false, "too many", true
+		result.After, result.WholeBot = d.span(time.Second, 30*time.Second), d.chance(40)
 	case n.strikes(sendRefused, n.index, d, 60):
 		arrives, result.Err, result.Certain, result.ForGood = false, "refused", true, true
 	case n.strikes(sendUnsureYes, n.index, d, 60):
@@ -119,7 +129,7 @@ func (n *node) flight(o engine.Send, s *sending, result engine.SendResult, took,
 			return
 		}
 		if known {
-			s.known(result.Err == "")
+			s.known(result.Err == "", result.After)
 		}
 		n.end(nonce, w, life, func(now turn.Time) { end(now, result) })
 	})

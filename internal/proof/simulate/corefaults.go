@@ -342,6 +342,12 @@ func lateAfterDiscards(was, is *turn.Record, e turn.Event, _ *turn.Effects, _ tu
 	}
 }
 
+func pauseWithdrawn(was, is *turn.Record, _ turn.Event, _ *turn.Effects, _ turn.Time) {
+	if was.Reply != nil && is.Reply == nil {
+		is.NoSendUntil = 0
+	}
+}
+
 func mediaIgnored(_ *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
 	if m, ok := e.(turn.Message); ok {
 		m.Media = false

@@ -36,6 +36,7 @@ const (
 	sendUnsureYes What = "send-unknown-delivered"
 	sendUnsureNo  What = "send-unknown-lost"
 	sendSlow      What = "send-slow"
+	sendPauses    What = "send-pause"
 )
 
 // These are counted with the faults, although nothing is needed to cause them
@@ -82,6 +83,7 @@ var faultKinds = map[What]faultKind{
 	sendUnsureYes: {"sends arrive, and nobody learns of it", false, false, 8 * time.Second},
 	sendUnsureNo:  {"sends are lost, and nobody learns of it", false, false, 8 * time.Second},
 	sendSlow:      {"sends take long", false, false, 10 * time.Second},
+	sendPauses:    {"the receiver asks for pauses", false, false, 8 * time.Second},
 }
 
 // FaultNames are the kinds of fault that a run can be allowed to have.

@@ -40,7 +40,7 @@ func wakeUp(r turn.Record) turn.Time {
 	case r.Lease.Nonce != "":
 		return r.Lease.Expires
 	case r.Reply != nil && (!r.OnHold || r.Reply.Kind == turn.ReplyHuman || r.Reply.Kind == turn.ReplyResend):
-		return r.Reply.RetryAt
+		return max(r.Reply.RetryAt, r.NoSendUntil)
 	case r.Phase == turn.Collecting && !r.OnHold:
 		return r.Window.Due
 	}
@@ -52,6 +52,10 @@ func (l *ledger) follow(n *node, t *conversation, write store.Write, before turn
 	after := write.Record
 	if after.Lease.Nonce != "" {
 		t.leases[after.Lease.Nonce] = true
+	}
+	// A holder that gives its lease back after a send has written what became of it.
+	if s := t.sending; s != nil && s.after > 0 && s.nonce == before.Lease.Nonce && s.nonce != after.Lease.Nonce && before.Lease.Holder == n.name {
+		t.noSendUntil = max(t.noSendUntil, write.At.Add(min(s.after, l.policy.RetryFor)))
 	}
 	l.followRemedy(t, write, before)
 	t.openState = openStates(after, t.openState, l.now)

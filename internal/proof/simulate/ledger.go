@@ -30,28 +30,30 @@ type sums struct {
 
 // conversation is one conversation, from its first message or its last deletion on.
 type conversation struct {
-	key       store.Key
-	messages  map[string]*message
-	replies   map[int64]*reply        // by sequence
-	leases    map[string]bool         // every nonce that held it
-	visible   map[shownMessage]string // what was answered to the person, and by which reply
-	spoken    map[string]bool         // texts of people that the person saw
-	sayings   []string                // texts of people that were acknowledged
-	discards  map[int64]int           // by turn
-	lost      map[int64]int           // attempts in a row whose worker was lost, by turn
-	resumes   []*ask                  // not seen to happen yet, nor known to have had no effect
-	openState []openState             // what a request would end
-	spent     map[int64]int           // attempts that failed, by turn
-	workers   map[int64]int           // those of them whose worker was lost
-	first     turn.Time               // of the inputs that no attempt has seen, 0: there are none
-	taken     turn.Time               // when the last lease was taken
-	shown     int64                   // the version that the last attempt saw
-	since     turn.Time               // it collects since then
-	again     turn.Time               // when a reply was last on its way that an operator had sent again
-	rested    turn.Time               // when it was last told to rest, by a back-off or by the ceiling on turns
-	paused    turn.Time               // it is on hold since then, 0: it is not
-	wrote     map[*node]turn.Time
-	begun     int64 // greatest turn of which a part was handed to the channel
+	key         store.Key
+	messages    map[string]*message
+	replies     map[int64]*reply        // by sequence
+	leases      map[string]bool         // every nonce that held it
+	visible     map[shownMessage]string // what was answered to the person, and by which reply
+	spoken      map[string]bool         // texts of people that the person saw
+	sayings     []string                // texts of people that were acknowledged
+	discards    map[int64]int           // by turn
+	lost        map[int64]int           // attempts in a row whose worker was lost, by turn
+	resumes     []*ask                  // not seen to happen yet, nor known to have had no effect
+	openState   []openState             // what a request would end
+	spent       map[int64]int           // attempts that failed, by turn
+	workers     map[int64]int           // those of them whose worker was lost
+	first       turn.Time               // of the inputs that no attempt has seen, 0: there are none
+	taken       turn.Time               // when the last lease was taken
+	shown       int64                   // the version that the last attempt saw
+	since       turn.Time               // it collects since then
+	again       turn.Time               // when a reply was last on its way that an operator had sent again
+	rested      turn.Time               // when it was last told to rest, by a back-off or by the ceiling on turns
+	paused      turn.Time               // it is on hold since then, 0: it is not
+	wrote       map[*node]turn.Time
+	sending     *sending  // the last one that began
+	noSendUntil turn.Time // the end of the pauses that the receiver asked for, as far as that was written
+	begun       int64     // greatest turn of which a part was handed to the channel
 }
 
 // message is what a person wrote.

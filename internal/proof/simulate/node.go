@@ -27,6 +27,7 @@ type node struct {
 	running map[string]*work // by nonce: what runs for it in the outside world
 	waiting []*ask           // requests that were not answered yet
 	stops   []func()         // end the procedures of all its lives
+	told    turn.Time        // the end of the pauses that the receiver asked of the whole bot
 	tickAt  turn.Time        // the tick that is planned, 0: none
 }
 
@@ -35,7 +36,7 @@ func (n *node) boot() {
 	n.life++
 	n.offset = n.drawClockError("clock", int64(n.life))
 	n.random = roll(n.Seed, "jitter", int64(n.index), int64(n.life))
-	n.writes, n.running, n.waiting, n.tickAt, n.frozen = 0, map[string]*work{}, nil, 0, false
+	n.writes, n.running, n.waiting, n.told, n.tickAt, n.frozen = 0, map[string]*work{}, nil, 0, 0, false
 	n.hinted = map[store.Key]store.Op{}
 	n.engine = engine.New(engine.Options{
 		Name: n.name, Bots: n.bots(), MaxGenerations: n.generations, Alone: n.alone,

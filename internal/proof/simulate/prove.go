@@ -130,6 +130,7 @@ func coreFaults() []seededFault {
 		{name: "an outage of the model uses up attempts", check: "P3 failed", needs: []What{modelOut}, step: changeInput(outagesUseUp)},
 		{name: "a send that failed is not tried again", check: "P3 failed", needs: []What{sendFails}, step: changeInput(triedOnce)},
 		{name: "a reply says that it is late, and is not", check: "P2 late", step: changeDecision(lateAfterDiscards)},
+		{name: "a reply that is withdrawn takes the receiver's pause with it", check: "P7 receiver", needs: []What{sendPauses}, step: changeDecision(pauseWithdrawn)},
 		{name: "attachments are not waited for", check: "P2 due", step: changeInput(mediaIgnored)},
 	}
 }
@@ -180,5 +181,6 @@ func runtimeFaults() []seededFault {
 		{name: "who repeats a message is never answered", check: "P3 rest", calm: true, flaws: flaws{answersLost: true}},
 		{name: "a reply by hand is acknowledged before it is written", check: "P4 lost", needs: []What{crash, storeSlow}, flaws: flaws{saysBeforeWrite: true}},
 		{name: "a send that timed out is reported as one that failed for certain", check: "P7 once", needs: []What{sendUnsureYes}, flaws: flaws{timeoutIsCertain: true}},
+		{name: "a pause for the whole bot is reported as one for a conversation", check: "P7 receiver", needs: []What{sendPauses}, flaws: flaws{pauseOfOne: true}},
 	}
 }

@@ -49,6 +49,7 @@ type flaws struct {
 	ticksLate        bool // timers fire a minute late
 	ticksWithoutEnd  bool // timers fire again and again
 	answersLost      bool // who repeats a message is never answered
+	pauseOfOne       bool // a pause for the whole bot is reported as one for a conversation
 	timeoutIsCertain bool // a send that timed out is reported as one that certainly failed
 	timerStays       bool // a timer is not cleared
 	deletesAnother   bool // a deletion takes another conversation with it

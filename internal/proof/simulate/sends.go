@@ -18,7 +18,8 @@ type sending struct {
 	part         int
 	text         string
 	arrives      bool
-	failed       bool // the sender knows that it was not delivered
+	failed       bool          // the sender knows that it was not delivered
+	after        time.Duration // the pause that the receiver asked for, as the sender knows
 }
 
 // sendBegins judges the begin of a send: P5 and P7.
@@ -34,9 +35,12 @@ func (l *ledger) sendBegins(n *node, o engine.Send, e store.Entry, arrives bool)
 	if s.part >= len(r.texts) || s.text != r.texts[s.part] {
 		l.fail("P7 sent", "part %d of reply %s is sent as %q, and is one of %q", s.part+1, s.id, s.text, r.texts)
 	}
+	if l.now.Add(slack) < t.noSendUntil {
+		l.fail("P7 receiver", "reply %s is sent %v before the end of a pause that its receiver asked for", s.id, t.noSendUntil.Sub(l.now))
+	}
 	l.judgeSendLease(n, o, e, t)
 	l.judgeSendOrder(o, t, r)
-	r.sends[s.part] = s
+	r.sends[s.part], t.sending = s, s
 	return s
 }
 
@@ -79,8 +83,9 @@ func (l *ledger) judgeSendOrder(o engine.Send, t *conversation, r *reply) {
 	}
 }
 
-// known is the sender learning what became of the send.
-func (s *sending) known(delivered bool) { s.failed = !delivered }
+// known is the sender learning what became of the send, and of the pause that the
+// receiver asks for.
+func (s *sending) known(delivered bool, after time.Duration) { s.failed, s.after = !delivered, after }
 
 // cutOff is the sender closing the connection: what has not arrived yet never
 // will.
