@@ -269,7 +269,7 @@ func (w *world) checkTimer() {
 			w.fail("P6 timer", "the timer is %v off the end of the lease", s.timer.Sub(l.leaseEnd))
 		}
 	case r.Reply != nil:
-		if s.timer > max(l.retryAt, l.noSendUntil) {
+		if s.timer > max(l.retryAt, l.noSendUntil, l.told) {
 			w.fail("P6 timer", "the timer is %v after the next send", s.timer.Sub(l.retryAt))
 		}
 	case s.timer != r.Window.Due: // which is judged where it is used

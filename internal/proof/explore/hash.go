@@ -338,6 +338,7 @@ func (e *encoder) ledger() {
 		e.time(l.retryAt, 0)
 	}
 	e.time(max(l.noSendUntil, e.w.now), 0)
+	e.time(max(l.told, e.w.now), 0)
 	e.time(l.windowFrom, max(p.MaxWait, p.MediaWait))
 	e.time(l.earliest, max(p.MaxWait, p.MediaWait))
 	e.time(l.quietUntil, 0)

@@ -34,6 +34,7 @@ type ledger struct {
 	retryAt    turn.Time // the latest moment of the next send, where no lease is held
 
 	noSendUntil turn.Time // the end of the pauses that the receiver asked for
+	told        turn.Time // the end of those for the whole bot, as far as a worker knew that wrote
 
 	began  int64 // inputs accepted before the live attempt
 	spent  int   // attempts of this turn that were mistakes, or whose worker was lost
@@ -261,6 +262,7 @@ func (l *ledger) noteSends(w *world, q request, x write, was turn.Record) {
 	if q.pauses {
 		l.noSendUntil = max(l.noSendUntil, x.at.Add(min(q.asked(w.scope.tick()), w.scope.Policy.RetryFor)))
 	}
+	l.told = max(l.told, x.told)
 	if is.Reply == nil {
 		return
 	}
@@ -281,9 +283,7 @@ func (l *ledger) noteSends(w *world, q request, x write, was turn.Record) {
 	case same && (q.kind == sendFailed || q.kind == sendUnknown):
 		l.retryAt = x.at.Add(Tick << (r.fails - 1))
 	case !same || resumed || was.Lease.Nonce != "":
-		l.retryAt = max(x.at, x.told)
-	case x.told > x.at && x.effects.Changed:
-		l.retryAt = max(l.retryAt, x.told)
+		l.retryAt = x.at
 	case q.kind == flush:
 		l.retryAt = min(l.retryAt, x.at)
 	}
