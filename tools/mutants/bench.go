@@ -19,6 +19,23 @@ import (
 type bench struct {
 	root, folder string // folder is temporary
 	checks       []measured
+	calm         sync.RWMutex // held for writing while a check must run alone
+
+	mu   sync.Mutex // guards cost
+	cost cost
+}
+
+// cost is the processor time that changes took.
+type cost struct{ compile, run time.Duration }
+
+// spend adds the processor time of a process that has ended to one of the two.
+func (b *bench) spend(on *time.Duration, ended *os.ProcessState) {
+	if ended == nil {
+		return // it never ran
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	*on += ended.UserTime() + ended.SystemTime()
 }
 
 // measured is a check with what it did without a change.
@@ -71,6 +88,7 @@ type outcome int
 
 const (
 	caught      outcome = iota
+	caughtLate          // a check did not end in time, twice, once with nothing beside it
 	survived            // all checks passed
 	notReached          // no check runs the code
 	notCompiled         // the type checker lets it pass, the compiler does not
@@ -125,7 +143,10 @@ func (b *bench) try(ctx context.Context, c *change, number int) outcome {
 				return notCompiled
 			}
 		}
-		if _, err := b.run(ctx, m.check, binaries[m.pkg], filepath.Join(folder, "temporary"), slower*m.took+grace); err != nil {
+		switch err := b.runTwice(ctx, m.check, binaries[m.pkg], filepath.Join(folder, "temporary"), slower*m.took+grace); {
+		case errors.Is(err, errTooLong):
+			return caughtLate
+		case err != nil:
 			return caught
 		}
 	}
@@ -133,6 +154,26 @@ func (b *bench) try(ctx context.Context, c *change, number int) outcome {
 		return notReached
 	}
 	return survived
+}
+
+// errTooLong: a check did not end in time.
+var errTooLong = errors.New("the check did not end in time")
+
+// runTwice runs a check, whose limit comes from its time without a change. On a busy
+// machine a check may be late without any fault. So one that is late runs again, with
+// twice the time and no other check beside it; only if it is late again, the change
+// counts as caught.
+func (b *bench) runTwice(ctx context.Context, c check, binary, temporary string, limit time.Duration) error {
+	b.calm.RLock()
+	_, err := b.run(ctx, c, binary, temporary, limit)
+	b.calm.RUnlock()
+	if !errors.Is(err, errTooLong) {
+		return err
+	}
+	b.calm.Lock()
+	defer b.calm.Unlock()
+	_, err = b.run(ctx, c, binary, temporary, 2*limit)
+	return err
 }
 
 // writeOverlay writes the changed file, and the list that makes the compiler take
@@ -157,17 +198,20 @@ func (b *bench) compile(ctx context.Context, name, binary string, args ...string
 	args = append([]string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-o", binary}, args...)
 	command := exec.CommandContext(ctx, "go", append(args, name)...)
 	command.Dir = b.root
-	return command.CombinedOutput()
+	output, err := command.CombinedOutput()
+	b.spend(&b.cost.compile, command.ProcessState)
+	return output, err
 }
 
 // run runs a test binary in the folder of its package. Its temporary files, and
-// processes that it started and left behind, go with it.
+// processes that it started and left behind, go with it. The error is errTooLong where
+// it had to be ended because of its time.
 func (b *bench) run(ctx context.Context, c check, binary, temporary string, limit time.Duration) ([]byte, error) {
 	if err := os.MkdirAll(temporary, 0o755); err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(temporary)
-	ctx, stop := context.WithTimeout(ctx, limit)
+	ctx, stop := context.WithTimeoutCause(ctx, limit, errTooLong)
 	defer stop()
 	output, err := os.Create(binary + ".output")
 	if err != nil {
@@ -186,6 +230,10 @@ func (b *bench) run(ctx context.Context, c check, binary, temporary string, limi
 	go watchMemory(ctx, command.Process.Pid, stop)
 	err = command.Wait()
 	_ = endGroup(command.Process.Pid)
+	b.spend(&b.cost.run, command.ProcessState)
+	if err != nil && errors.Is(context.Cause(ctx), errTooLong) {
+		err = errTooLong
+	}
 	said, _ := os.ReadFile(output.Name())
 	return said, err
 }

@@ -98,9 +98,10 @@ func tryPackage(ctx context.Context, o options, name string, named equivalents) 
 		return nil, err
 	}
 	defer bench.close()
+	bench.cost = cost{} // without the measurement
 	sampled, equivalent := draw(p, all, o.seed, o.sample, named)
 	r.equivalent = equivalent
 	bench.tryAll(ctx, sampled, o, r)
-	r.took = time.Since(began)
+	r.took, r.cost = time.Since(began), bench.cost
 	return r, ctx.Err()
 }

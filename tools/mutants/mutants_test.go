@@ -178,3 +178,27 @@ func TestEquivalentNeedsAReason(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A check that is late once, on a machine that is busy, has caught nothing; one that is
+// late again has.
+func TestALateCheckRunsAgain(t *testing.T) {
+	for name, test := range map[string]struct {
+		script string
+		want   error
+	}{
+		"late once":     {"[ -e late ] || { touch late; sleep 60; }", nil},
+		"late for ever": {"sleep 60", errTooLong},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := &bench{root: t.TempDir()}
+			binary := filepath.Join(t.TempDir(), "check")
+			if err := os.WriteFile(binary, []byte("#!/bin/sh\n"+test.script+"\n"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := b.runTwice(t.Context(), check{pkg: "."}, binary, t.TempDir(), 300*time.Millisecond); err != test.want {
+				t.Errorf("got %v, want %v", err, test.want)
+			}
+		})
+	}
+}

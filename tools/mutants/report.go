@@ -14,11 +14,13 @@ type result struct {
 	possible   int // changes in the whole package
 	equivalent int // of the sample
 	caught     int
+	late       int // of these, because a check did not end
 	uncompiled int
 	untried    int
 	survivors  []survivor
 	stale      []string
 	took       time.Duration
+	cost       cost
 }
 
 type survivor struct {
@@ -30,6 +32,9 @@ func (r *result) note(c *change, o outcome) {
 	switch o {
 	case caught:
 		r.caught++
+	case caughtLate:
+		r.caught++
+		r.late++
 	case survived:
 		r.survivors = append(r.survivors, survivor{c, true})
 	case notReached:
@@ -69,6 +74,11 @@ func (r *result) print(w io.Writer) {
 	if !r.passed() {
 		verdict = "FAILED"
 	}
-	fmt.Fprintf(w, "%s: %s: %.1f%% of %d changes caught, at least %d%% must be (seed %d; %d changes possible, %d of the sample equivalent, %d did not compile, %d not tried for lack of time; %v)\n",
-		path.Clean(r.name), verdict, r.share(), r.caught+len(r.survivors), passMark, r.seed, r.possible, r.equivalent, r.uncompiled, r.untried, r.took.Round(time.Second))
+	fmt.Fprintf(w, "%s: %s: %.1f%% of %d changes caught, at least %d%% must be (seed %d; %d changes possible, %d of the sample equivalent, %d did not compile, %d not tried for lack of time)\n",
+		path.Clean(r.name), verdict, r.share(), r.caught+len(r.survivors), passMark, r.seed, r.possible, r.equivalent, r.uncompiled, r.untried)
+	tried := time.Duration(max(1, r.caught+len(r.survivors)+r.uncompiled))
+	fmt.Fprintf(w, "%s: %d of those caught because a check did not end; %v in all; processor time of a change: %v to compile, %v to check\n",
+		path.Clean(r.name), r.late, r.took.Round(time.Second), rounded(r.cost.compile/tried), rounded(r.cost.run/tried))
 }
+
+func rounded(d time.Duration) time.Duration { return d.Round(100 * time.Millisecond) }
