@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/onereply/onereply/internal/parallel"
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
 )
@@ -26,6 +27,7 @@ const (
 // knows of any. Three nodes answer each once, share the work, and ask the store
 // no more than they must.
 func TestHerd(t *testing.T) {
+	t.Parallel()
 	onEachEngine(t, func(t *testing.T, e engine) {
 		c := newTeam(t, e, 0, 30*time.Second)
 		c.model.calm.Store(true)
@@ -70,7 +72,7 @@ func gather(t *testing.T, kept store.Store, count int) time.Time {
 	t.Helper()
 	const sample = 200
 	began := time.Now()
-	inParallel(t, sample, func(i int) { write(t, kept, idler(i)) })
+	writeAll(t, kept, sample, idler)
 	each := time.Since(began) / sample
 	begin := time.Now().Add(3*time.Second + 2*each*time.Duration(count))
 	now, err := kept.Now(t.Context())
@@ -78,38 +80,26 @@ func gather(t *testing.T, kept store.Store, count int) time.Time {
 		t.Fatal(err)
 	}
 	first := now.Add(time.Until(begin))
-	inParallel(t, count, func(i int) { write(t, kept, waiting(i, first.Add(time.Duration(i%1000)*time.Millisecond))) })
+	writeAll(t, kept, count, func(i int) store.Write { return waiting(i, first.Add(time.Duration(i%1000)*time.Millisecond)) })
 	if late := time.Since(begin); late > 0 {
 		t.Logf("the first were due %v before the last were written", late.Round(time.Millisecond))
 	}
 	return begin
 }
 
-// inParallel calls f for each number below count, many at once.
-func inParallel(t *testing.T, count int, f func(int)) {
-	const workers = 64
-	next := make(chan int)
-	ended := make(chan struct{}, workers)
-	for range workers {
-		go func() {
-			for i := range next {
-				f(i)
-			}
-			ended <- struct{}{}
-		}()
-	}
-	for i := range count {
-		next <- i
-	}
-	close(next)
-	for range workers {
-		<-ended
-	}
-}
-
-func write(t *testing.T, kept store.Store, w store.Write) {
-	if result, err := kept.Commit(context.WithoutCancel(t.Context()), w); err != nil || result.Status != store.OK {
-		t.Errorf("%v: %v, %v", w.Key, result.Status, err)
+// writeAll makes so many writes, many at once.
+func writeAll(t *testing.T, kept store.Store, count int, write func(i int) store.Write) {
+	t.Helper()
+	err := parallel.Each(t.Context(), count, 64, func(ctx context.Context, i int) error {
+		w := write(i)
+		result, err := kept.Commit(ctx, w)
+		if err != nil || result.Status != store.OK {
+			return fmt.Errorf("%v: %v, %w", w.Key, result.Status, err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -186,7 +176,7 @@ func (c *team) shared(t *testing.T) {
 	work, calls := map[string]int{}, 0
 	c.model.mu.Lock()
 	for _, call := range c.model.calls {
-		work[call.life]++
+		work[call.instance]++
 		calls++
 	}
 	c.model.mu.Unlock()
@@ -194,9 +184,9 @@ func (c *team) shared(t *testing.T) {
 	if calls != *herdSize {
 		t.Errorf("the model was called %d times for %d turns", calls, *herdSize)
 	}
-	for life, share := range work {
+	for instance, share := range work {
 		if 2*share > calls {
-			t.Errorf("node %s did %d of %d turns: more than half", life, share, calls)
+			t.Errorf("node %s did %d of %d turns: more than half", instance, share, calls)
 		}
 	}
 }

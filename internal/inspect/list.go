@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/onereply/onereply/internal/parallel"
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
 )
@@ -111,7 +112,7 @@ func matchingRows(ctx context.Context, s store.Store, items []store.Item, sought
 // lastInputs reads the last input of each conversation that has one.
 func lastInputs(ctx context.Context, s store.Store, items []store.Item) (map[store.Key]*store.Entry, error) {
 	found := make([]*store.Entry, len(items))
-	err := inParallel(ctx, len(items), searchReaders, func(ctx context.Context, i int) (err error) {
+	err := parallel.Each(ctx, len(items), searchReaders, func(ctx context.Context, i int) (err error) {
 		found[i], err = lastInput(ctx, s, items[i])
 		return err
 	})

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/onereply/onereply/internal/parallel"
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
 )
@@ -90,7 +91,7 @@ func dueTimers(ctx context.Context, s store.Store, now turn.Time, bots []string)
 func lateOf(ctx context.Context, s store.Store, q AttentionQuery, timers []store.Timer) ([]Finding, error) {
 	// Each reader has a place of its own, so that the order stays.
 	found := make([]Finding, len(timers))
-	err := inParallel(ctx, len(timers), overdueReaders, func(ctx context.Context, i int) error {
+	err := parallel.Each(ctx, len(timers), overdueReaders, func(ctx context.Context, i int) error {
 		key := timers[i].Key
 		snapshot, err := s.Load(ctx, key)
 		switch {

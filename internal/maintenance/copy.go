@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"sync"
 
+	"github.com/onereply/onereply/internal/parallel"
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
 )
@@ -16,6 +17,10 @@ import (
 const (
 	copyPage     = 200 // conversations of one list
 	DefaultBatch = 200 // entries of one write
+
+	// workers is how many conversations are read or copied at once: enough to hide the
+	// round trips to a server, too few to be felt by the nodes that use it.
+	workers = 8
 )
 
 // ErrNotEmpty: the target of a copy holds conversations already. A wrong URL of a store
@@ -96,7 +101,7 @@ func (c *Copy) checkTarget(ctx context.Context) error {
 // keep all others from being moved. Any other error ends the copy.
 func (c *Copy) page(ctx context.Context, items []store.Item, done *Progress) error {
 	var mu sync.Mutex // guards done
-	return each(ctx, len(items), func(ctx context.Context, i int) error {
+	return parallel.Each(ctx, len(items), workers, func(ctx context.Context, i int) error {
 		status, entries, err := c.conversation(ctx, items[i])
 		if store.IsUnreadable(err) {
 			status, err = unread, nil

@@ -14,7 +14,6 @@
 //	unserved.go    bots that have work and no node
 //	copy.go        from one store into another, conversation by conversation
 //	verify.go      that both hold the same
-//	workers.go     several conversations at once
 //
 // The package must never import a concrete store, the engine or a responder.
 package maintenance

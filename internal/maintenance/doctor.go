@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/onereply/onereply/internal/parallel"
 	"github.com/onereply/onereply/store"
 )
 
@@ -129,7 +130,7 @@ func (d *Doctor) examine(ctx context.Context, all []*patient) error {
 	if err != nil {
 		return fmt.Errorf("read the clock: %w", err)
 	}
-	return each(ctx, len(all), func(ctx context.Context, i int) error {
+	return parallel.Each(ctx, len(all), workers, func(ctx context.Context, i int) error {
 		p := all[i]
 		lines, err := readTranscript(ctx, d.Store, p.Key)
 		if unreadable := cmp.Or(p.Err, err); store.IsUnreadable(unreadable) {

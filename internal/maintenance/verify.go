@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/onereply/onereply/internal/parallel"
 	"github.com/onereply/onereply/store"
 )
 
@@ -71,7 +72,7 @@ func count(ctx context.Context, kept store.Store, armed func(store.Found) bool, 
 		if err != nil {
 			return total, err
 		}
-		err = each(ctx, len(found), func(ctx context.Context, i int) error {
+		err = parallel.Each(ctx, len(found), workers, func(ctx context.Context, i int) error {
 			entries, err := countEntries(ctx, kept, found[i].Key)
 			if err == nil || store.IsUnreadable(err) { // what it has is not copied either
 				err = also(ctx, found[i])

@@ -1,4 +1,4 @@
-package inspect
+package parallel
 
 import (
 	"context"
@@ -10,12 +10,12 @@ import (
 )
 
 // Each number is given once, and no more calls run at once than the limit.
-func TestInParallel(t *testing.T) {
+func TestEach(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, test := range []struct{ n, limit int }{{0, 3}, {1, 3}, {2, 3}, {3, 3}, {10, 3}, {10, 1}} {
 			var running, most atomic.Int64
 			given := make([]atomic.Int64, test.n)
-			err := inParallel(t.Context(), test.n, test.limit, func(_ context.Context, i int) error {
+			err := Each(t.Context(), test.n, test.limit, func(_ context.Context, i int) error {
 				most.Store(max(most.Load(), running.Add(1)))
 				given[i].Add(1)
 				time.Sleep(time.Second)
@@ -35,11 +35,11 @@ func TestInParallel(t *testing.T) {
 }
 
 // The first error ends the others, begins no more, and is what is returned.
-func TestInParallelEndsAtAnError(t *testing.T) {
+func TestEachEndsAtAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := errors.New("first")
 		var begun atomic.Int64
-		err := inParallel(t.Context(), 100, 2, func(ctx context.Context, i int) error {
+		err := Each(t.Context(), 100, 2, func(ctx context.Context, i int) error {
 			begun.Add(1)
 			if i == 1 {
 				return first
@@ -52,7 +52,7 @@ func TestInParallelEndsAtAnError(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(first)
-		if err := inParallel(ctx, 1, 1, func(context.Context, int) error { return nil }); !errors.Is(err, first) {
+		if err := Each(ctx, 1, 1, func(context.Context, int) error { return nil }); !errors.Is(err, first) {
 			t.Errorf("of a context that has ended: %v", err)
 		}
 	})

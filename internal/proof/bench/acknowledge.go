@@ -8,11 +8,11 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/onereply/onereply"
 	"github.com/onereply/onereply/internal/gomaxprocs"
+	"github.com/onereply/onereply/internal/parallel"
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
 )
@@ -100,7 +100,9 @@ func (b *bench) activeNode(ctx context.Context) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return n, inParallel(active, 128, func(i int) error { return n.receive(ctx, fmt.Sprintf("chat-%d", i), "first") })
+	return n, parallel.Each(ctx, active, 128, func(ctx context.Context, i int) error {
+		return n.receive(ctx, fmt.Sprintf("chat-%d", i), "first")
+	})
 }
 
 func (n *node) receive(ctx context.Context, conversation, id string) error {
@@ -115,22 +117,6 @@ func conversationOf(writers, writer, i int) string {
 }
 
 func placeOf(writers, writer, i int) int { return (i*writers + writer) % active }
-
-// inParallel makes count calls, limit at once, and returns what failed.
-func inParallel(count, limit int, call func(i int) error) error {
-	var next atomic.Int64
-	failures := make([]error, min(limit, count))
-	var all sync.WaitGroup
-	for w := range failures {
-		all.Go(func() {
-			for i := int(next.Add(1)) - 1; i < count && failures[w] == nil; i = int(next.Add(1)) - 1 {
-				failures[w] = call(i)
-			}
-		})
-	}
-	all.Wait()
-	return errors.Join(failures...)
-}
 
 // pace is how fast calls complete.
 type pace struct {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/onereply/onereply"
+	"github.com/onereply/onereply/internal/parallel"
 	"github.com/onereply/onereply/store"
 )
 
@@ -104,7 +105,9 @@ func (b *bench) spend(ctx context.Context, turns, burst int, together bool) (spe
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	processor := processorTime()
-	err = inParallel(turns, 16, func(i int) error { return n.write(ctx, fmt.Sprintf("chat-%d", i), burst, together) })
+	err = parallel.Each(ctx, turns, 16, func(ctx context.Context, i int) error {
+		return n.write(ctx, fmt.Sprintf("chat-%d", i), burst, together)
+	})
 	if err == nil {
 		err = n.waitSent(ctx, turns)
 	}

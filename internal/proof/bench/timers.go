@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/onereply/onereply"
+	"github.com/onereply/onereply/internal/parallel"
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
 )
@@ -53,7 +54,7 @@ func (b *bench) fill(ctx context.Context, folder string, total, due int) (took t
 	began := time.Now()
 	now := turn.At(began)
 	policy := turn.Policy{Debounce: 24 * time.Hour, MaxWait: 24 * time.Hour}
-	err = inParallel(total, 256, func(i int) error {
+	err = parallel.Each(ctx, total, 256, func(ctx context.Context, i int) error {
 		at := now
 		if i < due {
 			at = now.Add(-24*time.Hour - time.Minute).Add(time.Duration(i) * time.Millisecond)
