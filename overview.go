@@ -98,16 +98,13 @@ func (a *App) report(ctx context.Context) (fleet.Report, bool) {
 	r := fleet.Report{
 		Node: a.options.Node, Version: fleet.Version(), Started: a.started, At: s.At, State: fleet.Ready,
 		Generating: s.Generating, Waiting: s.Remembered, Store: strings.Join(append([]string{a.store.Guarantees().Name}, s.Problems...), ": "),
-		Total: s.Counters.Total, TimeToReply: s.Counters.TimeToReply,
+		Minutes: s.Minutes, Total: s.Counters.Total, TimeToReply: s.Counters.TimeToReply,
 	}
 	switch {
 	case s.Closed:
 		r.State, r.Generating, r.Waiting = fleet.Stopped, 0, 0
 	case s.Draining:
 		r.State = fleet.Draining
-	}
-	for _, m := range s.Minutes {
-		r.Minutes = append(r.Minutes, fleet.MinuteTally(m))
 	}
 	return r, true
 }

@@ -32,33 +32,40 @@ type Report struct {
 	Generating  int              `json:"generating"`
 	Waiting     int              `json:"waiting"`
 	Store       string           `json:"store"` // its engine, and what is wrong with it
-	Minutes     []MinuteTally    `json:"minutes"`
+	Minutes     minutes          `json:"minutes"`
 	Total       engine.Tally     `json:"total"`
 	TimeToReply engine.Histogram `json:"times"`
 }
 
-// MinuteTally is what a node counted in a minute. It travels as a list of numbers, since a
-// report holds up to sixty.
-type MinuteTally engine.MinuteTally
+// minutes are what a node counted in the last hour. A report holds up to sixty of them,
+// so each travels as a list of numbers.
+type minutes []engine.MinuteTally
 
 // MarshalJSON implements [json.Marshaler].
-func (m MinuteTally) MarshalJSON() ([]byte, error) {
-	return json.Marshal([...]uint64{
-		uint64(m.Number), m.Inputs, m.Duplicates, m.Ignored, m.Replies, m.MessagesAnswered,
-		m.Discards, m.ModelCalls, m.Failed, m.TokensDiscarded, m.LeasesLost,
-	})
+func (all minutes) MarshalJSON() ([]byte, error) {
+	lists := make([][11]uint64, len(all))
+	for i, m := range all {
+		lists[i] = [...]uint64{
+			uint64(m.Number), m.Inputs, m.Duplicates, m.Ignored, m.Replies, m.MessagesAnswered,
+			m.Discards, m.ModelCalls, m.Failed, m.TokensDiscarded, m.LeasesLost,
+		}
+	}
+	return json.Marshal(lists)
 }
 
 // UnmarshalJSON implements [json.Unmarshaler].
-func (m *MinuteTally) UnmarshalJSON(text []byte) error {
-	var all [11]uint64
-	if err := json.Unmarshal(text, &all); err != nil {
+func (all *minutes) UnmarshalJSON(text []byte) error {
+	var lists [][11]uint64
+	if err := json.Unmarshal(text, &lists); err != nil {
 		return err
 	}
-	*m = MinuteTally{Number: int64(all[0]), Tally: engine.Tally{
-		Inputs: all[1], Duplicates: all[2], Ignored: all[3], Replies: all[4], MessagesAnswered: all[5],
-		Discards: all[6], ModelCalls: all[7], Failed: all[8], TokensDiscarded: all[9], LeasesLost: all[10],
-	}}
+	*all = make(minutes, len(lists))
+	for i, n := range lists {
+		(*all)[i] = engine.MinuteTally{Number: int64(n[0]), Tally: engine.Tally{
+			Inputs: n[1], Duplicates: n[2], Ignored: n[3], Replies: n[4], MessagesAnswered: n[5],
+			Discards: n[6], ModelCalls: n[7], Failed: n[8], TokensDiscarded: n[9], LeasesLost: n[10],
+		}}
+	}
 	return nil
 }
 

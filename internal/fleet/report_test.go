@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -145,7 +146,7 @@ func TestReportsAreBounded(t *testing.T) {
 	f := quiet(&now)
 	long := strings.Repeat("ü", 100_000)
 	f.hear(message{Node: "n", Instance: "l", Watches: &[]Topic{{Bot: long}}, Report: &Report{
-		Version: long, Store: long, State: long, Minutes: make([]MinuteTally, 1000),
+		Version: long, Store: long, State: long, Minutes: make(minutes, 1000),
 		TimeToReply: engine.Histogram{Bounds: make([]float64, 100_000), Counts: make([]uint64, 100_000)},
 	}})
 	got := f.reports["l"]
@@ -188,16 +189,16 @@ func TestReportsAreBounded(t *testing.T) {
 
 // A minute has the same numbers after it travelled.
 func TestMinutesTravel(t *testing.T) {
-	want := MinuteTally{Number: 1, Tally: engine.Tally{
+	want := minutes{{Number: 1, Tally: engine.Tally{
 		Inputs: 2, Duplicates: 3, Ignored: 4, Replies: 5, MessagesAnswered: 6, Discards: 7, ModelCalls: 8, Failed: 9,
 		TokensDiscarded: 10, LeasesLost: 11,
-	}}
+	}}}
 	text, err := json.Marshal(want)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got MinuteTally
-	if err := json.Unmarshal(text, &got); err != nil || got != want || string(text) != "[1,2,3,4,5,6,7,8,9,10,11]" {
+	var got minutes
+	if err := json.Unmarshal(text, &got); err != nil || !slices.Equal(got, want) || string(text) != "[[1,2,3,4,5,6,7,8,9,10,11]]" {
 		t.Errorf("%s became %+v, %v", text, got, err)
 	}
 }

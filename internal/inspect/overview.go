@@ -70,7 +70,7 @@ func OverviewOf(now turn.Time, reports []fleet.Report) Overview {
 // addMinutes adds the counts of a node, minute by minute. Its clock is the store's, as
 // ours is, but its report may be older: minutes that are not in the overview are left
 // out at both ends.
-func (o *Overview) addMinutes(all []fleet.MinuteTally) {
+func (o *Overview) addMinutes(all []engine.MinuteTally) {
 	first := o.Minutes[0].Number
 	for _, m := range all {
 		if m.Number >= first && m.Number < first+keptMinutes {

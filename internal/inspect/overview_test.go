@@ -65,10 +65,10 @@ func TestMinutesOfAnOverview(t *testing.T) {
 	this := engine.MinuteOf(now)
 	gone := node("gone", now-1, now, fleet.Stopped)
 	for number := this - 61; number <= this+1; number++ {
-		gone.Minutes = append(gone.Minutes, fleet.MinuteTally{Number: number, Tally: engine.Tally{Inputs: uint64(number - this + 100)}})
+		gone.Minutes = append(gone.Minutes, engine.MinuteTally{Number: number, Tally: engine.Tally{Inputs: uint64(number - this + 100)}})
 	}
 	own := node("a", now-1, now, fleet.Ready)
-	own.Minutes = []fleet.MinuteTally{{Number: this, Tally: engine.Tally{Replies: 7}}}
+	own.Minutes = []engine.MinuteTally{{Number: this, Tally: engine.Tally{Replies: 7}}}
 	o := OverviewOf(now, []fleet.Report{own, gone})
 	if len(o.Minutes) != 60 {
 		t.Fatalf("%d minutes", len(o.Minutes))
