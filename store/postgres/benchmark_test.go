@@ -76,7 +76,7 @@ func serverTime(b *testing.B, s *Store) (total time.Duration) {
 func arrivals(b *testing.B, s *Store, ops *ops, writer int, left *atomic.Int64) {
 	last := opOf(0)
 	for i := int64(0); left.Add(-1) >= 0; i++ {
-		op, seq := ops.next(), i%5+1
+		op, seq := ops.Next(), i%5+1
 		if seq == 1 {
 			last = opOf(0)
 		}

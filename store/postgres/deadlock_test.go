@@ -50,7 +50,7 @@ func anyCall(t *testing.T, s *Store, ops *ops, worker int, random *rand.Rand) er
 	if err != nil {
 		return err
 	}
-	_, err = s.Commit(t.Context(), settling(k, there, ops.next()))
+	_, err = s.Commit(t.Context(), settling(k, there, ops.Next()))
 	return err
 }
 

@@ -50,7 +50,7 @@ func TestWritesShareTransactions(t *testing.T) {
 	var ops ops
 	var group sync.WaitGroup
 	for i := range writers {
-		group.Go(func() { mustCommit(t, s, message(key(fmt.Sprint(i)), store.Op{}, ops.next(), 1)) })
+		group.Go(func() { mustCommit(t, s, message(key(fmt.Sprint(i)), store.Op{}, ops.Next(), 1)) })
 	}
 	group.Wait()
 	transactions := read[int](t, s, `SELECT count(DISTINCT xmin::text) FROM onereply.conversations`)
@@ -90,7 +90,7 @@ func TestALockedConversationDelaysNoOther(t *testing.T) {
 	locked := make([]store.Op, maxGroups+2)
 	name := func(i int) store.Key { return key(fmt.Sprint("locked", i)) }
 	for i := range locked {
-		locked[i] = ops.next()
+		locked[i] = ops.Next()
 		mustCommit(t, s, message(name(i), store.Op{}, locked[i], 1))
 	}
 	var waiting sync.WaitGroup
@@ -100,10 +100,10 @@ func TestALockedConversationDelaysNoOther(t *testing.T) {
 				return err
 			}
 			for i := range locked {
-				waiting.Go(func() { mustCommit(t, s, message(name(i), locked[i], ops.next(), 2)) })
+				waiting.Go(func() { mustCommit(t, s, message(name(i), locked[i], ops.Next(), 2)) })
 			}
 			for i := range 50 {
-				mustCommit(t, s, message(key(fmt.Sprint("free", i)), store.Op{}, ops.next(), 1))
+				mustCommit(t, s, message(key(fmt.Sprint("free", i)), store.Op{}, ops.Next(), 1))
 			}
 			for i := range locked {
 				if there := mustLoad(t, s, name(i)).Op; there != locked[i] {

@@ -73,7 +73,7 @@ func arrivals(b *testing.B, s *Store, ops *ops, writer, conversations int, left 
 	last := make([]store.Op, conversations)
 	for i := 0; left.Add(-1) >= 0; i++ {
 		number := i % conversations
-		write := message(key(fmt.Sprintf("chat-%d-%d", writer, number)), last[number], ops.next(), int64(i/conversations+1))
+		write := message(key(fmt.Sprintf("chat-%d-%d", writer, number)), last[number], ops.Next(), int64(i/conversations+1))
 		result, err := s.Commit(b.Context(), write)
 		if err != nil || result.Status != store.OK {
 			b.Errorf("Commit: %v, %v", result.Status, err)
@@ -89,7 +89,7 @@ func BenchmarkClaim(b *testing.B) {
 	s := openNew(b, testservers.NewRedis(b))
 	var ops ops
 	for i := range 10_000 {
-		mustCommit(b, s, message(key(fmt.Sprint(i)), store.Op{}, ops.next(), 1))
+		mustCommit(b, s, message(key(fmt.Sprint(i)), store.Op{}, ops.Next(), 1))
 	}
 	b.Run("nothing due", func(b *testing.B) {
 		for b.Loop() {

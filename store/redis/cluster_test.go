@@ -17,7 +17,7 @@ func TestAClusterSharesTheWork(t *testing.T) {
 	var ops ops
 	const count = 100
 	for i := range count {
-		mustCommit(t, s, message(key(fmt.Sprint(i)), store.Op{}, ops.next(), 1))
+		mustCommit(t, s, message(key(fmt.Sprint(i)), store.Op{}, ops.Next(), 1))
 	}
 	for i, server := range servers {
 		if size := command(t, server, "DBSIZE"); size == ":0" {
@@ -67,7 +67,7 @@ func TestAServerOfAClusterThatIsDownStopsNoOther(t *testing.T) {
 			const count = 60
 			elsewhere := 0 // how many conversations the others have: the shards fall where they fall
 			for i := range count {
-				mustCommit(t, s, message(key(fmt.Sprint(i)), store.Op{}, ops.next(), 1))
+				mustCommit(t, s, message(key(fmt.Sprint(i)), store.Op{}, ops.Next(), 1))
 				if serverOf(t, s, servers, key(fmt.Sprint(i))) != down {
 					elsewhere++
 				}

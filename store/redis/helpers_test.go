@@ -2,11 +2,10 @@ package redis
 
 import (
 	"crypto/rand"
-	"encoding/binary"
 	"fmt"
-	"sync/atomic"
 	"testing"
 
+	"github.com/onereply/onereply/internal/proof/storewrites"
 	"github.com/onereply/onereply/internal/proof/testservers"
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
@@ -15,8 +14,16 @@ import (
 // durable are the settings under which nothing that was acknowledged is lost.
 var durable = []string{"--appendonly", "yes", "--appendfsync", "always"}
 
-// start is the time of most writes: some moment in 2025.
-const start turn.Time = 1_750_000_000_000
+// The names of most writes, and what was written.
+var (
+	key      = storewrites.Key
+	mustLoad = storewrites.MustLoad
+)
+
+type ops = storewrites.Ops
+
+// start is the time of the first writes.
+const start = storewrites.Start
 
 // forever is later than any timer of the tests.
 const forever = turn.Time(1 << 52)
@@ -49,18 +56,6 @@ func openWith(t testing.TB, url string, o Options) *Store {
 	return s
 }
 
-func key(conversation string) store.Key {
-	return store.Key{Bot: "support", Conversation: conversation}
-}
-
-// ops gives each write an Op of its own.
-type ops struct{ last atomic.Uint64 }
-
-func (o *ops) next() (op store.Op) {
-	binary.BigEndian.PutUint64(op[8:], o.last.Add(1))
-	return op
-}
-
 // message is an arrival: the record replaced, one message appended, the timer
 // moved.
 func message(key store.Key, expect, op store.Op, seq int64) store.Write {
@@ -89,15 +84,6 @@ func mustCommit(t testing.TB, s *Store, write store.Write) store.Op {
 		t.Fatalf("Commit %v: %v, %v", write.Key, result.Status, err)
 	}
 	return write.Op
-}
-
-func mustLoad(t testing.TB, s *Store, key store.Key) store.Snapshot {
-	t.Helper()
-	snapshot, err := s.Load(t.Context(), key)
-	if err != nil {
-		t.Fatalf("Load %v: %v", key, err)
-	}
-	return snapshot
 }
 
 func mustEntries(t testing.TB, s *Store, key store.Key, query store.EntryQuery) []store.Entry {

@@ -44,10 +44,10 @@ func TestALostRecordDoesNotStopClaims(t *testing.T) {
 	const lost, limit = 7, 2
 	for i := range lost {
 		k := key(fmt.Sprint("lost", i))
-		mustCommit(t, s, message(k, store.Op{}, ops.next(), 1))
+		mustCommit(t, s, message(k, store.Op{}, ops.Next(), 1))
 		loseKey(t, s, "record", k)
 	}
-	mustCommit(t, s, message(key("well"), store.Op{}, ops.next(), 2))
+	mustCommit(t, s, message(key("well"), store.Op{}, ops.Next(), 2))
 	claimed, err := s.Claim(t.Context(), forever, limit, 0)
 	if err != nil || len(claimed) != 1 || claimed[0].Key != key("well") {
 		t.Fatalf("Claim: got %v, %v; want the conversation that has a record", claimed, err)
@@ -62,7 +62,7 @@ func TestRecordsThatCannotBeReadDoNotStopClaims(t *testing.T) {
 	s := oneShard(t)
 	var ops ops
 	for _, strange := range []string{"schema", "timer"} {
-		mustCommit(t, s, message(key(strange), store.Op{}, ops.next(), 1))
+		mustCommit(t, s, message(key(strange), store.Op{}, ops.Next(), 1))
 	}
 	name := nameOf(key("schema"))
 	for _, command := range [][]string{
@@ -87,7 +87,7 @@ func TestLostKeysDoNotStopRetention(t *testing.T) {
 			s := oneShard(t)
 			var ops ops
 			for _, conversation := range []string{"a lost one", "well"} {
-				mustCommit(t, s, settledMessage(key(conversation), ops.next()))
+				mustCommit(t, s, settledMessage(key(conversation), ops.Next()))
 			}
 			loseKey(t, s, kind, key("a lost one"))
 			expireAllOf(t, s)
@@ -106,7 +106,7 @@ func TestALostBareRecordDoesNotStopRetention(t *testing.T) {
 	s := oneShard(t)
 	var ops ops
 	for _, conversation := range []string{"a lost one", "well"} {
-		write := settledMessage(key(conversation), ops.next())
+		write := settledMessage(key(conversation), ops.Next())
 		write.Append = nil
 		mustCommit(t, s, write)
 	}
@@ -135,7 +135,7 @@ func TestRetentionGoesOnWithOtherShards(t *testing.T) {
 	s := openWith(t, testservers.NewRedis(t).URL(), Options{Shards: 2})
 	var ops ops
 	for i := range 20 {
-		mustCommit(t, s, settledMessage(key(fmt.Sprint(i)), ops.next()))
+		mustCommit(t, s, settledMessage(key(fmt.Sprint(i)), ops.Next()))
 	}
 	for _, index := range []string{"settled", "gone", "bare"} {
 		spoil := s.client.B().Set().Key("{onereply:0}:" + index).Value("not ours").Build()
@@ -153,7 +153,7 @@ func TestRetentionGoesOnWithOtherShards(t *testing.T) {
 func TestDeletingWhatIsLeftOfALostConversation(t *testing.T) {
 	s := oneShard(t)
 	var ops ops
-	mustCommit(t, s, message(key("c"), store.Op{}, ops.next(), 1))
+	mustCommit(t, s, message(key("c"), store.Op{}, ops.Next(), 1))
 	loseKey(t, s, "record", key("c"))
 	if err := s.Delete(t.Context(), key("c")); err != nil {
 		t.Fatal(err)
@@ -161,7 +161,7 @@ func TestDeletingWhatIsLeftOfALostConversation(t *testing.T) {
 	if size, err := s.client.Do(t.Context(), s.client.B().Dbsize().Build()).AsInt64(); err != nil || size != 1 {
 		t.Errorf("%d keys are left, %v; want the one with the number of shards", size, err)
 	}
-	mustCommit(t, s, message(key("c"), store.Op{}, ops.next(), 1))
+	mustCommit(t, s, message(key("c"), store.Op{}, ops.Next(), 1))
 }
 
 // Where the transcript is there and its record is not, a message is refused rather
@@ -169,11 +169,11 @@ func TestDeletingWhatIsLeftOfALostConversation(t *testing.T) {
 func TestAMessageAfterALostRecordIsRefused(t *testing.T) {
 	s := oneShard(t)
 	var ops ops
-	mustCommit(t, s, message(key("c"), store.Op{}, ops.next(), 1))
+	mustCommit(t, s, message(key("c"), store.Op{}, ops.Next(), 1))
 	loseKey(t, s, "record", key("c"))
-	write := message(key("c"), store.Op{}, ops.next(), 1)
+	write := message(key("c"), store.Op{}, ops.Next(), 1)
 	write.Append[0].ID = "new"
-	for _, write := range []store.Write{write, {Key: key("c"), Op: ops.next(), At: start, Record: turn.Record{Schema: turn.Schema, Phase: turn.Idle}}} {
+	for _, write := range []store.Write{write, {Key: key("c"), Op: ops.Next(), At: start, Record: turn.Record{Schema: turn.Schema, Phase: turn.Idle}}} {
 		result, err := s.Commit(t.Context(), write)
 		if !errors.Is(err, store.ErrNotApplied) || !strings.Contains(err.Error(), "doctor") {
 			t.Errorf("Commit: got %v, %v; want ErrNotApplied, and what to do", result.Status, err)
@@ -190,11 +190,11 @@ func TestAMessageAfterALostRecordIsRefused(t *testing.T) {
 func TestAConversationBeginsAnewWhereOnlyTracesAreLeft(t *testing.T) {
 	s := oneShard(t)
 	var ops ops
-	write := settledMessage(key("c"), ops.next())
+	write := settledMessage(key("c"), ops.Next())
 	write.Append = nil
 	mustCommit(t, s, write)
 	loseKey(t, s, "record", key("c"))
-	mustCommit(t, s, message(key("c"), store.Op{}, ops.next(), 1))
+	mustCommit(t, s, message(key("c"), store.Op{}, ops.Next(), 1))
 	for _, phase := range []turn.Phase{"", turn.Collecting} {
 		if page, err := s.List(t.Context(), store.ListQuery{Phase: phase}); err != nil || len(page.Items) != 1 {
 			t.Errorf("List %q: %+v, %v", phase, page.Items, err)
@@ -214,9 +214,9 @@ func TestAConversationBeginsAnewWhereOnlyTracesAreLeft(t *testing.T) {
 func TestALostEntryDoesNotStopWrites(t *testing.T) {
 	s := oneShard(t)
 	var ops ops
-	op := mustCommit(t, s, message(key("c"), store.Op{}, ops.next(), 1))
+	op := mustCommit(t, s, message(key("c"), store.Op{}, ops.Next(), 1))
 	loseKey(t, s, "entries", key("c"))
-	write := message(key("c"), op, ops.next(), 2)
+	write := message(key("c"), op, ops.Next(), 2)
 	write.Settle = []turn.Settle{{Through: 2, Status: turn.InputAnswered, ReplySeq: 2}}
 	mustCommit(t, s, write)
 	if entries := mustEntries(t, s, key("c"), store.EntryQuery{}); len(entries) != 1 || entries[0].Status != turn.InputAnswered {

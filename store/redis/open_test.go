@@ -15,7 +15,7 @@ func TestTheNumberOfShardsIsFixedAtCreation(t *testing.T) {
 	server := testservers.NewRedis(t)
 	first := openWith(t, server.URL()+"?shards=4", Options{})
 	var ops ops
-	mustCommit(t, first, message(key("c"), store.Op{}, ops.next(), 1))
+	mustCommit(t, first, message(key("c"), store.Op{}, ops.Next(), 1))
 	if _, err := Open(t.Context(), server.URL(), Options{Shards: 8}); err == nil || !strings.Contains(err.Error(), "set shards to 4") {
 		t.Errorf("Open with another number: got %v, want an error that names the right one", err)
 	}
@@ -225,7 +225,7 @@ func TestWhoOnlyLooksMakesNothing(t *testing.T) {
 	nothing(err)
 	node := openWith(t, server.URL(), Options{})
 	var ops ops
-	mustCommit(t, node, message(key("c"), store.Op{}, ops.next(), 1))
+	mustCommit(t, node, message(key("c"), store.Op{}, ops.Next(), 1))
 	s := openWith(t, server.URL(), look)
 	if found := mustLoad(t, s, key("c")); found.Record.Seq != 1 {
 		t.Errorf("Load: got %+v", found)

@@ -28,9 +28,9 @@ func TestALostAnswerIsSettledByReadingAgain(t *testing.T) {
 			p := newProxy(t, server.Address())
 			s := openWith(t, p.url(), Options{})
 			var ops ops
-			first := mustCommit(t, s, message(key("c"), store.Op{}, ops.next(), 1))
+			first := mustCommit(t, s, message(key("c"), store.Op{}, ops.Next(), 1))
 			for seq := int64(2); seq < 6; seq++ {
-				first = lose(t, s, p, c.fault, c.applied, message(key("c"), first, ops.next(), seq))
+				first = lose(t, s, p, c.fault, c.applied, message(key("c"), first, ops.Next(), seq))
 			}
 		})
 	}
@@ -63,17 +63,17 @@ func TestACommitWithoutAnswerInTimeIsUnknown(t *testing.T) {
 	server := testservers.NewRedis(t)
 	s := openWith(t, server.URL(), Options{Timeout: 100 * time.Millisecond})
 	var ops ops
-	mustCommit(t, s, message(key("before"), store.Op{}, ops.next(), 1))
+	mustCommit(t, s, message(key("before"), store.Op{}, ops.Next(), 1))
 	if _, err := server.Command("CLIENT PAUSE 60000 WRITE"); err != nil {
 		t.Fatal(err)
 	}
-	late := message(key("late"), store.Op{}, ops.next(), 1)
+	late := message(key("late"), store.Op{}, ops.Next(), 1)
 	if _, err := s.Commit(t.Context(), late); !errors.Is(err, store.ErrUnknown) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("Commit: got %v, want ErrUnknown for a deadline", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(10*time.Millisecond, cancel)
-	if _, err := s.Commit(ctx, message(key("other"), store.Op{}, ops.next(), 1)); !errors.Is(err, store.ErrUnknown) || !errors.Is(err, context.Canceled) {
+	if _, err := s.Commit(ctx, message(key("other"), store.Op{}, ops.Next(), 1)); !errors.Is(err, store.ErrUnknown) || !errors.Is(err, context.Canceled) {
 		t.Errorf("Commit: got %v, want ErrUnknown for a caller that gave up", err)
 	}
 	if _, err := server.Command("CLIENT UNPAUSE"); err != nil {
@@ -87,7 +87,7 @@ func TestWithoutAServerNothingIsApplied(t *testing.T) {
 	server := testservers.NewRedis(t)
 	s := openWith(t, server.URL(), Options{})
 	var ops ops
-	write := message(key("c"), store.Op{}, ops.next(), 1)
+	write := message(key("c"), store.Op{}, ops.Next(), 1)
 	server.Kill(t)
 	eventually(t, "the loss of the connection is noticed", func() bool {
 		_, err := s.Commit(t.Context(), write)
@@ -112,9 +112,9 @@ func TestARefusedCommitIsNotApplied(t *testing.T) {
 			server := testservers.NewRedis(t)
 			s := openWith(t, server.URL(), Options{})
 			var ops ops
-			first := mustCommit(t, s, message(key("c"), store.Op{}, ops.next(), 1))
+			first := mustCommit(t, s, message(key("c"), store.Op{}, ops.Next(), 1))
 			command(t, server, c.spoil)
-			write := message(key("c"), first, ops.next(), 2)
+			write := message(key("c"), first, ops.Next(), 2)
 			if _, err := s.Commit(t.Context(), write); !errors.Is(err, store.ErrNotApplied) || errors.Is(err, store.ErrUnknown) {
 				t.Errorf("Commit: got %v, want ErrNotApplied", err)
 			}
@@ -139,7 +139,7 @@ func TestAWriteThatMeetsAStrangersKeyLeavesNothingBehind(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			s := openNew(t, server)
 			var ops ops
-			write := message(key("c"), store.Op{}, ops.next(), 1) // one that touches every key
+			write := message(key("c"), store.Op{}, ops.Next(), 1) // one that touches every key
 			sent := store.Entry{Seq: 2, Kind: store.Reply, ID: "r1", Status: turn.ReplySent, At: start}
 			write.Append, write.Record.Tries.Lost.Count = append(write.Append, sent), 1
 			name := nameOf(write.Key)

@@ -21,13 +21,13 @@ func TestScriptsAreLoadedAgain(t *testing.T) {
 			server := testservers.NewRedis(t, durable...)
 			s := openNew(t, server)
 			var ops ops
-			op := mustCommit(t, s, message(key("c"), store.Op{}, ops.next(), 1))
+			op := mustCommit(t, s, message(key("c"), store.Op{}, ops.Next(), 1))
 			forget(server)
 			eventually(t, "it is reached again", func() bool {
 				_, err := s.Now(t.Context())
 				return err == nil
 			})
-			mustCommit(t, s, message(key("c"), op, ops.next(), 2))
+			mustCommit(t, s, message(key("c"), op, ops.Next(), 2))
 			timers, err := s.Claim(t.Context(), forever, 10, 0)
 			if err != nil || len(timers) != 1 {
 				t.Errorf("Claim: got %v, %v", timers, err)
@@ -78,7 +78,7 @@ func TestARestartWithoutPersistenceLosesAllOfIt(t *testing.T) {
 		t.Errorf("%d conversations are left", whole)
 	}
 	var ops ops
-	write := message(key("writer-0"), store.Op{}, ops.next(), 1)
+	write := message(key("writer-0"), store.Op{}, ops.Next(), 1)
 	mustCommit(t, s, write)
 	checkWhole(t, s)
 }

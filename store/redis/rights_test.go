@@ -63,15 +63,15 @@ func TestAWriteWithoutARightLeavesNothingBehind(t *testing.T) {
 	server := testservers.NewRedis(t)
 	s := openWith(t, server.URL(), Options{Shards: 1})
 	var ops ops
-	first := mustCommit(t, s, message(key("c"), store.Op{}, ops.next(), 1))
-	write := message(key("c"), first, ops.next(), 2)
+	first := mustCommit(t, s, message(key("c"), store.Op{}, ops.Next(), 1))
+	write := message(key("c"), first, ops.Next(), 2)
 	before := dump(t, s)
 	for name := range used(t) {
 		command(t, server, "ACL SETUSER default +@all -"+strings.ToLower(name))
 		result, err := s.Commit(t.Context(), write)
 		command(t, server, "ACL SETUSER default +@all")
 		if err == nil { // it needs no such right
-			first, write = write.Op, message(key("c"), write.Op, ops.next(), write.Record.Seq+1)
+			first, write = write.Op, message(key("c"), write.Op, ops.Next(), write.Record.Seq+1)
 			before = dump(t, s)
 			continue
 		}

@@ -42,7 +42,7 @@ func TestTheNumberOfShardsIsLostWithTheData(t *testing.T) {
 			// The first write may go out over the connection that is made for it. It is
 			// not acknowledged either.
 			eventually(t, "a write is answered by the server", func() bool {
-				_, err = running.Commit(t.Context(), message(key("c"), store.Op{}, ops.next(), 1))
+				_, err = running.Commit(t.Context(), message(key("c"), store.Op{}, ops.Next(), 1))
 				return !errors.Is(err, errNoConnection)
 			})
 			if err == nil || !strings.Contains(err.Error(), "4 shards") || !strings.Contains(err.Error(), "restart") {
@@ -52,7 +52,7 @@ func TestTheNumberOfShardsIsLostWithTheData(t *testing.T) {
 		if _, err := running.Now(t.Context()); err == nil {
 			t.Error("the node still takes itself for well")
 		}
-		mustCommit(t, fresh, message(key("c"), store.Op{}, ops.next(), 1))
+		mustCommit(t, fresh, message(key("c"), store.Op{}, ops.Next(), 1))
 	})
 }
 
@@ -82,7 +82,7 @@ func TestTheNumberOfShardsIsLostWithAServerOfACluster(t *testing.T) {
 	servers[home].Kill(t)
 	running.shardCount.dials.Add(1) // so that it is asked
 	eventually(t, "the others go on", func() bool {
-		result, err := running.Commit(t.Context(), message(key(elsewhere[0]), store.Op{}, ops.next(), 1))
+		result, err := running.Commit(t.Context(), message(key(elsewhere[0]), store.Op{}, ops.Next(), 1))
 		return err == nil && result.Status != store.Duplicate
 	})
 	held(t, running, func(count *shardCount) {
@@ -109,7 +109,7 @@ func TestTheNumberOfShardsIsLostWithAServerOfACluster(t *testing.T) {
 		var due bool
 		var before, after time.Time
 		held(t, running, func(count *shardCount) { due, before = count.due(), count.next })
-		_, err := running.Commit(t.Context(), message(key(elsewhere[1]), store.Op{}, ops.next(), 1))
+		_, err := running.Commit(t.Context(), message(key(elsewhere[1]), store.Op{}, ops.Next(), 1))
 		held(t, running, func(count *shardCount) { after = count.next })
 		if err == nil && (!due || !after.Equal(before)) {
 			return false // it was not asked, or on this machine did not answer in time
@@ -164,7 +164,7 @@ func TestNewConnectionsAreNoReasonToAskAllTheTime(t *testing.T) {
 	var last, before time.Time
 	for begin, seq := time.Now(), int64(1); time.Since(begin) < 5*clusterAnswers; seq++ {
 		s.shardCount.dials.Add(1)
-		op = mustCommit(t, s, message(key(fmt.Sprint(elsewhere)), op, ops.next(), seq))
+		op = mustCommit(t, s, message(key(fmt.Sprint(elsewhere)), op, ops.Next(), seq))
 		held(t, s, func(count *shardCount) { before, last = last, count.soon })
 		if gap := last.Sub(before); gap > 0 && !before.IsZero() && gap < clusterAnswers*3/2 {
 			t.Errorf("asked again %v after it did not answer", gap-clusterAnswers)
@@ -184,7 +184,7 @@ func TestAWriteWaitsForTheNumberOfShards(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.shardCount.dials.Add(1)
-	op, answer := ops.next(), make(chan error, 1)
+	op, answer := ops.Next(), make(chan error, 1)
 	go func() {
 		_, err := s.Commit(t.Context(), message(key("c"), store.Op{}, op, 1))
 		answer <- err
@@ -201,7 +201,7 @@ func TestAWriteWaitsForTheNumberOfShards(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	_, err := s.Commit(ctx, message(key("d"), store.Op{}, ops.next(), 1))
+	_, err := s.Commit(ctx, message(key("d"), store.Op{}, ops.Next(), 1))
 	if !errors.Is(err, store.ErrUnknown) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("Commit that waits in vain: got %v, want ErrUnknown", err)
 	}

@@ -19,9 +19,9 @@ func TestLongConversationsCostNoMore(t *testing.T) {
 		s := openNew(t, server)
 		var ops ops
 		op := transcript(t, s, key("c"), &ops, answered)
-		op = mustCommit(t, s, message(key("c"), op, ops.next(), int64(answered+1)))
+		op = mustCommit(t, s, message(key("c"), op, ops.Next(), int64(answered+1)))
 		seq := int64(answered + 2)
-		write := message(key("c"), op, ops.next(), seq)
+		write := message(key("c"), op, ops.Next(), seq)
 		write.Settle = []turn.Settle{{AfterSeq: 0, Through: seq, Status: turn.InputAnswered, ReplySeq: seq}}
 		settle = counted(t, server, func() { mustCommit(t, s, write) })
 		query = counted(t, server, func() {
@@ -47,7 +47,7 @@ func TestLongConversationsCostNoMore(t *testing.T) {
 func transcript(t testing.TB, s *Store, key store.Key, ops *ops, answered int) (op store.Op) {
 	t.Helper()
 	for seq := int64(1); seq <= int64(answered); {
-		write := message(key, op, ops.next(), seq)
+		write := message(key, op, ops.Next(), seq)
 		entry := write.Append[0]
 		write.Append = nil
 		for range min(500, answered-int(seq)+1) {
@@ -90,8 +90,8 @@ func TestRetentionLeavesNothingBehind(t *testing.T) {
 	var ops ops
 	for i := range 50 {
 		key := store.Key{Bot: fmt.Sprintf("bot %d", i%3), Conversation: strconv.Itoa(i)}
-		op := mustCommit(t, s, message(key, store.Op{}, ops.next(), 1))
-		write := message(key, op, ops.next(), 3)
+		op := mustCommit(t, s, message(key, store.Op{}, ops.Next(), 1))
+		write := message(key, op, ops.Next(), 3)
 		write.Record = turn.Record{Schema: turn.Schema, Phase: turn.Idle, Version: 3, Seq: 3}
 		write.Timer = 0
 		write.Append = append(write.Append, store.Entry{
@@ -138,7 +138,7 @@ func TestListsOfTheSameMomentArePaged(t *testing.T) {
 	var ops ops
 	const count = 300
 	for i := range count {
-		write := message(store.Key{Bot: fmt.Sprintf("b%d", i%3), Conversation: fmt.Sprintf("c%03d", i)}, store.Op{}, ops.next(), 1)
+		write := message(store.Key{Bot: fmt.Sprintf("b%d", i%3), Conversation: fmt.Sprintf("c%03d", i)}, store.Op{}, ops.Next(), 1)
 		mustCommit(t, s, write)
 	}
 	var all []store.Key

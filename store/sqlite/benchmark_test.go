@@ -42,7 +42,7 @@ func arrivals(b *testing.B, s *Store, ops *ops, writer, conversations int, left 
 	last := make([]store.Op, conversations)
 	for i := 0; left.Add(-1) >= 0; i++ {
 		number := i % conversations
-		op := ops.next()
+		op := ops.Next()
 		write := message(key(fmt.Sprintf("chat-%d-%d", writer, number)), last[number], op, int64(i/conversations+1))
 		result, err := s.Commit(b.Context(), write)
 		if err != nil || result.Status != store.OK {
