@@ -75,32 +75,17 @@ var rules = []rule{
 	},
 	{
 		packages:  "./internal/node/...",
-		forbidden: []string{".", "./store/*", "./responder/...", "./channel/...", "./server/...", "./console/...", "./internal/fleet/...", thirdParty},
-		reason:    "the runtime carries out what the engine decides, on any store, with functions that the root hands in",
-	},
-	{
-		packages:  "./internal/fleet/...",
-		forbidden: []string{".", "./store/*", "./responder/...", "./channel/...", "./server/...", "./console/...", "./internal/node/...", thirdParty},
-		reason:    "what nodes tell each other may be lost: nothing of it decides anything",
-	},
-	{
-		packages:  "./internal/inspect/...",
-		forbidden: []string{".", "./store/*", "./responder/...", "./channel/...", "./server/...", "./console/...", "./internal/node/...", thirdParty},
-		reason:    "what people look at is read from the store, and decides nothing",
-	},
-	{
-		packages:  "./internal/node/...",
-		forbidden: []string{".", "./internal/inspect/...", "./store/*", "./responder/...", "./channel/...", "./server/...", "./console/...", "./cmd/..."},
+		forbidden: []string{".", "./internal/fleet/...", "./internal/inspect/...", "./store/*", "./responder/...", "./channel/...", "./server/...", "./console/...", "./cmd/...", thirdParty},
 		reason:    "the runtime carries out the engine's decisions, with any store, responder and channel",
 	},
 	{
 		packages:  "./internal/fleet/...",
-		forbidden: []string{".", "./internal/node/...", "./internal/inspect/...", "./store/*", "./responder/...", "./channel/...", "./server/...", "./console/...", "./cmd/..."},
+		forbidden: []string{".", "./internal/node/...", "./internal/inspect/...", "./store/*", "./responder/...", "./channel/...", "./server/...", "./console/...", "./cmd/...", thirdParty},
 		reason:    "all that nodes tell each other may be lost: nothing is decided there",
 	},
 	{
 		packages:  "./internal/inspect/...",
-		forbidden: []string{".", "./internal/node/...", "./store/*", "./responder/...", "./channel/...", "./server/...", "./console/...", "./cmd/..."},
+		forbidden: []string{".", "./internal/node/...", "./store/*", "./responder/...", "./channel/...", "./server/...", "./console/...", "./cmd/...", thirdParty},
 		reason:    "it reads what is stored, for people to look at, and decides nothing",
 	},
 	{
