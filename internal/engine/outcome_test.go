@@ -210,22 +210,42 @@ func TestAStoreOutOfReach(t *testing.T) {
 	}
 }
 
-// A conversation that can't be read gives its slot to others, and is looked
-// at again later.
+// A conversation that can't be read gives its slot to others after a few tries, and is
+// looked at again later.
 func TestARecordThatCannotBeReadHoldsNoPlace(t *testing.T) {
-	h := newHarness(t, func(o *engine.Options) { o.MaxGenerations = 1 })
+	lost := newHarness(t)
+	lost.say("m")
+	lost.settle()
+	h := newHarnessOn(t, lost.store, start.Add(2*time.Second), func(o *engine.Options) { o.MaxGenerations = 1 })
+	h.unread = store.ErrNewerSchema
+	h.calls = nil
+	for h.pass(100 * time.Millisecond); h.node.Generating() > 0; h.pass(100 * time.Millisecond) {
+		if h.now > start.Add(time.Minute) {
+			t.Fatal("it keeps its slot")
+		}
+	}
+	if got := fmt.Sprint(h.calls); got != "[load load load load load]" {
+		t.Errorf("calls of the store: %s, want five reads", got)
+	}
+	h.unread = nil
+	h.pass(10 * time.Second)
+	asked[engine.Start](h)
+}
+
+// A wake-up that may have been applied is not given up, however long the store is away:
+// it would hold the lease, and nobody would run the attempt before that ends.
+func TestAWakeUpThatMayBeAppliedIsKept(t *testing.T) {
+	h := newHarness(t)
 	h.say("m")
 	h.settle()
-	for range 3 { // remembered, it would need no read
-		h.other("c", turn.Typing{For: time.Second})
+	h.fault = func(w store.Write) (store.Result, error) {
+		h.store.Commit(context.Background(), w)
+		h.cutOff()
+		return store.Result{}, store.ErrUnknown
 	}
-	h.unread = store.ErrNewerSchema
-	h.pass(10 * time.Second)
-	h.unread = nil
-	if got := h.node.Generating(); got != 0 {
-		t.Fatalf("%d slots are taken", got)
-	}
-	h.pass(10 * time.Second)
+	h.pass(8 * time.Second) // more than five tries to read what became of it
+	h.reconnect()
+	h.pass(1100 * time.Millisecond)
 	asked[engine.Start](h)
 }
 

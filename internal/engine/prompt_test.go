@@ -136,6 +136,40 @@ func TestAMessageThatIsSettledBetweenTheReadsIsNoHistory(t *testing.T) {
 	}
 }
 
+// Whether the end of a transcript holds the last lines of the history, whatever stands
+// before it: not where one of them may be missing.
+func TestHistoryComplete(t *testing.T) {
+	message := func(seq int64, id string, reply int64) store.Entry {
+		return store.Entry{Seq: seq, Kind: store.Message, ID: id, Status: turn.InputAnswered, ReplySeq: reply}
+	}
+	reply := func(seq int64, covers ...string) store.Entry {
+		return store.Entry{Seq: seq, Kind: store.Reply, Status: turn.ReplySent, Body: store.Body{Covers: covers}}
+	}
+	tail := []store.Entry{message(2, "b", 4), message(3, "c", 4), reply(4, "a", "b", "c"), message(5, "d", 6), reply(6, "d")}
+	for _, test := range []struct {
+		tail  []store.Entry
+		limit int
+		want  bool
+	}{
+		{tail, 1, true},
+		{tail, 2, true},
+		{tail, 3, true},
+		{tail, 4, true},
+		{tail, 5, true},  // a stands before the first of them
+		{tail, 6, false}, // a is the next one
+		{tail[1:], 3, true},
+		{tail[1:], 4, true},
+		{tail[1:], 5, false},
+		{[]store.Entry{message(2, "a", 4), reply(4, "a", "b")}, 1, true},
+		{[]store.Entry{message(2, "a", 4), reply(4, "a", "b")}, 2, false}, // b stands between the two
+		{[]store.Entry{message(2, "a", 3), reply(3, "a"), reply(5, "b")}, 2, false},
+	} {
+		if got := engine.HistoryComplete(test.tail, test.limit); got != test.want {
+			t.Errorf("the last %d lines of %d entries are complete: %v", test.limit, len(test.tail), got)
+		}
+	}
+}
+
 // Of a reply that was given up, the history holds what was delivered, whoever
 // gave it up.
 func TestAReplyThatWasGivenUpHalfWay(t *testing.T) {

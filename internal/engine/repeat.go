@@ -24,10 +24,8 @@ func (n *Node) keepRepeat(c *conversation, t *task) {
 // decide nothing, so the core does not see them, and they alone cause no write.
 func (n *Node) noteRepeats(c *conversation, b *batch) {
 	r := &b.write.Record
-	if !r.Exists() { // nothing is noted of a conversation that was deleted
-		if c.knows == seen {
-			c.repeats = nil
-		}
+	if !r.Exists() { // it was deleted, and nothing is noted of it
+		c.repeats = nil
 		return
 	}
 	for _, notice := range c.repeats {

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -133,6 +134,27 @@ func TestConflictsWithoutEnd(t *testing.T) {
 	}
 	if n := h.count("commit"); n < 3 || n > 6 {
 		t.Errorf("%d writes, want that a few conflicts are no reason to read: %v", n, h.calls)
+	}
+}
+
+// A read starts the count of conflicts anew: the next few are again followed by a write.
+func TestConflictsAreCountedFromTheLastRead(t *testing.T) {
+	h := newHarness(t)
+	h.say("before")
+	h.settle()
+	left := 10
+	h.fault = func(w store.Write) (store.Result, error) {
+		if left--; left < 0 {
+			return h.store.Commit(context.Background(), w)
+		}
+		return store.Result{Status: store.Conflict, Current: store.Snapshot{Record: w.Record, Op: newOps()()}}, nil
+	}
+	h.calls = nil
+	h.say("m")
+	h.settle()
+	five := strings.Repeat("commit ", 5)
+	if got, want := fmt.Sprint(h.calls), "["+five+"load "+five+"load commit]"; got != want {
+		t.Errorf("calls of the store: %s, want %s", got, want)
 	}
 }
 

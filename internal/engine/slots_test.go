@@ -376,3 +376,92 @@ func TestDrainLeavesWhatIsDueToOthers(t *testing.T) {
 	other.pass(2 * time.Second)
 	asked[engine.Start](other)
 }
+
+// A wake-up that is being written, and a conversation that waits for a slot, are no
+// alarms: they would hide those of all others.
+func TestWhatWaitsIsNoAlarm(t *testing.T) {
+	h := newHarness(t, bots("bot"), func(o *engine.Options) { o.MaxGenerations = 1 })
+	h.manyWait("bot", 2)
+	h.now = h.now.Add(time.Second)
+	for range 3 { // the write of the wake-up is not answered
+		h.node.Tick(h.now)
+		h.collect()
+		if next := h.node.NextTick(); next <= h.now {
+			t.Errorf("at %d it wants to be looked at again at %d", h.now, next)
+		}
+	}
+	if n := count[engine.Commit](h); n != 1 {
+		t.Errorf("%d writes, want that of the one that has the slot", n)
+	}
+}
+
+// A conversation that was deleted here wakes nobody, and is forgotten.
+func TestADeletedConversationArmsNothing(t *testing.T) {
+	h := newHarness(t)
+	h.say("m")
+	h.settle()
+	h.forget()
+	if n := h.node.Remembered(); n != 0 {
+		t.Errorf("%d conversations are remembered", n)
+	}
+}
+
+// A reply that is sent again needs no slot: it waits for no model.
+func TestARetriedSendNeedsNoSlot(t *testing.T) {
+	h := newHarness(t, func(o *engine.Options) { o.MaxGenerations = 1 })
+	h.respond(h.started("m"), engine.Response{Text: "hello"})
+	h.sent(asked[engine.Send](h), engine.SendResult{Err: "later", Certain: true, After: 5 * time.Second})
+	h.submit("other", engine.Request{Key: keyOf("other"), Op: engine.Receive, ID: "m", Body: store.Body{Text: "hello"}})
+	h.pass(2 * time.Second)
+	asked[engine.Start](h) // it has the one slot
+	h.pass(10 * time.Second)
+	asked[engine.Send](h)
+}
+
+// A claimed conversation whose record is not known waits for a slot, whatever it was when
+// it was known: it may have become one that generates.
+func TestAClaimGoesByNoOldRecord(t *testing.T) {
+	h := newHarness(t, func(o *engine.Options) { o.MaxGenerations = 1 })
+	h.respond(h.started("m"), engine.Response{Text: "hello"})
+	h.sent(asked[engine.Send](h), engine.SendResult{Err: "later", Certain: true, After: time.Hour}) // it is sending
+	h.submit("other", engine.Request{Key: keyOf("other"), Op: engine.Receive, ID: "m", Body: store.Body{Text: "hello"}})
+	h.pass(2 * time.Second)
+	asked[engine.Start](h) // it has the one slot
+	h.other("c", turn.Close{}, turn.Pause{}, turn.Resume{}, turn.Message{})
+	h.cutOff()
+	h.submit("pause", engine.Request{Op: engine.Pause}) // it fails, so what was known of the record is forgotten
+	h.settle()
+	h.reconnect()
+	h.now = h.now.Add(20 * time.Second)
+	h.node.Claimed(h.now, []store.Timer{{Key: keyOf("c"), At: h.now}}, nil)
+	h.settle()
+	if n := count[engine.Start](h); n != 0 {
+		t.Errorf("%d more run, and there is one slot", n)
+	}
+}
+
+// Of the timers that a start finds, those of conversations that this node has read
+// meanwhile need no other read.
+func TestWhatIsKnownIsNotRecovered(t *testing.T) {
+	shared := memory.New()
+	newHarnessOn(t, shared, start).say("before")
+	h := newHarnessOn(t, shared, start, func(o *engine.Options) { o.Alone = true })
+	h.say("m")
+	h.settle()
+	found := []store.Timer{{Key: keyOf("c"), At: h.now}}
+	h.node.Recovered(h.now, found, nil)
+	h.collect()
+	if n := count[engine.Load](h); n != 0 {
+		t.Errorf("%d reads of a record that is known", n)
+	}
+	h.say("n") // it is being written
+	h.node.Recovered(h.now, found, nil)
+	h.collect()
+	if n := count[engine.Load](h); n != 0 {
+		t.Errorf("%d reads of a record that is being written", n)
+	}
+	h.settle()
+	if got := h.answers["n"]; got.Err != nil || got.Version != 2 {
+		t.Errorf("answered %+v", got)
+	}
+}

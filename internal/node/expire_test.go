@@ -98,5 +98,21 @@ func TestMaintenance(t *testing.T) {
 			l.t.Errorf("calls at %v", calls)
 		}
 		l.wantLogged(2, "level=ERROR", "old transcripts and message ids could not be removed", errAway.Error())
+		l.wantLogged(2, "old transcripts and message ids could not be removed")
+	})
+}
+
+// A node that ends while it removes something has nothing to tell of it.
+func TestMaintenanceEndsWithItsNode(t *testing.T) {
+	inLab(t, func(l *lab, o *Options) {
+		l.store.expire = func(ctx context.Context, _, _ turn.Time, _ int) (int, error) {
+			<-ctx.Done()
+			return 0, ctx.Err()
+		}
+	}, func(l *lab) {
+		l.after(time.Second)
+		l.node.Stop()
+		l.node.Wait()
+		l.wantLogged(0, "could not be removed")
 	})
 }

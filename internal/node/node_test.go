@@ -235,6 +235,56 @@ func TestSubmitWhileTheNodeStops(t *testing.T) {
 	}
 }
 
+// At its end the loop runs what waits and answers it, and carries out nothing else.
+func TestTheLastTasks(t *testing.T) {
+	inLab(t, func(l *lab, o *Options) {
+		l.store.delete = func(context.Context, store.Key) error { l.t.Error("it goes on deleting"); return nil }
+	}, func(l *lab) {
+		ended := New(l.store, l.node.clock, l.node.options) // it has no loop
+		answer := make(chan engine.Result, 1)
+		ended.post(func(now turn.Time) {
+			ended.engine.Submit(now, &engine.Request{Key: key, Op: engine.Forget, Ticket: answer})
+		})
+		ended.post(func(now turn.Time) { ended.engine.Deleted(now, key, nil) })
+		ended.refuse()
+		ended.Wait()
+		if len(answer) != 1 {
+			t.Error("a request whose write ended is not answered")
+		}
+		if ended.post(func(turn.Time) {}) {
+			t.Error("it takes more tasks")
+		}
+	})
+}
+
+// Who waits for a node to be quiet waits no longer than for its end.
+func TestSettleEndsWithItsNode(t *testing.T) {
+	inLab(t, func(l *lab, o *Options) {
+		b := o.Bots["bot"]
+		b.Respond = func(ctx context.Context, _ *Attempt) engine.Response {
+			<-ctx.Done()
+			return engine.Response{Fault: turn.Failure}
+		}
+		o.Bots["bot"] = b
+	}, func(l *lab) {
+		l.say("m")
+		l.after(2 * time.Second) // an attempt runs: it is not quiet
+		limited, cancel := context.WithTimeout(l.t.Context(), time.Second)
+		defer cancel()
+		if l.node.settle(limited) {
+			t.Error("quiet, although an attempt runs")
+		}
+		settled := make(chan bool, 1)
+		go func() { settled <- l.node.settle(context.Background()) }()
+		synctest.Wait() // it waits for the next look
+		l.node.stop(ErrClosed)
+		synctest.Wait()
+		if len(settled) != 1 || !<-settled {
+			t.Error("it waits for a node that has ended")
+		}
+	})
+}
+
 // What the loop answers while it ends reaches the caller, who waits for that.
 func TestAnswersOfTheLastMoment(t *testing.T) {
 	inLab(t, nil, func(l *lab) {

@@ -76,3 +76,30 @@ func TestConnectionsThatAreOfNoUse(t *testing.T) {
 		}
 	}
 }
+
+// A read that fails while a write is compared fails the write: it must not be taken for
+// a record that is not there, or for an id that is not claimed.
+func TestAConflictThatCannotBeRead(t *testing.T) {
+	for _, change := range []string{
+		"ALTER TABLE conversations RENAME COLUMN record TO gone",
+		"ALTER TABLE message_ids RENAME COLUMN seq TO gone",
+	} {
+		s := openNew(t)
+		mustCommit(t, s, message(key("a"), store.Op{}, opOf(1), 1))
+		write := message(key("a"), opOf(9), opOf(2), 2)
+		w := encodedWrite{Write: &write}
+		cause := errors.New("rolled back")
+		err := s.writer.queue.write(t.Context(), func(db *connection) error {
+			if err := db.Exec(change); err != nil {
+				return err
+			}
+			if err := w.conflict(db, 1); err == nil {
+				t.Errorf("after %q: got %v, want an error", change, w.result)
+			}
+			return cause
+		})
+		if !errors.Is(err, cause) {
+			t.Fatal(err)
+		}
+	}
+}
