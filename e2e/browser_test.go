@@ -24,13 +24,13 @@ const (
 
 // page is a tab with the playground.
 type page struct {
-	t        *testing.T
-	ctx      context.Context
-	base     string
-	backend  *backend // nil where a running server is used
-	mu       sync.Mutex
-	problems []string // what the browser logged as an error
-	troubled bool     // the test makes requests fail, which the browser logs
+	t             *testing.T
+	ctx           context.Context
+	base          string
+	backend       *backend // nil where a running server is used
+	mu            sync.Mutex
+	problems      []string // what the browser logged as an error
+	expectsErrors bool     // the test makes requests fail, which the browser logs
 }
 
 // open starts a browser and shows the playground in a new conversation. The
@@ -59,7 +59,7 @@ func (p *page) start() {
 		if t.Failed() {
 			p.picture("failed-" + t.Name())
 		}
-		if problems := p.takeProblems(); len(problems) > 0 && !p.troubled {
+		if problems := p.takeProblems(); len(problems) > 0 && !p.expectsErrors {
 			t.Errorf("the browser logged errors:\n%s", strings.Join(problems, "\n"))
 		}
 	})
@@ -84,19 +84,50 @@ func chromium(t *testing.T) string {
 	return ""
 }
 
-func newTab(t *testing.T, path string) context.Context {
+// browser is the one that all tests share, since one takes seconds of processor time to
+// start. Each test has a context of its own in it, with its own storage and cookies.
+var browser struct {
+	start sync.Once
+	ctx   context.Context
+	stop  []func()
+	err   error
+}
+
+func startBrowser(path, folder string) {
 	options := []chromedp.ExecAllocatorOption{
-		chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()),
+		chromedp.ExecPath(path), chromedp.UserDataDir(folder),
 		chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,
 	}
-	for _, flag := range []string{"disable-quic", "disable-background-networking", "disable-component-update", "disable-sync", "disable-dev-shm-usage"} {
+	for _, flag := range []string{
+		"disable-quic", "disable-background-networking", "disable-component-update", "disable-sync", "disable-dev-shm-usage",
+		// A page goes on as if it were the only one.
+		"disable-background-timer-throttling", "disable-renderer-backgrounding", "disable-backgrounding-occluded-windows",
+	} {
 		options = append(options, chromedp.Flag(flag, true))
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute) // longer than t.Context: for the last picture
+	allocator, stopAllocator := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, stop := chromedp.NewContext(allocator)
+	browser.ctx, browser.stop = ctx, []func(){stop, stopAllocator}
+	browser.err = chromedp.Do(ctx)
+}
+
+// stopBrowser ends the browser, if there is one.
+func stopBrowser() {
+	for _, stop := range browser.stop {
+		stop()
+	}
+}
+
+// newTab opens an empty page in a context of its own.
+func newTab(t *testing.T, path string) context.Context {
+	t.Helper()
+	browser.start.Do(func() { startBrowser(path, filepath.Join(workshop, "chromium")) })
+	if browser.err != nil {
+		t.Fatalf("start the browser: %v", browser.err)
+	}
+	ctx, cancel := context.WithTimeout(browser.ctx, 10*time.Minute) // longer than t.Context: for the last picture
 	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
+	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithNewBrowserContext())
 	t.Cleanup(cancel)
 	return ctx
 }

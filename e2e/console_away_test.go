@@ -17,6 +17,7 @@ func (d *desk) hide(hidden bool) {
 // A browser opens six connections to a server: tabs that nobody sees give theirs
 // back, and read what they missed once they are shown.
 func TestConsoleHoldsNoStreamWhileNobodySeesIt(t *testing.T) {
+	t.Parallel()
 	d := sit(t, "")
 	d.says("support", "c1", "m1", "hello")
 	d.api.rests(t, d.base, "support", "c1")
@@ -35,6 +36,7 @@ func TestConsoleHoldsNoStreamWhileNobodySeesIt(t *testing.T) {
 
 // An action on a conversation that was deleted elsewhere makes no new one.
 func TestConsoleActsOnNothingThatIsGone(t *testing.T) {
+	t.Parallel()
 	d := sit(t, "")
 	d.says("support", "c1", "m1", "hello")
 	d.api.rests(t, d.base, "support", "c1")
@@ -43,7 +45,7 @@ func TestConsoleActsOnNothingThatIsGone(t *testing.T) {
 	if got := d.api.do(http.MethodDelete, path(d.base, "support", "c1"), "").status; got != http.StatusNoContent {
 		t.Fatalf("delete: %d", got)
 	}
-	d.troubled = true // the browser logs that it is not found
+	d.expectsErrors = true // the browser logs that it is not found
 	d.press("#action-pause")
 	d.until("it says that it is gone", says("#trouble", "deleted meanwhile")+" && "+counts("#messages .entry", 0)+" && "+one("#action-reply")+".disabled")
 	if got := d.api.do(http.MethodGet, path(d.base, "support", "c1"), "").status; got != http.StatusNotFound {
@@ -53,12 +55,13 @@ func TestConsoleActsOnNothingThatIsGone(t *testing.T) {
 
 // Whatever the address names, there is a page.
 func TestConsoleTakesAnyAddress(t *testing.T) {
+	t.Parallel()
 	d := sit(t, "")
 	for _, hash := range []string{"#/constructor", "#/toString", "#/c/support", "#/c//"} {
 		d.do("visit", chromedp.Navigate("about:blank"), chromedp.Navigate(d.base+"/console/"+hash))
 		d.until(hash+" leads to the overview", live+" && location.hash === '#/overview'")
 	}
-	d.troubled = true
+	d.expectsErrors = true
 	d.visit("#/conversations?bot=nope")
 	d.until("a bot that is not there has no conversations", says("#empty", "No conversation matches"))
 }

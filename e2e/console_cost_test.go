@@ -16,6 +16,7 @@ import (
 // nothing: counted are its requests, and the node's processor time beside what
 // the node takes without it.
 func TestConsoleCostsNothingWhileNothingHappens(t *testing.T) {
+	t.Parallel()
 	const watched = 5 * time.Second
 	d := sit(t, "")
 	for i := range 20 {

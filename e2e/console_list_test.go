@@ -16,6 +16,7 @@ import (
 func encoded(text string) string { return url.QueryEscape(text) }
 
 func TestConsoleListIsLive(t *testing.T) {
+	t.Parallel()
 	d := sit(t, "")
 	d.visit("#/conversations")
 	d.until("an empty one says what to do", says("#empty", "onereply send BOT CONVERSATION"))
@@ -32,6 +33,7 @@ func TestConsoleListIsLive(t *testing.T) {
 }
 
 func TestConsoleListFilters(t *testing.T) {
+	t.Parallel()
 	d := sit(t, "")
 	for i := range 6 {
 		d.says("support", fmt.Sprintf("c%d", i), "m1", fmt.Sprintf("parcel %d", i))
@@ -70,6 +72,7 @@ bots:
 // TestConsoleManyConversations: the list answers at once and scrolls through
 // fifty thousand, with few rows in the document.
 func TestConsoleManyConversations(t *testing.T) {
+	t.Parallel()
 	const many = 50_000
 	n := start(t, nil, append(settings(t, inMemory(t), manyConfig), "--log-level", "warn")...)
 	d := &desk{api: newCaller(t), node: n, page: &page{t: t, base: n.url}}

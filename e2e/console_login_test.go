@@ -19,11 +19,12 @@ func (d *desk) signIn(key string) {
 }
 
 func TestConsoleLogin(t *testing.T) {
+	t.Parallel()
 	d := sit(t, "api_keys: ["+consoleKey+"]")
 	d.api.key = consoleKey
 	d.says("support", "c1", "m1", "hello")
 	d.api.rests(t, d.base, "support", "c1")
-	d.troubled = true // the browser logs answers of 401
+	d.expectsErrors = true // the browser logs answers of 401
 	d.do("visit", chromedp.Navigate(d.base+"/console/#/c/support/c1"))
 	d.signIn("wrong")
 	d.until("a wrong key is told", says("#problem", "none of the server’s API keys"))
@@ -61,6 +62,7 @@ func TestConsoleLogin(t *testing.T) {
 }
 
 func TestConsoleKeyboardAlone(t *testing.T) {
+	t.Parallel()
 	d := sit(t, "")
 	for _, name := range []string{"one", "two", "three"} {
 		d.says("support", name, "m1", "hello")

@@ -30,6 +30,7 @@ func (d *desk) closes(conversation string) {
 // ones, and earlier ones for who asks; after a break and an action it reads what it
 // shows again, and no more.
 func TestConsoleLongConversation(t *testing.T) {
+	t.Parallel()
 	const many = 50_000
 	n := start(t, nil, append(settings(t, inMemory(t), manyConfig), "--log-level", "warn")...)
 	d := &desk{api: newCaller(t), node: n, page: &page{t: t, base: n.url}}
@@ -91,6 +92,7 @@ func TestConsoleLongConversation(t *testing.T) {
 
 // Whoever watches for hours has the last messages in the document, not all.
 func TestConsoleWatchedForLong(t *testing.T) {
+	t.Parallel()
 	const shown, sent = 800, 1000
 	n := start(t, nil, append(settings(t, inMemory(t), manyConfig), "--log-level", "warn")...)
 	d := &desk{api: newCaller(t), node: n, page: &page{t: t, base: n.url}}
@@ -115,6 +117,7 @@ func TestConsoleWatchedForLong(t *testing.T) {
 
 // A browser takes the names "." and ".." out of a path.
 func TestConsoleOddNames(t *testing.T) {
+	t.Parallel()
 	d := sit(t, "")
 	for _, name := range []string{".", "..", "-", "%2E", "a/../b", "?x#y"} {
 		escaped := "%2E"

@@ -25,7 +25,7 @@ func TestScreenshots(t *testing.T) {
 		t.Skip("ONEREPLY_SCREENSHOTS names no folder")
 	}
 	d := sit(t, "")
-	d.troubled = true // it restarts the node
+	d.expectsErrors = true // it restarts the node
 	d.fails("chat-4")
 	d.vanishes("chat-9")
 	d.traffic()
@@ -60,7 +60,7 @@ func TestScreenshots(t *testing.T) {
 	p.until("the difference is seen", counted("replies", 1, 2))
 	p.keeps(folder, "playground")
 	locked := sit(t, "api_keys: ["+consoleKey+"]")
-	locked.troubled = true
+	locked.expectsErrors = true
 	locked.do("visit", chromedp.EmulateViewport(1280, 720), chromedp.Navigate(locked.base+"/console/"))
 	locked.until("it asks for a key", "document.activeElement.id === 'key'")
 	locked.keeps(folder, "login")

@@ -33,6 +33,7 @@ func (d *desk) timelineOf(bot, conversation string) (steps []map[string]any) {
 // A burst, a repeat, and one more while the model writes: seen live, and again
 // from what was stored.
 func TestConsoleTimelineLive(t *testing.T) {
+	t.Parallel()
 	d := sit(t, "")
 	d.visit("#/c/support/c1")
 	d.until("an empty one says so", says("#chat-empty", "Nothing was ever received here"))
@@ -86,6 +87,7 @@ func (d *desk) sameAsStored(bot, conversation string) {
 }
 
 func TestConsoleTimelineSaysWhy(t *testing.T) {
+	t.Parallel()
 	d := sit(t, "")
 	for i := range 3 {
 		d.says("support", "c1", fmt.Sprintf("m%d", i+1), "hello")
@@ -177,6 +179,7 @@ func (d *desk) drag(by float64) {
 }
 
 func TestConsoleShowsWhatAReplyCovers(t *testing.T) {
+	t.Parallel()
 	d := sit(t, "")
 	for _, turn := range []string{"a", "b"} {
 		for i := range 2 {
@@ -200,6 +203,7 @@ func TestConsoleShowsWhatAReplyCovers(t *testing.T) {
 }
 
 func TestConsoleActions(t *testing.T) {
+	t.Parallel()
 	d := sit(t, "")
 	d.says("support", "c1", "m1", "hello")
 	d.api.rests(t, d.base, "support", "c1")
@@ -251,6 +255,7 @@ func TestConsoleActions(t *testing.T) {
 
 // The command lines that are shown do the same.
 func TestConsoleCommandLines(t *testing.T) {
+	t.Parallel()
 	d := sit(t, "")
 	name := "it's $(c1) \"x\""
 	d.says("support", name, "m1", "hello")
@@ -285,6 +290,7 @@ func TestConsoleCommandLines(t *testing.T) {
 }
 
 func TestConsoleAttention(t *testing.T) {
+	t.Parallel()
 	d := sit(t, "")
 	d.visit("#/attention")
 	d.until("nothing needs anybody", says("#empty", "Nothing needs you"))
@@ -342,8 +348,9 @@ const transcriptComesLate = `{
 
 // A turn that lost its worker is shown, and counted.
 func TestConsoleShowsLostLeases(t *testing.T) {
+	t.Parallel()
 	d := sit(t, "")
-	d.troubled = true // it restarts the node
+	d.expectsErrors = true // it restarts the node
 	d.visit("#/attention")
 	d.says("support", "c1", "m1", "hello")
 	d.restarts("support", "c1")
@@ -359,6 +366,7 @@ func TestConsoleShowsLostLeases(t *testing.T) {
 
 // The hard cap has its flag, edits and deletions their signs.
 func TestConsoleTimelineSigns(t *testing.T) {
+	t.Parallel()
 	d := sit(t, "")
 	d.visit("#/c/support/c1")
 	deadline := time.Now().Add(waitLimit)

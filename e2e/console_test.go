@@ -146,6 +146,7 @@ func (d *desk) vanishes(conversation string) {
 }
 
 func TestConsoleOverview(t *testing.T) {
+	t.Parallel()
 	d := sit(t, "")
 	d.visit("#/overview")
 	d.until("an empty one says what will be there", says("#times", "No reply was sent yet"))
@@ -185,12 +186,13 @@ func (d *desk) restarts(bot, conversation string) {
 
 // Five inputs, one repeat, one discard, and a take-over after a crash.
 func TestConsoleReconnectsAfterTheServerRestarts(t *testing.T) {
+	t.Parallel()
 	d := sit(t, "")
 	d.says("support", "c1", "m0", "before")
 	d.api.rests(t, d.base, "support", "c1")
 	d.visit("#/c/support/c1")
 	d.until("it is drawn", counts(".track circle.dot", 1))
-	d.troubled = true
+	d.expectsErrors = true
 	d.bursts("c1")
 	d.restarts("support", "c1")
 	d.until("the lost lease ends in a cut, and another goes on", counts(".track rect.lease.lost", 1)+" && "+counts(".track path.cut", 1)+" && "+counts(".track rect.attempt.lost", 1))
@@ -221,6 +223,7 @@ func (d *desk) bursts(conversation string) {
 }
 
 func TestConsoleShowsTextAsText(t *testing.T) {
+	t.Parallel()
 	d := sit(t, "")
 	texts := []string{
 		`<img src=x onerror="window.hit=1"><script>window.hit=1</script>`,
@@ -269,6 +272,7 @@ func (d *desk) pages() map[string]string {
 }
 
 func TestConsoleDarkPhoneAndCalm(t *testing.T) {
+	t.Parallel()
 	d := sit(t, "")
 	for name, hash := range d.pages() {
 		d.media("prefers-color-scheme", "light")
@@ -302,6 +306,7 @@ func axe(t *testing.T) string {
 }
 
 func TestConsoleAccessibilityRules(t *testing.T) {
+	t.Parallel()
 	rules := axe(t)
 	d := sit(t, "")
 	for name, hash := range d.pages() {

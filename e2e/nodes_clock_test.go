@@ -64,6 +64,7 @@ var buildWrongClock = sync.OnceValues(func() (string, error) {
 // behind. Whoever accepts a message, it is answered as soon as it should be, and
 // whoever takes over does so when the lease has ended.
 func TestWrongClocks(t *testing.T) {
+	t.Parallel()
 	const lease = 2 * time.Second
 	wrong, err := buildWrongClock()
 	if err != nil {
@@ -84,7 +85,7 @@ func TestWrongClocks(t *testing.T) {
 			c.caller.mustSay(t, m.url, "support", conversation, "m1", "[m1] hello")
 			call := c.call(conversation, 1)
 			promised(t, "from a message to the model, "+m.env[0], call.began.Sub(said), 50*time.Millisecond+time.Second)
-			holder, at := c.of(call.life)
+			holder, at := c.of(call.instance)
 			expires := c.caller.look(m.url, "support", conversation).Lease.ExpiresAt
 			if off := time.Until(expires); off > lease || off < -lease {
 				t.Errorf("a lease of %v ends in %v", lease, off)
@@ -103,15 +104,15 @@ func TestWrongClocks(t *testing.T) {
 	})
 }
 
-// of is the member whose life it is, and its number.
-func (c *cluster) of(life string) (*member, int) {
+// of is the member that runs as this instance, and its number.
+func (c *cluster) of(instance string) (*member, int) {
 	c.t.Helper()
 	for i, m := range c.members {
-		if m.life == life {
+		if m.instance == instance {
 			return m, i
 		}
 	}
-	c.t.Fatalf("there is no life %s", life)
+	c.t.Fatalf("there is no instance %s", instance)
 	return nil, 0
 }
 

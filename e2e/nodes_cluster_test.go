@@ -97,28 +97,28 @@ func onEachEngine(t *testing.T, run func(t *testing.T, e engine)) {
 }
 
 // member is one place of a cluster: a node, and its network to the store. What
-// ends is started again, as another life.
+// ends is started again, as another instance of its name.
 type member struct {
 	*node
 	wire      *wire
 	arguments []string
-	life      string
+	instance  string
 	program   string   // "": that of all tests
-	env       []string // of every life
+	env       []string // of every instance
 }
 
 // cluster is some nodes on one store.
 type cluster struct {
-	t       testing.TB
-	engine  engine
-	members []*member
-	lives   int
+	t         testing.TB
+	engine    engine
+	members   []*member
+	instances int
 
-	mu        sync.Mutex
-	listening map[*member]*url.URL // where each can be reached, unless it is down
-	turn      int
-	troubles  []trouble
-	late      [][2]time.Time // when this process did not run although it was to
+	mu           sync.Mutex
+	listening    map[*member]*url.URL // where each can be reached, unless it is down
+	turn         int
+	disturbances []disturbance
+	late         [][2]time.Time // when this process did not run although it was to
 }
 
 // newCluster starts nodes, each with its own network to the store.
@@ -174,14 +174,14 @@ func launchAs(t testing.TB, path string, env []string, args ...string) *node {
 	return n
 }
 
-// start begins another life.
+// start begins another instance.
 func (c *cluster) start(m *member) {
 	c.t.Helper()
 	var err error
 	for began := time.Now(); time.Since(began) < limit; {
-		c.lives++
-		m.life = strconv.Itoa(c.lives)
-		m.node = launchAs(c.t, m.program, append(m.env, "LIFE="+m.life), m.arguments...)
+		c.instances++
+		m.instance = strconv.Itoa(c.instances)
+		m.node = launchAs(c.t, m.program, append(m.env, "INSTANCE="+m.instance), m.arguments...)
 		// A node that does not reach its store in time says so and ends; who
 		// supervises it starts it again.
 		if err = m.listens(); err == nil || !strings.Contains(err.Error(), "open the store") {
@@ -202,17 +202,17 @@ func (c *cluster) leave(m *member) {
 	delete(c.listening, m)
 }
 
-// kills ends a life with SIGKILL.
+// kills ends an instance with SIGKILL.
 func (c *cluster) kills(m *member) {
 	c.leave(m)
-	defer c.note(m.life, true)()
+	defer c.note(m.instance, true)()
 	m.kill()
 }
 
 // freezes stops a process for so long, and returns at once; the channel is
 // closed when it goes on.
 func (c *cluster) freezes(m *member, d time.Duration) <-chan struct{} {
-	end := c.note(m.life, true)
+	end := c.note(m.instance, true)
 	m.signal(c.t, syscall.SIGSTOP)
 	thawed := make(chan struct{})
 	process := m.command.Process
@@ -224,44 +224,44 @@ func (c *cluster) freezes(m *member, d time.Duration) <-chan struct{} {
 	return thawed
 }
 
-// trouble is a time during which something was wrong with a life, or with all.
-type trouble struct {
-	life     string // "": all
+// disturbance is a time during which something was wrong with an instance, or with all.
+type disturbance struct {
+	instance string // "": all
 	stopped  bool   // the process itself did not run
 	from, to time.Time
 }
 
-// during notes trouble with the network or the store, until the returned
+// during notes that the network or the store of an instance is disturbed, until the returned
 // function is called.
-func (c *cluster) during(life string) (end func()) { return c.note(life, false) }
+func (c *cluster) during(instance string) (end func()) { return c.note(instance, false) }
 
-func (c *cluster) note(life string, stopped bool) (end func()) {
+func (c *cluster) note(instance string, stopped bool) (end func()) {
 	from := time.Now()
 	return func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.troubles = append(c.troubles, trouble{life, stopped, from, time.Now()})
+		c.disturbances = append(c.disturbances, disturbance{instance, stopped, from, time.Now()})
 	}
 }
 
-// troubled reports whether a life had trouble in the time between.
-func (c *cluster) troubled(life string, from, to time.Time) bool {
-	return c.had(life, from, to, anything)
+// disturbed reports whether an instance was disturbed in the time between.
+func (c *cluster) disturbed(instance string, from, to time.Time) bool {
+	return c.had(instance, from, to, anything)
 }
 
-// stopped reports whether a life's process stood still in the time between.
-func (c *cluster) stopped(life string, from, to time.Time) bool {
-	return c.had(life, from, to, func(t trouble) bool { return t.stopped })
+// stopped reports whether an instance's process stood still in the time between.
+func (c *cluster) stopped(instance string, from, to time.Time) bool {
+	return c.had(instance, from, to, func(t disturbance) bool { return t.stopped })
 }
 
-func anything(trouble) bool { return true }
+func anything(disturbance) bool { return true }
 
-// had reports whether there was such trouble with a life, or with any.
-func (c *cluster) had(life string, from, to time.Time, counts func(trouble) bool) bool {
+// had reports whether such a disturbance fell into the time between, of an instance or of any.
+func (c *cluster) had(instance string, from, to time.Time, counts func(disturbance) bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.ContainsFunc(c.troubles, func(t trouble) bool {
-		return (life == "" || t.life == "" || t.life == life) && t.from.Before(to) && t.to.After(from) && counts(t)
+	return slices.ContainsFunc(c.disturbances, func(t disturbance) bool {
+		return (instance == "" || t.instance == "" || t.instance == instance) && t.from.Before(to) && t.to.After(from) && counts(t)
 	})
 }
 
@@ -305,16 +305,16 @@ func (c *cluster) next() *url.URL {
 // know of it.
 type delivery struct {
 	arrival
-	life   string
-	at     time.Time
-	holder string    // of the lease, asked after it arrived; "": the store was out of reach
-	token  int64     // of that lease
-	told   time.Time // when the store had said so
-	status int       // that it was answered with; 0: the connection was cut
-	after  time.Duration
+	instance string
+	at       time.Time
+	holder   string    // of the lease, asked after it arrived; "": the store was out of reach
+	token    int64     // of that lease
+	told     time.Time // when the store had said so
+	status   int       // that it was answered with; 0: the connection was cut
+	after    time.Duration
 }
 
-// witness stands before a receiver and notes which life sent what, and who had
+// witness stands before a receiver and notes which instance sent what, and who had
 // the right to.
 type witness struct {
 	*receiver
@@ -335,7 +335,7 @@ func newWitness(t testing.TB, r *receiver, kept store.Store) (*witness, string) 
 }
 
 func (w *witness) ServeHTTP(to http.ResponseWriter, request *http.Request) {
-	d := delivery{life: request.Header.Get("X-Life"), at: time.Now()}
+	d := delivery{instance: request.Header.Get("X-Instance"), at: time.Now()}
 	body, err := io.ReadAll(request.Body)
 	if err != nil {
 		return // it never arrived

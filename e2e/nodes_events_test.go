@@ -70,6 +70,7 @@ func (w *watching) has(conversation, kind string) bool {
 // TestEventsOfAnotherNode: who watches one node sees the turns that run on another,
 // with what the model writes; and the list is the same from any node.
 func TestEventsOfAnotherNode(t *testing.T) {
+	t.Parallel()
 	onEachEngine(t, func(t *testing.T, e engine) {
 		c := newTeam(t, e, 3, 5*time.Second)
 		c.model.calm.Store(true)
@@ -110,8 +111,8 @@ func TestEventsOfAnotherNode(t *testing.T) {
 			}
 			calls := c.model.of("support", conversation) // more than one where the second message came late
 			last := calls[len(calls)-1]
-			if text == "" || text != answerOf(&last) || last.life != here.life {
-				t.Errorf("%s: life %s wrote %q, the other node showed %q", conversation, last.life, answerOf(&last), text)
+			if text == "" || text != answerOf(&last) || last.instance != here.instance {
+				t.Errorf("%s: instance %s wrote %q, the other node showed %q", conversation, last.instance, answerOf(&last), text)
 			}
 		}
 		c.sameList(t)

@@ -31,9 +31,9 @@ const (
 // an unknown outcome only where something cut it off.
 func clusterConfig(model, receiver string) string {
 	return strings.NewReplacer(
-		"drain: 5s", "drain: 5s\nnode: \"life-${LIFE}\"",
+		"drain: 5s", "drain: 5s\nnode: \"node-${INSTANCE}\"",
 		"lease: 1s", "lease: "+clusterLease.String(),
-		"timeout: 400ms", "timeout: "+sendTimeout.String()+`, headers: {X-Life: "${LIFE}"}`,
+		"timeout: 400ms", "timeout: "+sendTimeout.String()+`, headers: {X-Instance: "${INSTANCE}"}`,
 	).Replace(killConfig(model, receiver))
 }
 
@@ -60,7 +60,7 @@ var nodeFaults = []fault{
 	{"store crashes", func(c *chaos) { c.restartStore(c.engine.crash) }},
 	{"store is restarted", func(c *chaos) { c.restartStore(c.engine.stop) }},
 	{"slow network", (*chaos).slowNetwork},
-	{"network is cut", func(c *chaos) { c.trouble(c.any(), func(m *member) { m.wire.cut() }) }},
+	{"network is cut", func(c *chaos) { c.disturb(c.any(), func(m *member) { m.wire.cut() }) }},
 	{"node is cut off for two leases", (*chaos).partition},
 	{"commit is lost", func(c *chaos) { c.loses(itself) }},
 	{"answer to a commit is lost", func(c *chaos) { c.loses(theAnswerTo) }},
@@ -96,7 +96,7 @@ func (c *chaos) any() *member {
 			m := c.members[i]
 			if c.thawed(m) {
 				if m.hasEnded() {
-					c.t.Fatalf("life %s ended by itself:\n%s", m.life, m.log.tail())
+					c.t.Fatalf("instance %s ended by itself:\n%s", m.instance, m.log.tail())
 				}
 				return m
 			}
@@ -146,9 +146,9 @@ func (c *chaos) restartStore(end func(testing.TB)) {
 	c.engine.restart(c.t)
 }
 
-// trouble does something to a node, and notes it as its trouble.
-func (c *chaos) trouble(m *member, do func(*member)) {
-	defer c.during(m.life)()
+// disturb does something to a node, and notes it as a disturbance of its.
+func (c *chaos) disturb(m *member, do func(*member)) {
+	defer c.during(m.instance)()
 	do(m)
 }
 
@@ -163,7 +163,7 @@ func (c *chaos) slowNetwork() {
 }
 
 func (c *chaos) partition() {
-	c.trouble(c.any(), func(m *member) {
+	c.disturb(c.any(), func(m *member) {
 		m.wire.stall()
 		wait(c.t.Context(), 2*clusterLease)
 		if c.random.IntN(2) == 0 {
@@ -177,7 +177,7 @@ func (c *chaos) partition() {
 // for a while.
 func (c *chaos) loses(l loss) {
 	for lost := false; !lost && c.t.Context().Err() == nil; {
-		c.trouble(c.any(), func(m *member) { lost = m.wire.next(l, 5*time.Second) })
+		c.disturb(c.any(), func(m *member) { lost = m.wire.next(l, 5*time.Second) })
 	}
 	c.hits[l.String()]++
 }
@@ -187,6 +187,7 @@ func (c *chaos) loses(l loss) {
 // fails. In the end the ledger of the kill test holds, and what only several
 // nodes can do wrong did not happen. The stores are played with side by side.
 func TestSeveralNodes(t *testing.T) {
+	t.Parallel()
 	onEachEngine(t, func(t *testing.T, e engine) {
 		w := newWorld(t)
 		w.model.latency = oftenLong(w.model.latency, w.random(4))
@@ -224,7 +225,7 @@ func TestSeveralNodes(t *testing.T) {
 		}
 		for _, m := range c.members {
 			if t.Failed() {
-				t.Logf("life %s logged:\n%s", m.life, m.log.tail())
+				t.Logf("instance %s logged:\n%s", m.instance, m.log.tail())
 			}
 			m.stops(t)
 		}
@@ -302,11 +303,11 @@ func (c *cluster) judge(t testing.TB, people []*person, model *model, witness *w
 	paused, shared := 0, 0
 	for _, p := range people {
 		calls := model.of(p.bot, p.conversation)
-		lives := map[string]bool{}
+		instances := map[string]bool{}
 		for _, call := range calls {
-			lives[call.life] = true
+			instances[call.instance] = true
 		}
-		if len(lives) > 1 {
+		if len(instances) > 1 {
 			shared++
 		}
 		faults, tolerated := c.overlaps(calls)
@@ -316,7 +317,7 @@ func (c *cluster) judge(t testing.TB, people []*person, model *model, witness *w
 		}
 	}
 	if shared == 0 {
-		t.Error("no conversation was answered by several lives: nothing was taken over")
+		t.Error("no conversation was answered by several instances: nothing was taken over")
 	}
 	witness.mu.Lock()
 	defer witness.mu.Unlock()
@@ -334,26 +335,26 @@ func (c *cluster) judge(t testing.TB, people []*person, model *model, witness *w
 	t.Logf("of %d of %d deliveries it is known who held the lease; %d from a process that was stopped in the instant of sending; "+
 		"of %d the lease ended while they were under way, of %d more while this machine stood still",
 		held(witness.deliveries), len(witness.deliveries), excused.instants, excused.crossed, excused.still)
-	t.Logf("%d lives; %d of %d conversations had several; %d calls began beside one of a stopped process; %d of %d deliveries were repeats after an unknown outcome",
-		c.lives, shared, len(people), paused, unsure, len(witness.deliveries))
+	t.Logf("%d instances; %d of %d conversations had several; %d calls began beside one of a stopped process; %d of %d deliveries were repeats after an unknown outcome",
+		c.instances, shared, len(people), paused, unsure, len(witness.deliveries))
 }
 
-// overlap is how long two calls of different lives may run at once: until the
+// overlap is how long two calls of different instances may run at once: until the
 // model learns that the first was ended.
 const overlap = 500 * time.Millisecond
 
-// overlaps finds calls of two lives for one conversation at once. It is no fault
+// overlaps finds calls of two instances for one conversation at once. It is no fault
 // where the first of them was stopped or dead: it can't know.
 func (c *cluster) overlaps(calls []modelCall) (faults []string, tolerated int) {
 	for i, later := range calls {
 		for _, earlier := range calls[:i] {
 			switch {
-			case earlier.life == later.life || earlier.ended.IsZero() || later.began.Add(overlap).After(earlier.ended):
-			case c.stopped(earlier.life, later.began, later.began.Add(overlap)):
+			case earlier.instance == later.instance || earlier.ended.IsZero() || later.began.Add(overlap).After(earlier.ended):
+			case c.stopped(earlier.instance, later.began, later.began.Add(overlap)):
 				tolerated++
 			default:
-				faults = append(faults, fmt.Sprintf("call %d of life %s began %v before the end of call %d of life %s",
-					later.number, later.life, earlier.ended.Sub(later.began).Round(time.Millisecond), earlier.number, earlier.life))
+				faults = append(faults, fmt.Sprintf("call %d of instance %s began %v before the end of call %d of instance %s",
+					later.number, later.instance, earlier.ended.Sub(later.began).Round(time.Millisecond), earlier.number, earlier.instance))
 			}
 		}
 	}
@@ -375,9 +376,9 @@ func (c *cluster) repeats(deliveries []delivery) (faults []string, unsure int) {
 		}
 		for _, before := range taken[d.id] {
 			took := before.after + c.lateBy(before.at.Add(-sendTimeout), before.at.Add(sendTimeout))
-			if took < sendTimeout/2+sendTimeout/4 && !c.troubled(before.life, before.at.Add(-clusterLease), d.at) {
-				faults = append(faults, fmt.Sprintf("delivery %s came again from life %s %v after life %s had it taken in %v",
-					d.id, d.life, d.at.Sub(before.at).Round(time.Millisecond), before.life, before.after.Round(time.Millisecond)))
+			if took < sendTimeout/2+sendTimeout/4 && !c.disturbed(before.instance, before.at.Add(-clusterLease), d.at) {
+				faults = append(faults, fmt.Sprintf("delivery %s came again from instance %s %v after instance %s had it taken in %v",
+					d.id, d.instance, d.at.Sub(before.at).Round(time.Millisecond), before.instance, before.after.Round(time.Millisecond)))
 			}
 		}
 		if d.status == 204 {
@@ -413,7 +414,7 @@ type excuses struct {
 func (c *cluster) fenced(deliveries []delivery, endings func(delivery) []ending) (faults []string, excused excuses) {
 	holders := seenHolders(deliveries)
 	for _, d := range deliveries {
-		if d.holder == "" || d.holder == "life-"+d.life {
+		if d.holder == "" || d.holder == "node-"+d.instance {
 			continue
 		}
 		if c.instant(d) {
@@ -433,8 +434,8 @@ func (c *cluster) fenced(deliveries []delivery, endings func(delivery) []ending)
 			}
 			continue
 		}
-		faults = append(faults, fmt.Sprintf("delivery %s came from life %s while %s had the lease, as the store said %v after it was made at the earliest; leases of the reply ended: %s",
-			d.id, d.life, d.holder, d.told.Sub(made).Round(time.Millisecond), since(made, ends)))
+		faults = append(faults, fmt.Sprintf("delivery %s came from instance %s while %s had the lease, as the store said %v after it was made at the earliest; leases of the reply ended: %s",
+			d.id, d.instance, d.holder, d.told.Sub(made).Round(time.Millisecond), since(made, ends)))
 	}
 	return faults, excused
 }
@@ -442,7 +443,7 @@ func (c *cluster) fenced(deliveries []delivery, endings func(delivery) []ending)
 // instant reports whether a delivery came without the lease, from a process that was
 // stopped shortly before.
 func (c *cluster) instant(d delivery) bool {
-	return d.holder != "life-"+d.life && c.stopped(d.life, d.at.Add(-clusterLease), d.at)
+	return d.holder != "node-"+d.instance && c.stopped(d.instance, d.at.Add(-clusterLease), d.at)
 }
 
 // belated are the deliveries of such processes.
@@ -478,8 +479,8 @@ func seenHolders(deliveries []delivery) map[leaseOf]string {
 // mayEndWith reports whether it can be the lease of a delivery's sender that ended.
 // One of which nobody says whose it was may be that of whoever has the lease now.
 func (d *delivery) mayEndWith(e ending, holders map[leaseOf]string) bool {
-	switch cmp.Or(e.life, holders[leaseOf{d.bot, d.conversation, e.token}]) {
-	case "life-" + d.life:
+	switch cmp.Or(e.instance, holders[leaseOf{d.bot, d.conversation, e.token}]) {
+	case "node-" + d.instance:
 		return true
 	case "":
 		return d.holder == nobody
@@ -508,7 +509,7 @@ func (c *cluster) noChance(deliveries []delivery, excused excuses) (faults []str
 func since(made time.Time, ends []ending) string {
 	var all []string
 	for _, e := range ends {
-		all = append(all, fmt.Sprintf("%v %s %s", e.at.Sub(made).Round(time.Millisecond), e.kind, e.life))
+		all = append(all, fmt.Sprintf("%v %s %s", e.at.Sub(made).Round(time.Millisecond), e.kind, e.instance))
 	}
 	return strings.Join(all, ", ")
 }
@@ -528,7 +529,7 @@ func (c *cluster) stops() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	count := 0
-	for _, t := range c.troubles {
+	for _, t := range c.disturbances {
 		if t.stopped {
 			count++
 		}
@@ -541,33 +542,33 @@ func TestTheJudgeOfNodesNoticesFaults(t *testing.T) {
 	began := time.Unix(1_700_000_000, 0)
 	at := func(seconds float64) time.Time { return began.Add(time.Duration(seconds * float64(time.Second))) }
 	calls := []modelCall{
-		{number: 1, life: "1", began: at(0), ended: at(5)},
-		{number: 2, life: "2", began: at(3), ended: at(4)},
+		{number: 1, instance: "1", began: at(0), ended: at(5)},
+		{number: 2, instance: "2", began: at(3), ended: at(4)},
 	}
 	deliveries := []delivery{
-		{arrival: arrival{id: "r"}, life: "1", at: at(1), status: 204, holder: "life-1"},
-		{arrival: arrival{id: "r"}, life: "2", at: at(9), status: 204, holder: "life-3", told: at(9.2)},
-		{arrival: arrival{id: "s"}, life: "1", at: at(1), status: 500},
-		{arrival: arrival{id: "s"}, life: "1", at: at(2), status: 204},
+		{arrival: arrival{id: "r"}, instance: "1", at: at(1), status: 204, holder: "node-1"},
+		{arrival: arrival{id: "r"}, instance: "2", at: at(9), status: 204, holder: "node-3", told: at(9.2)},
+		{arrival: arrival{id: "s"}, instance: "1", at: at(1), status: 500},
+		{arrival: arrival{id: "s"}, instance: "1", at: at(2), status: 204},
 	}
 	ends := map[string]ending{
-		"long before it": {"lease.lost", 2, "life-2", at(8)}, "as it came": {"lease.lost", 2, "life-2", at(8.99)},
-		"of another": {"lease.lost", 1, "life-1", at(8.99)}, "by its sender": {"part.unknown", 2, "life-2", at(9.1)},
+		"long before it": {"lease.lost", 2, "node-2", at(8)}, "as it came": {"lease.lost", 2, "node-2", at(8.99)},
+		"of another": {"lease.lost", 1, "node-1", at(8.99)}, "by its sender": {"part.unknown", 2, "node-2", at(9.1)},
 	}
 	tests := map[string]struct {
-		troubles         []trouble
+		disturbances     []disturbance
 		overlap, repeats int
 		fenced           int
 		end              string
 		late             [2]float64
 	}{
 		"all is well":         {nil, 1, 1, 1, "", [2]float64{}},
-		"the first stopped":   {[]trouble{{"1", true, at(1.1), at(6)}}, 0, 0, 1, "", [2]float64{}},
-		"another one stopped": {[]trouble{{"2", true, at(1.1), at(6)}}, 1, 1, 1, "", [2]float64{}},
-		"the first cut off":   {[]trouble{{"1", false, at(1.1), at(6)}}, 1, 0, 1, "", [2]float64{}},
-		"the store was away":  {[]trouble{{"", false, at(1.1), at(6)}}, 1, 0, 1, "", [2]float64{}},
-		"long before":         {[]trouble{{"1", true, at(-9), at(-8)}}, 1, 1, 1, "", [2]float64{}},
-		"just before":         {[]trouble{{"2", true, at(4), at(8.9)}}, 1, 1, 0, "", [2]float64{}},
+		"the first stopped":   {[]disturbance{{"1", true, at(1.1), at(6)}}, 0, 0, 1, "", [2]float64{}},
+		"another one stopped": {[]disturbance{{"2", true, at(1.1), at(6)}}, 1, 1, 1, "", [2]float64{}},
+		"the first cut off":   {[]disturbance{{"1", false, at(1.1), at(6)}}, 1, 0, 1, "", [2]float64{}},
+		"the store was away":  {[]disturbance{{"", false, at(1.1), at(6)}}, 1, 0, 1, "", [2]float64{}},
+		"long before":         {[]disturbance{{"1", true, at(-9), at(-8)}}, 1, 1, 1, "", [2]float64{}},
+		"just before":         {[]disturbance{{"2", true, at(4), at(8.9)}}, 1, 1, 0, "", [2]float64{}},
 
 		"its lease was over":      {nil, 1, 1, 1, "long before it", [2]float64{}},
 		"its lease ended then":    {nil, 1, 1, 0, "as it came", [2]float64{}},
@@ -579,7 +580,7 @@ func TestTheJudgeOfNodesNoticesFaults(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			c := &cluster{troubles: test.troubles, late: [][2]time.Time{{at(test.late[0]), at(test.late[1])}}}
+			c := &cluster{disturbances: test.disturbances, late: [][2]time.Time{{at(test.late[0]), at(test.late[1])}}}
 			overlaps, _ := c.overlaps(calls)
 			repeats, _ := c.repeats(deliveries)
 			fenced, _ := c.fenced(deliveries, func(delivery) []ending { return []ending{ends[test.end]} })
@@ -589,8 +590,8 @@ func TestTheJudgeOfNodesNoticesFaults(t *testing.T) {
 		})
 	}
 
-	// At 9 s life 1 delivers, without a lease unless the case says otherwise; it was
-	// well. The leases that the witness sees are those of life 2, but for "nobody".
+	// At 9 s instance 1 delivers, without a lease unless the case says otherwise; it was
+	// well. The leases that the witness sees are those of instance 2, but for "nobody".
 	leases := map[string]struct {
 		holder          string // when it came
 		ends            []ending
@@ -600,33 +601,33 @@ func TestTheJudgeOfNodesNoticesFaults(t *testing.T) {
 		excused         bool
 	}{
 		"the holder delivers after it": {
-			holder: "life-2", ends: []ending{{"reply.sent", 2, "", at(9.5)}}, fenced: 1,
-			seen: []delivery{{arrival: arrival{id: "r"}, life: "2", at: at(9.3), holder: "life-2", token: 2, told: at(9.3)}},
+			holder: "node-2", ends: []ending{{"reply.sent", 2, "", at(9.5)}}, fenced: 1,
+			seen: []delivery{{arrival: arrival{id: "r"}, instance: "2", at: at(9.3), holder: "node-2", token: 2, told: at(9.3)}},
 		},
-		"the holder delivers ten minutes after it":        {holder: "life-2", ends: []ending{{"reply.sent", 2, "life-2", at(609)}}, fenced: 1},
+		"the holder delivers ten minutes after it":        {holder: "node-2", ends: []ending{{"reply.sent", 2, "node-2", at(609)}}, fenced: 1},
 		"nobody holds it, and it is sent after that":      {holder: nobody, ends: []ending{{"reply.sent", 2, "", at(9.5)}}, fenced: 1},
-		"the sender itself takes it after that, and ends": {holder: nobody, ends: []ending{{"part.failed", 3, "life-1", at(9.5)}}, fenced: 1},
-		"the holder gives it back meanwhile":              {holder: nobody, ends: []ending{{"part.failed", 2, "life-2", at(9.1)}}, fenced: 1},
+		"the sender itself takes it after that, and ends": {holder: nobody, ends: []ending{{"part.failed", 3, "node-1", at(9.5)}}, fenced: 1},
+		"the holder gives it back meanwhile":              {holder: nobody, ends: []ending{{"part.failed", 2, "node-2", at(9.1)}}, fenced: 1},
 		"the witness saw that holder": {
 			holder: nobody, ends: []ending{{"part.failed", 2, "", at(9.1)}}, fenced: 1,
-			seen: []delivery{{arrival: arrival{id: "r"}, life: "2", at: at(8.9), holder: "life-2", token: 2, told: at(8.9)}},
+			seen: []delivery{{arrival: arrival{id: "r"}, instance: "2", at: at(8.9), holder: "node-2", token: 2, told: at(8.9)}},
 		},
-		"somebody gives it back meanwhile, and another has it": {holder: "life-2", ends: []ending{{"part.failed", 1, "", at(9.1)}}, fenced: 1},
+		"somebody gives it back meanwhile, and another has it": {holder: "node-2", ends: []ending{{"part.failed", 1, "", at(9.1)}}, fenced: 1},
 
-		"the sender gives it back meanwhile":                      {holder: nobody, ends: []ending{{"part.unknown", 1, "life-1", at(9.1)}}, crossed: 1},
-		"the sender gives it back meanwhile, and another has it":  {holder: "life-2", ends: []ending{{"part.unknown", 1, "life-1", at(9.1)}}, crossed: 1},
-		"the sender gives it back as the store is asked":          {holder: nobody, ends: []ending{{"part.unknown", 1, "life-1", at(9.21)}}, crossed: 1},
+		"the sender gives it back meanwhile":                      {holder: nobody, ends: []ending{{"part.unknown", 1, "node-1", at(9.1)}}, crossed: 1},
+		"the sender gives it back meanwhile, and another has it":  {holder: "node-2", ends: []ending{{"part.unknown", 1, "node-1", at(9.1)}}, crossed: 1},
+		"the sender gives it back as the store is asked":          {holder: nobody, ends: []ending{{"part.unknown", 1, "node-1", at(9.21)}}, crossed: 1},
 		"somebody gives it back meanwhile, and nobody has it":     {holder: nobody, ends: []ending{{"part.unknown", 1, "", at(9.1)}}, crossed: 1},
-		"the sender lost it before that, and then a third had it": {holder: "life-2", ends: []ending{{"lease.lost", 1, "life-1", at(8.8)}}, fenced: 1},
+		"the sender lost it before that, and then a third had it": {holder: "node-2", ends: []ending{{"lease.lost", 1, "node-1", at(8.8)}}, fenced: 1},
 		"the witness saw the sender hold it": {
-			holder: "life-2", ends: []ending{{"part.unknown", 1, "", at(9.1)}}, crossed: 1,
-			seen: []delivery{{arrival: arrival{id: "q"}, life: "1", at: at(8.5), holder: "life-1", token: 1, told: at(8.5)}},
+			holder: "node-2", ends: []ending{{"part.unknown", 1, "", at(9.1)}}, crossed: 1,
+			seen: []delivery{{arrival: arrival{id: "q"}, instance: "1", at: at(8.5), holder: "node-1", token: 1, told: at(8.5)}},
 		},
 
-		"it ended on a machine that stood still":       {holder: nobody, ends: []ending{{"part.unknown", 1, "life-1", at(9.1)}}, late: [2]float64{8.7, 8.95}, excused: true},
-		"it ended on one that stood still for a bit":   {holder: nobody, ends: []ending{{"part.unknown", 1, "life-1", at(9.1)}}, late: [2]float64{8.75, 8.95}, crossed: 1},
-		"it ended on one that stood still before that": {holder: nobody, ends: []ending{{"part.unknown", 1, "life-1", at(9.1)}}, late: [2]float64{5, 6.9}, crossed: 1},
-		"it ended on one that stood still after that":  {holder: nobody, ends: []ending{{"part.unknown", 1, "life-1", at(9.1)}}, late: [2]float64{9.3, 12}, crossed: 1},
+		"it ended on a machine that stood still":       {holder: nobody, ends: []ending{{"part.unknown", 1, "node-1", at(9.1)}}, late: [2]float64{8.7, 8.95}, excused: true},
+		"it ended on one that stood still for a bit":   {holder: nobody, ends: []ending{{"part.unknown", 1, "node-1", at(9.1)}}, late: [2]float64{8.75, 8.95}, crossed: 1},
+		"it ended on one that stood still before that": {holder: nobody, ends: []ending{{"part.unknown", 1, "node-1", at(9.1)}}, late: [2]float64{5, 6.9}, crossed: 1},
+		"it ended on one that stood still after that":  {holder: nobody, ends: []ending{{"part.unknown", 1, "node-1", at(9.1)}}, late: [2]float64{9.3, 12}, crossed: 1},
 	}
 	for name, test := range map[string]struct {
 		stops, judged, of int
@@ -645,7 +646,7 @@ func TestTheJudgeOfNodesNoticesFaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := &cluster{}
 			for range test.stops {
-				c.troubles = append(c.troubles, trouble{"1", true, at(0), at(6)})
+				c.disturbances = append(c.disturbances, disturbance{"1", true, at(0), at(6)})
 			}
 			deliveries := make([]delivery, test.of)
 			for i := range test.judged {
@@ -658,7 +659,7 @@ func TestTheJudgeOfNodesNoticesFaults(t *testing.T) {
 	}
 	for name, test := range leases {
 		t.Run(name, func(t *testing.T) {
-			late := delivery{arrival: arrival{id: "r"}, life: "1", at: at(9), holder: test.holder, told: at(9.2)}
+			late := delivery{arrival: arrival{id: "r"}, instance: "1", at: at(9), holder: test.holder, told: at(9.2)}
 			c := &cluster{late: [][2]time.Time{{at(test.late[0]), at(test.late[1])}}}
 			fenced, excused := c.fenced(append(test.seen, late), func(delivery) []ending { return test.ends })
 			want := excuses{crossed: test.crossed}
@@ -677,14 +678,14 @@ func TestTheJudgeOfNodesNoticesFaults(t *testing.T) {
 func TestEndingsOfATimeline(t *testing.T) {
 	at := time.Unix(1_700_000_000, 0)
 	steps := []leaseStep{
-		{Type: "turn.started", Node: "life-1", Token: 5, At: at},
+		{Type: "turn.started", Node: "node-1", Token: 5, At: at},
 		{Type: "part.unknown", Token: 5, At: at, ReplyID: "r"},
-		{Type: "lease.lost", Node: "life-2", Token: 6, At: at, ReplyID: "r"},
+		{Type: "lease.lost", Node: "node-2", Token: 6, At: at, ReplyID: "r"},
 		{Type: "part.sent", Token: 7, At: at, ReplyID: "r"},
 		{Type: "reply.failed", Token: 7, At: at, ReplyID: "r"},
 		{Type: "reply.sent", Token: 8, At: at, ReplyID: "another"},
 	}
-	want := []ending{{"part.unknown", 5, "life-1", at}, {"lease.lost", 6, "life-2", at}, {"reply.failed", 7, "", at}}
+	want := []ending{{"part.unknown", 5, "node-1", at}, {"lease.lost", 6, "node-2", at}, {"reply.failed", 7, "", at}}
 	if got := endingsOf("r", steps); !slices.Equal(got, want) {
 		t.Errorf("found %v, want %v", got, want)
 	}

@@ -13,6 +13,7 @@ import (
 // which is all that was stored, and nothing else: the nodes go on by themselves,
 // what comes afterwards is answered once, and nothing is sent of what is gone.
 func TestRedisWithoutPersistence(t *testing.T) {
+	t.Parallel()
 	e := redisWith(t)
 	e.url.RawQuery = "shards=4" // not the default, so that a node that forgot it would show
 	c := newTeam(t, e, 2, 30*time.Second)
@@ -118,6 +119,7 @@ func (c *team) joins(e engine) {
 // it took in the last two seconds, while it waited for its disk, and nothing of
 // before.
 func TestRedisThatSyncsEverySecond(t *testing.T) {
+	t.Parallel()
 	const conversations, atRisk = 30, 2 * time.Second
 	e := redisWith(t, "--appendonly", "yes", "--appendfsync", "everysec")
 	c := newTeam(t, e, 2, 30*time.Second)

@@ -44,7 +44,7 @@ bots:
     debounce: 50ms
     lease: %v
     on_new_input: interrupt
-    responder: {kind: openai, base_url: "%s", model: echo, attempts: 100, timeout: 1h, idle_timeout: 1h, headers: {X-Life: "${LIFE}"}}
+    responder: {kind: openai, base_url: "%s", model: echo, attempts: 100, timeout: 1h, idle_timeout: 1h, headers: {X-Instance: "${INSTANCE}"}}
     delivery: {kind: webhook, url: "%s", secret: %s}
 `, lease, model, receiver, signingSecret)
 }
@@ -68,14 +68,14 @@ func (c *team) begins(conversation string) (holder, other *member) {
 	c.caller.mustSay(c.t, c.members[0].url, "support", conversation, "m1", "[m1] hello")
 	call := c.call(conversation, 1)
 	for _, m := range c.members {
-		if m.life == call.life {
+		if m.instance == call.instance {
 			holder = m
 		} else {
 			other = m
 		}
 	}
 	if holder == nil || other == nil {
-		c.t.Fatalf("life %s asked the model", call.life)
+		c.t.Fatalf("instance %s asked the model", call.instance)
 	}
 	return holder, other
 }
@@ -105,6 +105,7 @@ func (c *team) answers(at *member, conversation string, want ...string) {
 // TestTakeOverAfterKill: the turn of a node that is killed while the model
 // writes is taken over within a lease and a second.
 func TestTakeOverAfterKill(t *testing.T) {
+	t.Parallel()
 	const lease = 2 * time.Second
 	onEachEngine(t, func(t *testing.T, e engine) {
 		c := newTeam(t, e, 2, lease)
@@ -125,6 +126,7 @@ func TestTakeOverAfterKill(t *testing.T) {
 // TestCutOffNodeStopsItself: a node that can't reach the store ends its model
 // call before another may take over, and changes nothing when it is back.
 func TestCutOffNodeStopsItself(t *testing.T) {
+	t.Parallel()
 	onEachEngine(t, func(t *testing.T, e engine) {
 		c := newTeam(t, e, 2, 2*time.Second)
 		holder, other := c.begins("c")
@@ -145,6 +147,7 @@ func TestCutOffNodeStopsItself(t *testing.T) {
 // TestStoppedNodeIsFenced: a node that stood still for three leases, while the
 // model ended its answer, sends nothing of it when it goes on.
 func TestStoppedNodeIsFenced(t *testing.T) {
+	t.Parallel()
 	const lease = 2 * time.Second
 	onEachEngine(t, func(t *testing.T, e engine) {
 		c := newTeam(t, e, 2, lease)
@@ -165,6 +168,7 @@ func TestStoppedNodeIsFenced(t *testing.T) {
 // receiver held the first part of its reply sends no second one when it goes on:
 // another has sent them all.
 func TestStoppedSenderIsFenced(t *testing.T) {
+	t.Parallel()
 	const lease = 2 * time.Second
 	onEachEngine(t, func(t *testing.T, e engine) {
 		c := newTeam(t, e, 0, lease)
@@ -179,19 +183,19 @@ func TestStoppedSenderIsFenced(t *testing.T) {
 		}
 		kept, err := e.open(t.Context(), e.url.String())
 		witness, url := newWitness(t, c.receiver, opened(t, kept, err))
-		yaml := strings.Replace(teamConfig(c.model.server.URL, url, lease), "secret:", `timeout: 1s, parts: separate, limit: 60, headers: {X-Life: "${LIFE}"}, secret:`, 1)
+		yaml := strings.Replace(teamConfig(c.model.server.URL, url, lease), "secret:", `timeout: 1s, parts: separate, limit: 60, headers: {X-Instance: "${INSTANCE}"}, secret:`, 1)
 		for range 2 {
 			c.start(c.join(yaml))
 		}
 		c.caller.mustSay(t, c.members[0].url, "support", "c", "m1", "[m1] hello")
 		eventually(t, "the receiver holds a part", func() bool { return c.receiver.count() == 1 })
-		sender, at := c.of(c.call("c", 1).life)
+		sender, at := c.of(c.call("c", 1).instance)
 		other := c.members[(at+1)%2]
 		thawed := c.freezes(sender, 3*lease)
 		c.caller.rests(t, other.url, "support", "c")
 		seen := c.receiver.count()
 		<-thawed
-		if count := witness.from(sender.life); count != 1 {
+		if count := witness.from(sender.instance); count != 1 {
 			t.Errorf("the node that was stopped has sent %d parts", count)
 		}
 		c.says(sender, "c", "m2", false)
@@ -208,12 +212,12 @@ func TestStoppedSenderIsFenced(t *testing.T) {
 	})
 }
 
-// from is how many deliveries of a life were answered.
-func (w *witness) from(life string) (count int) {
+// from is how many deliveries of an instance were answered.
+func (w *witness) from(instance string) (count int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, d := range w.deliveries {
-		if d.life == life {
+		if d.instance == instance {
 			count++
 		}
 	}
@@ -234,6 +238,7 @@ func (c *team) works(m *member, conversation string, before ...string) {
 // TestHandOverAfterTerm: a node that is told to end gives its turn to another
 // at once, long before its lease ends.
 func TestHandOverAfterTerm(t *testing.T) {
+	t.Parallel()
 	const lease = 30 * time.Second
 	onEachEngine(t, func(t *testing.T, e engine) {
 		c := newTeam(t, e, 2, lease)
@@ -251,6 +256,7 @@ func TestHandOverAfterTerm(t *testing.T) {
 // TestInterruptAcrossNodes: a message that one node accepts ends the call of
 // another, long before that renews its lease.
 func TestInterruptAcrossNodes(t *testing.T) {
+	t.Parallel()
 	const lease = 30 * time.Second
 	onEachEngine(t, func(t *testing.T, e engine) {
 		c := newTeam(t, e, 2, lease)
@@ -277,6 +283,7 @@ func TestInterruptAcrossNodes(t *testing.T) {
 // TestNodesOnAnEmptyStore: nodes that start at the same moment on a store that
 // holds nothing all come up, and work together.
 func TestNodesOnAnEmptyStore(t *testing.T) {
+	t.Parallel()
 	onEachEngine(t, func(t *testing.T, e engine) {
 		nobody := func(moment) {}
 		model := newModel(t, func() time.Duration { return 10 * time.Millisecond }, nobody)
@@ -287,7 +294,7 @@ func TestNodesOnAnEmptyStore(t *testing.T) {
 			empty := e.empty()
 			var nodes []*node
 			for range size {
-				nodes = append(nodes, launch(t, []string{"LIFE=1"}, onStore(t, *empty, empty.Host, yaml)...))
+				nodes = append(nodes, launch(t, []string{"INSTANCE=1"}, onStore(t, *empty, empty.Host, yaml)...))
 			}
 			conversation := fmt.Sprintf("c%d", round)
 			for i, n := range nodes {
@@ -308,6 +315,7 @@ func TestNodesOnAnEmptyStore(t *testing.T) {
 // TestRecordOfANewerProgram: a node refuses a conversation that a newer one has
 // written, leaves it as it is, and serves all others meanwhile.
 func TestRecordOfANewerProgram(t *testing.T) {
+	t.Parallel()
 	onEachEngine(t, func(t *testing.T, e engine) {
 		c := newTeam(t, e, 1, 2*time.Second)
 		c.model.calm.Store(true)

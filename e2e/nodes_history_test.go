@@ -231,7 +231,7 @@ func record(ctx context.Context, c *caller, url, bot string, seed uint64) *histo
 }
 
 // judge waits for them, and looks for an order that explains what they saw.
-func (h *historians) judge(t testing.TB, last string, troubled func(from, to time.Time) bool) {
+func (h *historians) judge(t testing.TB, last string, disturbed func(from, to time.Time) bool) {
 	t.Helper()
 	h.working.Wait()
 	var all []porcupine.Operation
@@ -242,7 +242,7 @@ func (h *historians) judge(t testing.TB, last string, troubled func(from, to tim
 	for i, o := range all {
 		got := o.Output.(response)
 		if !got.unknown {
-			got.doubtful = troubled(h.began.Add(time.Duration(o.Call)), h.began.Add(time.Duration(o.Return)))
+			got.doubtful = disturbed(h.began.Add(time.Duration(o.Call)), h.began.Add(time.Duration(o.Return)))
 			all[i].Output = got
 		}
 		name := o.Input.(request).conversation

@@ -142,6 +142,7 @@ func opened(t *testing.T, s store.Store, err error) store.Store {
 // answers to them besides. Every outcome of a commit is met. It also holds for the loads of these stores, although the
 // contract would let them be old.
 func TestStoresAreLinearizable(t *testing.T) {
+	t.Parallel()
 	const nodes = 3
 	for name, open := range openers {
 		t.Run(name, func(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 
 // watches writes to the store again and again over a network that nobody plays
 // with, until ctx ends. Where an answer takes so long that a lease is in danger,
-// that is trouble for all nodes which the test did not make. It writes, because a
+// that is a disturbance of all nodes which the test did not make. It writes, because a
 // disk that is slow to sync holds up nothing else. The returned function waits, and
 // tells how long that was.
 func (c *cluster) watches(ctx context.Context, kept store.Store) func() time.Duration {
@@ -106,10 +106,10 @@ func (c *cluster) lateBy(from, to time.Time) (total time.Duration) {
 // ending is a write that ended a lease under which a reply was sent, or was to
 // be, as the conversation's own timeline has it.
 type ending struct {
-	kind  string
-	token int64  // of the lease
-	life  string // that held it; "": the timeline does not say
-	at    time.Time
+	kind     string
+	token    int64  // of the lease
+	instance string // that held it; "": the timeline does not say
+	at       time.Time
 }
 
 // leaseStep is what a step of a timeline says of leases.

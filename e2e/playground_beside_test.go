@@ -39,6 +39,7 @@ func counted(name string, ours, theirs int) string {
 // The third message comes while the model writes, and long enough before its
 // end: under the broken lock a second answer starts.
 func TestBesideTheBrokenLockDuplicates(t *testing.T) {
+	t.Parallel()
 	p := demonstrate(t)
 	p.slide("debounce", 0.5, "500ms")
 	p.slide("model_delay", 5, "5s")
@@ -61,6 +62,7 @@ func TestBesideTheBrokenLockDuplicates(t *testing.T) {
 // The third message comes shortly before the end of the turn, which takes the
 // stored timer with it.
 func TestBesideTheBrokenLockLoses(t *testing.T) {
+	t.Parallel()
 	p := demonstrate(t)
 	p.slide("debounce", 3, "3s")
 	p.slide("model_delay", 2, "2s")
@@ -75,6 +77,7 @@ func TestBesideTheBrokenLockLoses(t *testing.T) {
 }
 
 func TestBesideOnAPhoneAndByRules(t *testing.T) {
+	t.Parallel()
 	rules := axe(t)
 	p := demonstrate(t)
 	p.click("#compare")

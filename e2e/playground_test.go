@@ -9,6 +9,7 @@ import (
 )
 
 func TestEnterSendsAtOnceAndClearsTheField(t *testing.T) {
+	t.Parallel()
 	p := open(t)
 	if p.hidden("#chat-empty") || p.hidden(".timeline .empty") || p.hidden("#log-empty") {
 		t.Error("an empty conversation does not say what to do")
@@ -28,6 +29,7 @@ func TestEnterSendsAtOnceAndClearsTheField(t *testing.T) {
 }
 
 func TestFiveFastMessagesGetOneReplyThatCoversThem(t *testing.T) {
+	t.Parallel()
 	p := open(t)
 	p.click("#burst")
 	p.until("the draft is shown", counts(".draft", 1)+" && "+one(".draft .text")+".textContent.length > 12")
@@ -52,6 +54,7 @@ func TestFiveFastMessagesGetOneReplyThatCoversThem(t *testing.T) {
 }
 
 func TestCorrectionWhileItWritesDiscardsTheDraft(t *testing.T) {
+	t.Parallel()
 	p := open(t)
 	p.click("#correct")
 	p.until("the draft was discarded", counter("discards", 1))
@@ -70,6 +73,7 @@ func TestCorrectionWhileItWritesDiscardsTheDraft(t *testing.T) {
 }
 
 func TestRepeatIsShownAsRecognised(t *testing.T) {
+	t.Parallel()
 	p := open(t)
 	if !p.truth(one("#repeat") + ".disabled") {
 		t.Error("there is nothing to deliver again yet")
@@ -87,6 +91,7 @@ func TestRepeatIsShownAsRecognised(t *testing.T) {
 }
 
 func TestEditAndDelete(t *testing.T) {
+	t.Parallel()
 	p := open(t)
 	p.send("one", "two", "three")
 	p.until("all are accepted", counter("messages", 3))
@@ -111,6 +116,7 @@ func TestEditAndDelete(t *testing.T) {
 }
 
 func TestEndlessTypingShowsTheHardCap(t *testing.T) {
+	t.Parallel()
 	p := open(t)
 	p.click("#endless")
 	p.until("it can be stopped", one("#endless")+".getAttribute('aria-pressed') === 'true'")
@@ -123,10 +129,12 @@ func TestEndlessTypingShowsTheHardCap(t *testing.T) {
 }
 
 func TestReconnectsAfterTheServerWentAway(t *testing.T) {
+	t.Parallel()
 	testReconnect(t, "can’t be reached", (*backend).stop, func(b *backend) { b.restart(t) })
 }
 
 func TestReconnectsAfterTheStoreWasOutOfReach(t *testing.T) {
+	t.Parallel()
 	testReconnect(t, "out of reach", func(b *backend) { b.setDown(true) }, func(b *backend) {
 		b.wasRefused(t)
 		b.setDown(false)
@@ -138,7 +146,7 @@ func testReconnect(t *testing.T, why string, away, back func(*backend)) {
 	if p.backend == nil {
 		t.Skip("it takes the server away, which is done only to the stand-in")
 	}
-	p.troubled = true
+	p.expectsErrors = true
 	p.send("before")
 	p.until("it is answered", counter("replies", 1))
 	away(p.backend)
@@ -154,6 +162,7 @@ func testReconnect(t *testing.T, why string, away, back func(*backend)) {
 }
 
 func TestReloadGoesOnWithTheConversation(t *testing.T) {
+	t.Parallel()
 	p := open(t)
 	p.send("remember me")
 	p.until("it is answered", counter("replies", 1))
@@ -166,13 +175,15 @@ func TestReloadGoesOnWithTheConversation(t *testing.T) {
 }
 
 func TestUnknownBotSaysWhatToDo(t *testing.T) {
+	t.Parallel()
 	p := open(t)
-	p.troubled = true
+	p.expectsErrors = true
 	p.do("navigate", chromedp.Navigate(p.base+"/?bot=nobody"))
 	p.until("the page says so", says("#trouble", "no bot named “nobody”"))
 }
 
 func TestTextIsShownAsText(t *testing.T) {
+	t.Parallel()
 	p := open(t)
 	texts := []string{
 		`<img src=x onerror="window.hit=1"><script>window.hit=1</script>`,
@@ -197,6 +208,7 @@ func TestTextIsShownAsText(t *testing.T) {
 }
 
 func TestKeyboardAlone(t *testing.T) {
+	t.Parallel()
 	p := open(t)
 	if got := p.text("document.activeElement.id"); got != "text" {
 		t.Fatalf("the focus starts at %q, want the message field", got)
@@ -232,6 +244,7 @@ func TestKeyboardAlone(t *testing.T) {
 }
 
 func TestDarkPhoneAndCalm(t *testing.T) {
+	t.Parallel()
 	p := open(t)
 	light := p.text("getComputedStyle(document.body).backgroundColor")
 	p.media("prefers-color-scheme", "dark")
@@ -259,6 +272,7 @@ func TestDarkPhoneAndCalm(t *testing.T) {
 }
 
 func TestAccessibilityRules(t *testing.T) {
+	t.Parallel()
 	rules, err := os.ReadFile("node_modules/axe-core/axe.min.js")
 	if err != nil {
 		const advice = "axe-core is not there: run npm ci in the folder e2e"

@@ -21,6 +21,7 @@ func (r result) expect(t testing.TB, code int, stdout, stderr string) {
 // TestDemo: it prints where its page is, the page is there, and a burst of
 // messages gets one reply.
 func TestDemo(t *testing.T) {
+	t.Parallel()
 	n := start(t, nil, "demo", "--store", "sqlite:"+filepath.Join(t.TempDir(), "demo.db"))
 	c := newCaller(t)
 	page := c.do(http.MethodGet, n.url+"/", "")
@@ -55,6 +56,7 @@ bots:
 
 // TestCommands talks to a node as an operator does.
 func TestCommands(t *testing.T) {
+	t.Parallel()
 	m := newModel(t, func() time.Duration { return 10 * time.Millisecond }, func(moment) {})
 	n := start(t, nil, settings(t, t.TempDir(), fmt.Sprintf(commandConfig, m.server.URL))...)
 	c := newCaller(t)
@@ -94,7 +96,7 @@ func TestCommands(t *testing.T) {
 	tells(t, tail.output.text())
 }
 
-// tells checks that tail told the life of the first turn in order.
+// tells checks that tail told the instance of the first turn in order.
 func tells(t *testing.T, printed string) {
 	t.Helper()
 	want := []string{"message.accepted", "turn.scheduled", "turn.started", "reply.committed", "reply.sent"}
@@ -114,6 +116,7 @@ func tells(t *testing.T, printed string) {
 
 // TestListenWithoutKeys: an address that others can reach needs API keys.
 func TestListenWithoutKeys(t *testing.T) {
+	t.Parallel()
 	const open = "bots: {support: {responder: {kind: echo}}}\n"
 	for _, address := range []string{"0.0.0.0:0", ":0", "[::]:0", "192.0.2.1:0"} {
 		got := run(t, nil, append(settings(t, t.TempDir(), open), "--listen", address)...)
@@ -125,6 +128,7 @@ func TestListenWithoutKeys(t *testing.T) {
 
 // TestStoreIsOpenedOnce: a second process on the same file says so and ends.
 func TestStoreIsOpenedOnce(t *testing.T) {
+	t.Parallel()
 	arguments := settings(t, t.TempDir(), inputConfig)
 	first := start(t, nil, arguments...)
 	run(t, nil, arguments...).expect(t, 1, "", "another process")
@@ -139,6 +143,7 @@ func TestStoreIsOpenedOnce(t *testing.T) {
 
 // TestCheck names each mistake with its line.
 func TestCheck(t *testing.T) {
+	t.Parallel()
 	path := settings(t, t.TempDir(), "lisen: 127.0.0.1:8080\nbots:\n  support:\n    debounce: soon\n    responder: {kind: ecko}\n")[2]
 	got := run(t, nil, "check", "--config", path)
 	output := got.stdout + got.stderr

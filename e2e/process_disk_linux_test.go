@@ -61,7 +61,7 @@ func fill(t *testing.T, folder string) (free func()) {
 	}
 }
 
-// writers are conversations that are written to while the store is in trouble.
+// writers are conversations that are written to while the store takes no writes.
 type writers struct {
 	*stage
 	wrote, acknowledged map[string]map[string]bool // ids by conversation
@@ -86,9 +86,9 @@ func (w *writers) send(conversation, id string) answer {
 	return raw
 }
 
-// troubled plays a store that can't write for a while: a turn is under way
+// whileItCannotWrite plays a store that can't write for a while: a turn is under way
 // when it begins, messages are refused meanwhile, and after it all goes on.
-func troubled(t *testing.T, folder string, trouble func(*writers) (end func()), logged string) {
+func whileItCannotWrite(t *testing.T, folder string, breaks func(*writers) (end func()), logged string) {
 	nobody := func(moment) {}
 	s := &stage{
 		model:    newModel(t, func() time.Duration { return 2 * time.Second }, nobody),
@@ -103,7 +103,7 @@ func troubled(t *testing.T, folder string, trouble func(*writers) (end func()), 
 	}
 	w.send("c1", "under-way")
 	s.generating(t, 1)
-	end := trouble(w)
+	end := breaks(w)
 	w.refused(t, logged)
 	ended := s.model.of("support", "c1")
 	eventually(t, "the model ends while nothing can be written", func() bool {
@@ -118,7 +118,7 @@ func troubled(t *testing.T, folder string, trouble func(*writers) (end func()), 
 	s.node.stops(t)
 }
 
-// refused checks what clients and the operator see of the trouble.
+// refused checks what clients and the operator see of that.
 func (w *writers) refused(t *testing.T, logged string) {
 	t.Helper()
 	for i := range 3 {
@@ -185,8 +185,9 @@ func (w *writers) judge(t *testing.T) {
 // TestDiskFull: clients get a 503, the log says why, and after space is freed
 // all goes on with nothing lost and nothing sent twice.
 func TestDiskFull(t *testing.T) {
+	t.Parallel()
 	folder := smallDisk(t)
-	troubled(t, folder, func(w *writers) func() {
+	whileItCannotWrite(t, folder, func(w *writers) func() {
 		free := fill(t, folder)
 		full := false
 		for i := 0; !full && i < 1000; i++ { // the log that is there already has room for some
@@ -201,6 +202,7 @@ func TestDiskFull(t *testing.T) {
 // any more. The index of the log, beside them, is left alone: it is memory
 // that the system shares, and Linux ends a process that writes to it in vain.
 func TestFileNotWritable(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	protect := func(flag string) error {
 		file := filepath.Join(folder, "onereply.db")
@@ -210,7 +212,7 @@ func TestFileNotWritable(t *testing.T) {
 		return nil
 	}
 	t.Cleanup(func() { _ = protect("-i") }) // else the folder can't be removed
-	troubled(t, folder, func(*writers) func() {
+	whileItCannotWrite(t, folder, func(*writers) func() {
 		if err := protect("+i"); err != nil {
 			t.Skipf("not run: this machine can't take the right to write from a running program: %v", err)
 		}
@@ -224,6 +226,7 @@ func TestFileNotWritable(t *testing.T) {
 
 // TestFolderNotWritable: at start, a clear error.
 func TestFolderNotWritable(t *testing.T) {
+	t.Parallel()
 	folder := smallDisk(t)
 	if err := syscall.Mount("", folder, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
 		t.Skipf("not run: this machine allows no remount: %v", err)

@@ -25,6 +25,7 @@ bots:
 // is the memory after some thousands of them, when caches and pools have
 // their size, with the memory after all of them.
 func TestIdleConversations(t *testing.T) {
+	t.Parallel()
 	quick := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(map[string]string{"text": "yes"}) // nobody is left to tell

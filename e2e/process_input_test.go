@@ -102,6 +102,7 @@ func refusals() []refusal {
 // TestBadInput: each is a clear 4xx, nothing of it is stored, and the node
 // goes on.
 func TestBadInput(t *testing.T) {
+	t.Parallel()
 	n := start(t, nil, settings(t, t.TempDir(), inputConfig)...)
 	c := newCaller(t)
 	c.key = testKey
@@ -207,6 +208,7 @@ const slowPath = "/v1/bots/support/conversations/slow/messages"
 // their body or their headers, or speak something else. Each is cut off in
 // bounded time, and meanwhile a normal message works.
 func TestClientsWithoutManners(t *testing.T) {
+	t.Parallel()
 	const ofEach = 20
 	tests := map[string]struct {
 		request string
@@ -264,6 +266,7 @@ func statusOf(connection net.Conn) string {
 // TestStreamThatNobodyReads: clients that ask for events and never read them
 // hold nobody up, and are cut off.
 func TestStreamThatNobodyReads(t *testing.T) {
+	t.Parallel()
 	const streams = 5
 	n := start(t, nil, settings(t, t.TempDir(), inputConfig)...)
 	c := newCaller(t)

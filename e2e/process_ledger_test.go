@@ -261,13 +261,13 @@ const slack = time.Second
 // checkFlights: a node never has two calls under way for one conversation, and
 // no message is given to the model as waiting and as answered at once.
 func (s story) checkFlights(report reporter) {
-	last := map[string]modelCall{} // by life
+	last := map[string]modelCall{} // by instance
 	for _, call := range s.calls {
-		before, any := last[call.life]
+		before, any := last[call.instance]
 		if any && before.ended.After(call.began.Add(slack)) {
 			report("calls %d and %d of the same node were under way at once", before.number, call.number)
 		}
-		last[call.life] = call
+		last[call.instance] = call
 		for _, id := range call.ids {
 			if slices.Contains(call.before, id) {
 				report("call %d has message %s as waiting and as answered", call.number, id)
@@ -340,8 +340,8 @@ func TestTheLedgerExcusesWhatIsBelated(t *testing.T) {
 
 func goodStory() story {
 	began := time.Unix(1_700_000_000, 0)
-	first := modelCall{number: 1, life: "1", turn: 1, ids: []string{"m1", "m2"}, began: began, ended: began.Add(time.Second)}
-	second := modelCall{number: 2, life: "1", turn: 2, ids: []string{"m3"}, before: []string{"m1", "m2"}, began: began.Add(time.Minute), ended: began.Add(2 * time.Minute)}
+	first := modelCall{number: 1, instance: "1", turn: 1, ids: []string{"m1", "m2"}, began: began, ended: began.Add(time.Second)}
+	second := modelCall{number: 2, instance: "1", turn: 2, ids: []string{"m3"}, before: []string{"m1", "m2"}, began: began.Add(time.Minute), ended: began.Add(2 * time.Minute)}
 	message := func(id string) line { return line{Kind: "message", ID: id, Text: "text of " + id, Status: "answered"} }
 	s := story{
 		wrote: map[string]string{}, acknowledged: map[string]bool{"m1": true, "m2": true, "m3": true},

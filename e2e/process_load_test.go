@@ -29,6 +29,7 @@ const (
 // Each message that was acknowledged is there, once, also where its client
 // sends it again after the restart.
 func TestKillUnderLoad(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	arguments := settings(t, folder, loadConfig)
 	c := newCaller(t)
@@ -36,7 +37,7 @@ func TestKillUnderLoad(t *testing.T) {
 	for i := range acknowledged {
 		acknowledged[i] = map[string]string{}
 	}
-	for life := range loadKills {
+	for instance := range loadKills {
 		n := start(t, nil, arguments...)
 		time.AfterFunc(time.Duration(20+rand.IntN(600))*time.Millisecond, n.kill)
 		var sending sync.WaitGroup
@@ -44,7 +45,7 @@ func TestKillUnderLoad(t *testing.T) {
 			sending.Go(func() {
 				for i := 0; ; i++ {
 					conversation := fmt.Sprintf("c%d", (i*loadClients+client)%loadConversations)
-					id := fmt.Sprintf("%d-%d-%d", life, client, i)
+					id := fmt.Sprintf("%d-%d-%d", instance, client, i)
 					_, ok, raw := c.say(n.url, "support", conversation, id, "hello")
 					switch {
 					case ok:

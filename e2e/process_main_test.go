@@ -34,6 +34,7 @@ func runIn(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(workshop)
+	defer stopBrowser()
 	if flag.Lookup("test.run").Value.String() == "" {
 		go buildAhead()
 	}

@@ -33,7 +33,7 @@ const (
 // modelCall is one request that the model got.
 type modelCall struct {
 	number       int
-	life         string // of the node that asked
+	instance     string // of the node that asked
 	bot          string
 	conversation string
 	turn         int64
@@ -127,7 +127,7 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (m *model) begin(r *http.Request) (*modelCall, time.Duration) {
 	attempt := strings.Split(r.Header.Get("Idempotency-Key"), "/")
-	call := &modelCall{life: r.Header.Get("X-Life"), began: time.Now()}
+	call := &modelCall{instance: r.Header.Get("X-Instance"), began: time.Now()}
 	if len(attempt) == 4 {
 		call.bot, call.conversation = attempt[0], attempt[1]
 		call.turn, _ = strconv.ParseInt(attempt[2], 10, 64) // 0 is no turn, which the ledger notices

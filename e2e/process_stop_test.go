@@ -76,6 +76,7 @@ func (s *stage) replies() []string {
 // TestTermDrains: the running turn ends and is sent, a message that comes
 // meanwhile is accepted and kept for the next start, and the exit code is 0.
 func TestTermDrains(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, 3*time.Second)
 	s.caller.mustSay(t, s.node.url, "support", "c1", "m1", "[m1] hello")
 	s.generating(t, 1)
@@ -101,6 +102,7 @@ func TestTermDrains(t *testing.T) {
 // TestTermWithATurnThatTakesLonger: after drain the turn is given back, and
 // the next start goes on with it at once. The exit code is still 0.
 func TestTermWithATurnThatTakesLonger(t *testing.T) {
+	t.Parallel()
 	nobody := func(moment) {}
 	s := &stage{
 		model:    newModel(t, func() time.Duration { return time.Hour }, nobody),
@@ -124,6 +126,7 @@ func TestTermWithATurnThatTakesLonger(t *testing.T) {
 
 // TestSecondSignalEndsAtOnce: with exit code 1, and nothing is lost.
 func TestSecondSignalEndsAtOnce(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, time.Hour)
 	s.caller.mustSay(t, s.node.url, "support", "c1", "m1", "[m1] hello")
 	s.generating(t, 1)
@@ -143,6 +146,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 // TestFrozenForLongerThanItsLease: a process that was stopped, for example
 // with its machine, goes on afterwards, and there is one reply.
 func TestFrozenForLongerThanItsLease(t *testing.T) {
+	t.Parallel()
 	for _, when := range []string{"while the model writes", "while the model ends meanwhile", "while it waits"} {
 		t.Run(when, func(t *testing.T) {
 			thinks := 5 * time.Second

@@ -82,6 +82,7 @@ func (l *eventLog) count(kind string) (n int) {
 // and a node that is killed while the model writes. What the next node tells of
 // it, entry by entry, is what those saw who watched both.
 func TestTimelineOutlivesItsNode(t *testing.T) {
+	t.Parallel()
 	var slow atomic.Bool
 	slow.Store(true)
 	var calls atomic.Int64
