@@ -95,11 +95,15 @@ func TestWindowsThatFollowAnAttempt(t *testing.T) {
 			4 * time.Second: turn.Message{}, 5 * time.Second: turn.Interrupted{Nonce: "a"}}, 6 * time.Second},
 		{"a newer input whose quiet time is over is due at the discard", map[time.Duration]turn.Event{
 			4 * time.Second: turn.Message{}, 20 * time.Second: turn.Interrupted{Nonce: "a"}}, 20 * time.Second},
-		{"the hard cap counts from the hand-back", map[time.Duration]turn.Event{
-			4 * time.Second: turn.Message{Quiet: time.Minute}, 5 * time.Second: turn.HandBack{Nonce: "a"}}, 15 * time.Second},
+		{"the hard cap counts from the first input", map[time.Duration]turn.Event{
+			4 * time.Second: turn.Message{Quiet: time.Minute}, 5 * time.Second: turn.HandBack{Nonce: "a"}}, 10 * time.Second},
+		{"a late hand-back leaves two debounces", map[time.Duration]turn.Event{
+			19 * time.Second: turn.Message{Quiet: time.Minute}, 20 * time.Second: turn.HandBack{Nonce: "a"}}, 24 * time.Second},
+		{"so does a failure", map[time.Duration]turn.Event{
+			19 * time.Second: turn.Message{Quiet: time.Minute}, 20 * time.Second: turn.GenerateFailed{Nonce: "a", Fault: turn.Failure}}, 24 * time.Second},
 	} {
 		l := started()
-		for _, after := range []time.Duration{4 * time.Second, 5 * time.Second, 20 * time.Second} {
+		for _, after := range []time.Duration{4 * time.Second, 5 * time.Second, 19 * time.Second, 20 * time.Second} {
 			if event := test.events[after]; event != nil {
 				l.at(after, event)
 			}
@@ -114,6 +118,53 @@ func TestWindowsThatFollowAnAttempt(t *testing.T) {
 			t.Errorf("%s: when it is due it is %s", test.name, l.record.Phase)
 		}
 	}
+}
+
+// TestWhoNeverStopsTypingIsAnswered: the first reply is there within MaxWait +
+// MaxDiscards × (2 × Debounce + model) + model, whatever the pauses between the
+// messages, and whether newer input interrupts the model or not.
+func TestWhoNeverStopsTypingIsAnswered(t *testing.T) {
+	const step = 50 * time.Millisecond
+	for _, mode := range []turn.Mode{turn.Interrupt, turn.Discard} {
+		for pause := 2 * step; pause <= 4*time.Second; pause += 2 * step {
+			for _, model := range []time.Duration{step, time.Second, 4 * time.Second} {
+				policy := newStory().policy
+				policy.Debounce, policy.MaxWait, policy.MaxDiscards, policy.OnNewInput = 1500*time.Millisecond, 5*time.Second, 2, mode
+				bound := policy.MaxWait + 2*(2*policy.Debounce+model) + model
+				if got := firstCommit(t, policy, pause, model, step); got > bound {
+					t.Errorf("%s, a message every %v, a model of %v: committed after %v, and the bound is %v", mode, pause, model, got, bound)
+				}
+			}
+		}
+	}
+}
+
+// firstCommit is when the first reply is committed to a person who writes for ever.
+func firstCommit(t *testing.T, policy turn.Policy, pause, model, step time.Duration) time.Duration {
+	l := &player{t: t, policy: policy}
+	var done time.Duration // when the model that runs has finished
+	for now := time.Duration(0); now < 5*time.Minute; now += step {
+		if now%pause == 0 {
+			l.at(now, turn.Message{})
+		}
+		overtaken := policy.OnNewInput == turn.Interrupt && l.record.Attempt.Newer > 0 && l.record.Tries.Discards < policy.MaxDiscards
+		switch {
+		case l.record.Phase == turn.Generating && overtaken:
+			l.at(now, turn.Interrupted{Nonce: l.record.Lease.Nonce})
+		case l.record.Phase == turn.Generating && now >= done:
+			if l.at(now, turn.Generated{Nonce: l.record.Lease.Nonce, Parts: 1}).Outcome == turn.Committed {
+				return now
+			}
+		case l.record.Phase == turn.Generating:
+			l.at(now, turn.Renew{Nonce: l.record.Lease.Nonce})
+		}
+		if at, _ := l.record.Wake(); l.record.Phase == turn.Collecting && at <= start.Add(now) {
+			l.at(now, turn.Wake{Nonce: now.String()})
+			done = now + model
+		}
+	}
+	t.Fatalf("a message every %v, a model of %v: never answered", pause, model)
+	return 0
 }
 
 // TestBackOffs: they double from half to a whole second up to a minute, and keep to

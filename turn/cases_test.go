@@ -118,31 +118,30 @@ func TestRetryForAtTheEdge(t *testing.T) {
 	}
 }
 
-// TestWindowAfterDiscard: due is max(now, min(last input + debounce, now +
-// max_wait)), to the millisecond.
+// TestWindowAfterDiscard: due is max(now, min(last input + quiet time, max(first
+// waiting input + max_wait, now + 2 × debounce))), to the millisecond.
 func TestWindowAfterDiscard(t *testing.T) {
-	longQuiet := basic
-	longQuiet.Debounce = 12 * time.Second
+	const s = time.Second
 	tests := []struct {
-		name            string
-		policy          turn.Policy
-		input, discard  time.Duration
-		window, wantDue time.Duration
+		name                           string
+		input, quiet, discard, wantDue time.Duration
 	}{
-		{"the quiet time is still ahead", basic, 6 * time.Second, 7 * time.Second, 7 * time.Second, 8 * time.Second},
-		{"it ends a moment later", basic, 5*time.Second + ms, 7 * time.Second, 7 * time.Second, 7*time.Second + ms},
-		{"it ends now", basic, 5 * time.Second, 7 * time.Second, 7 * time.Second, 7 * time.Second},
-		{"it ended before", basic, 5*time.Second - ms, 7 * time.Second, 7 * time.Second, 7 * time.Second},
-		{"the cap comes first", longQuiet, 13 * time.Second, 13 * time.Second, 13 * time.Second, 23 * time.Second},
-		{"quiet time and cap are one", longQuiet, 13 * time.Second, 15 * time.Second, 15 * time.Second, 25 * time.Second},
+		{"the quiet time is still ahead", 6 * s, 2 * s, 7 * s, 8 * s},
+		{"it ends a moment later", 5*s + ms, 2 * s, 7 * s, 7*s + ms},
+		{"it ends now", 5 * s, 2 * s, 7 * s, 7 * s},
+		{"it ended before", 5*s - ms, 2 * s, 7 * s, 7 * s},
+		{"the cap of the turn comes first", 3 * s, 20 * s, 4 * s, 10 * s},
+		{"the cap of the turn is two debounces away", 3 * s, 20 * s, 6 * s, 10 * s},
+		{"two debounces end after the cap of the turn", 3 * s, 20 * s, 6*s + ms, 10*s + ms},
+		{"two debounces come first", 13 * s, 20 * s, 14 * s, 18 * s},
+		{"quiet time and two debounces are one", 14 * s, 4 * s, 14 * s, 18 * s},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			begin := min(test.policy.Debounce, test.policy.MaxWait)
-			record := given(t, test.policy, written, happened{begin, attempt.event},
-				happened{test.input, turn.Message{}}, happened{test.discard, turn.Generated{Nonce: "a", Parts: 1}})
-			if record.Window.Start != after(test.window) || record.Window.Due != after(test.wantDue) {
-				t.Errorf("the window is %s to %s, not %v to %v", moment(record.Window.Start), moment(record.Window.Due), test.window, test.wantDue)
+			record := given(t, basic, written, attempt,
+				happened{test.input, turn.Message{Quiet: test.quiet}}, happened{test.discard, turn.Generated{Nonce: "a", Parts: 1}})
+			if record.Window.Start != after(test.discard) || record.Window.Due != after(test.wantDue) {
+				t.Errorf("the window is %s to %s, not %v to %v", moment(record.Window.Start), moment(record.Window.Due), test.discard, test.wantDue)
 			}
 		})
 	}

@@ -195,7 +195,7 @@ const (
 // Policy is a bot's settings, as far as they decide anything.
 type Policy struct {
 	Debounce       time.Duration // quiet time after the last input; 0 or more
-	MaxWait        time.Duration // hard cap of the window, from its start; 0 or more
+	MaxWait        time.Duration // hard cap of the window, from the first waiting input; 0 or more
 	OnNewInput     Mode          // "" means Interrupt
 	MaxDiscards    int           // discards after which a reply is sent for what it saw; 0 or more
 	Lease          time.Duration // how long a lease lasts unrenewed; more than 0

@@ -142,17 +142,24 @@ func messageRestartsQuiet(w *world, _ turn.Record, event turn.Event, after turn.
 }
 
 // windowKeepsItsCap: the window ends within its caps, unless a back-off or a
-// throttle says otherwise, and nothing but a new window moves its start.
+// throttle says otherwise; nothing but a new window moves its start, and nothing
+// moves on what the cap counts from as long as the turn is the same.
 func windowKeepsItsCap(w *world, before turn.Record, event turn.Event, after turn.Record, _ turn.Effects) error {
 	if after.Phase != turn.Collecting {
 		return nil
 	}
-	limit := w.policy.MaxWait
-	if after.Window.Media > 0 {
-		limit = max(limit, w.policy.MediaWait)
+	limit := after.Window.WaitingSince.Add(w.policy.MaxWait)
+	if after.Window.Start > after.Window.WaitingSince {
+		limit = max(limit, after.Window.Start.Add(2*w.policy.Debounce))
 	}
-	if limit := max(after.Window.Start.Add(limit), after.Window.NotBefore); after.Window.Due > limit {
+	if after.Window.Media > 0 {
+		limit = max(limit, after.Window.Start.Add(w.policy.MediaWait))
+	}
+	if limit := max(limit, after.Window.Start, after.Window.NotBefore); after.Window.Due > limit {
 		return fmt.Errorf("due at %s, after the cap at %s", moment(after.Window.Due), moment(limit))
+	}
+	if was := before.Window.WaitingSince; before.Turn == after.Turn && was != 0 && after.Window.WaitingSince > was {
+		return fmt.Errorf("what the cap counts from moved from %s to %s", moment(was), moment(after.Window.WaitingSince))
 	}
 	if _, isResume := event.(turn.Resume); before.Phase == turn.Collecting && !isResume && after.Window.Start != before.Window.Start {
 		return fmt.Errorf("the start of the window moved from %s to %s", moment(before.Window.Start), moment(after.Window.Start))

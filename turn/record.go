@@ -161,8 +161,8 @@ type Record struct {
 // attempt answers them together. Due is computed from the rest whenever one of
 // them changes; see schedule.
 type Window struct {
-	WaitingSince Time `json:"waiting_since,omitempty"` // when the first pending input was accepted
-	Start        Time `json:"start,omitempty"`         // the hard cap counts from here
+	WaitingSince Time `json:"waiting_since,omitempty"` // when the first pending input was accepted; the hard cap counts from here
+	Start        Time `json:"start,omitempty"`         // of this window: the same, or the end of what came before it, such as a discard
 	QuietUntil   Time `json:"quiet_until,omitempty"`   // the last input + its quiet time
 	MediaUntil   Time `json:"media_until,omitempty"`   // longest wait for announced attachments
 	NotBefore    Time `json:"not_before,omitempty"`    // the end of a back-off

@@ -5,8 +5,9 @@ package turn
 // An input is a message, its edit or its deletion: whatever changes what should be
 // answered. The first input of an idle conversation opens a window. Each further
 // input moves the end of the window to its own quiet time, so that a burst is
-// answered once, when the person has stopped writing. The hard cap, MaxWait after
-// the start, answers a person who does not stop.
+// answered once, when the person has stopped writing. The hard cap answers a person
+// who does not stop. It counts from the first waiting input, through all attempts of
+// the turn: see hardCap.
 //
 // While an attempt runs or a reply is sent there is no window. An input that
 // arrives then is only counted (Newer), and the work under way decides at its end
@@ -205,7 +206,7 @@ func (s *step) keepWindowOpen(e Typing) {
 	s.Changed = s.Window.QuietUntil != before
 }
 
-// openTurn starts the window of a new turn. The hard cap counts from start.
+// openTurn starts the window of a new turn.
 func (s *step) openTurn(start Time) {
 	s.Turn++
 	s.Tries = Tries{LastError: s.Tries.LastError}
@@ -227,10 +228,10 @@ func (s *step) openWindow(start Time) {
 // no later than the hard cap; where an attachment is announced, not before it is
 // there or its own wait is over; and never within a back-off.
 func (s *step) schedule() {
-	capped := s.Window.Start.Add(s.policy.MaxWait)
+	capped := s.hardCap()
 	due := min(s.Window.QuietUntil, capped)
 	if s.Window.Media > 0 {
-		due = max(due, min(s.Window.MediaUntil, s.Window.Start.Add(max(s.policy.MaxWait, s.policy.MediaWait))))
+		due = max(due, min(s.Window.MediaUntil, max(capped, s.Window.Start.Add(s.policy.MediaWait))))
 	}
 	s.Window.Due = max(due, s.Window.Start, s.Window.NotBefore)
 	if s.OnHold {
@@ -242,6 +243,24 @@ func (s *step) schedule() {
 	}
 	s.notify(KindTurnScheduled, reason)
 	s.Notices[len(s.Notices)-1].Due = s.Window.Due
+}
+
+// hardCap is the latest end of the window, whatever is written meanwhile: MaxWait
+// after the first waiting input. A window that starts later than that input follows
+// an attempt, a failure or a pause, and lasts two debounces at least, so that a
+// correction gets its quiet time. Thus a person who never stops typing gets the first
+// reply within
+//
+//	MaxWait + MaxDiscards × (2 × Debounce + model) + model
+//
+// where no failure comes between. A cap that each window counted for itself would
+// make that MaxDiscards × MaxWait longer.
+func (s *step) hardCap() Time {
+	capped := s.Window.WaitingSince.Add(s.policy.MaxWait)
+	if s.Window.Start > s.Window.WaitingSince {
+		capped = max(capped, s.Window.Start.Add(2*s.policy.Debounce))
+	}
+	return capped
 }
 
 // startNext ends a turn and goes on with the next work: a reply that a person
@@ -259,7 +278,9 @@ func (s *step) startNext() {
 		if start == 0 {
 			start = s.now
 		}
-		s.Window.WaitingSince = start
+		if s.Window.WaitingSince == 0 || s.Pending == s.Attempt.Newer {
+			s.Window.WaitingSince = start // else messages of a failed turn wait too
+		}
 		s.openTurn(start)
 	default:
 		s.Phase = Idle

@@ -70,9 +70,10 @@ func (w *world) judgeTaken(x write, before *storage) {
 // conversation.
 func (w *world) judgeBegan(x write, before *storage) {
 	l, p := &w.ledger, w.scope.Policy
-	due := max(min(l.quietUntil, l.earliest.Add(p.MaxWait)), l.notBefore)
+	capped := l.earliest.hardCap(p)
+	due := max(min(l.quietUntil, capped), l.notBefore)
 	if l.announced != 0 {
-		due = max(due, min(l.mediaUntil, l.earliest.Add(max(p.MaxWait, p.MediaWait))))
+		due = max(due, min(l.mediaUntil, max(capped, l.earliest.began().Add(p.MediaWait))))
 	}
 	if before.record.Phase == turn.Collecting && x.real < due {
 		w.fail("P2 due", "an attempt began %v before its window ended", due.Sub(x.real))
@@ -350,11 +351,11 @@ func (w *world) checkWindow() {
 	if r.Phase != turn.Collecting || r.OnHold {
 		return
 	}
-	most := p.MaxWait
+	latest := max(l.latest.hardCap(p), l.latest.began(), l.notAfter)
 	if w.scope.Media {
-		most = max(most, p.MediaWait)
+		latest = max(latest, l.latest.began().Add(p.MediaWait))
 	}
-	if latest := max(l.windowFrom.Add(most), l.notAfter); r.Window.Due > latest {
+	if r.Window.Due > latest {
 		w.fail("P3 hard cap", "the window ends %v after the latest moment", r.Window.Due.Sub(latest))
 	}
 }

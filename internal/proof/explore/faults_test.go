@@ -77,6 +77,9 @@ func coreFaults() []seeded {
 		{name: "newer input does not discard", check: "P2 late", step: before(func(_ *turn.Record, _ *turn.Event, _ *turn.Time, p *turn.Policy) { p.OnNewInput = turn.Finish })},
 		{name: "there is no hard cap", check: "P3 hard cap", step: before(func(_ *turn.Record, _ *turn.Event, _ *turn.Time, p *turn.Policy) { p.MaxWait = time.Hour }), change: func(s *Scope) { s.Budget.Inputs = 3 }},
 		{name: "each input starts the window again", check: "P3 hard cap", step: after(windowAgain), change: func(s *Scope) { s.Budget.Inputs, s.Budget.Faults = 3, 0 }},
+		{name: "the hard cap counts from the discard", check: "P3 hard cap", step: before(capFromDiscard), change: func(s *Scope) {
+			s.Policy, s.Budget, s.Faults = restless(), Budget{Inputs: 4}, Faults{}
+		}},
 		{name: "the bound on discards is never reached", check: "P3 bound", step: before(func(_ *turn.Record, _ *turn.Event, _ *turn.Time, p *turn.Policy) { p.MaxDiscards = 1000 }), change: func(s *Scope) { s.Policy.MaxDiscards = 0 }},
 		{name: "a discard forgets the discards before it", check: "P3 bound", step: after(func(was turn.Record, r *turn.Record, e turn.Event, _ turn.Time, _ turn.Policy) {
 			if r.Tries.Discards > was.Tries.Discards {
@@ -268,6 +271,13 @@ func windowAgain(_ turn.Record, r *turn.Record, e turn.Event, now turn.Time, p t
 	if _, ok := e.(turn.Message); ok && r.Phase == turn.Collecting {
 		r.Window.Start = now
 		r.Window.Due = max(min(r.Window.QuietUntil, now.Add(p.MaxWait)), r.Window.NotBefore)
+	}
+}
+
+// capFromDiscard counts the hard cap from the discard that the window follows.
+func capFromDiscard(r *turn.Record, e *turn.Event, _ *turn.Time, _ *turn.Policy) {
+	if _, ok := (*e).(turn.Message); ok && r.Phase == turn.Collecting && r.Tries.Discards > 0 {
+		r.Window.WaitingSince = r.Window.Start
 	}
 }
 

@@ -129,7 +129,9 @@ func (e *encoder) record(r turn.Record) {
 	e.flag(r.Attempt.Sealed)
 	e.small(int(r.Version), int(r.Answered), r.Pending, int(r.Attempt.Through), r.Attempt.Newer, r.Window.Media)
 	e.small(r.Tries.Discards, r.Tries.Attempts, r.Tries.Lost.Count, r.Tries.Outages, e.place(r.Attempt.ThroughSeq), e.place(r.AfterSeq))
-	e.time(r.Window.Start, max(p.MaxWait, p.MediaWait))
+	e.time(r.Window.Start, max(p.MaxWait, p.MediaWait, 2*p.Debounce))
+	e.time(r.Window.WaitingSince, p.MaxWait)
+	e.flag(r.Window.Start > r.Window.WaitingSince)
 	e.time(r.Attempt.NewerSince, max(p.MaxWait, p.MediaWait))
 	for _, t := range [...]turn.Time{r.Window.QuietUntil, r.Window.MediaUntil, r.Window.NotBefore, r.Window.Due, r.Lease.Expires} {
 		e.time(t, 0)
@@ -339,8 +341,10 @@ func (e *encoder) ledger() {
 	}
 	e.time(max(l.noSendUntil, e.w.now), 0)
 	e.time(max(l.told, e.w.now), 0)
-	e.time(l.windowFrom, max(p.MaxWait, p.MediaWait))
-	e.time(l.earliest, max(p.MaxWait, p.MediaWait))
+	for _, t := range [...]wait{l.latest, l.earliest} {
+		e.time(t.first, max(p.MaxWait, p.MediaWait))
+		e.time(t.again, max(p.MediaWait, 2*p.Debounce))
+	}
 	e.time(l.quietUntil, 0)
 	e.time(l.notBefore, 0)
 	e.time(l.notAfter, 0)

@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"slices"
 	"time"
 
 	"github.com/onereply/onereply/turn"
@@ -22,8 +23,9 @@ type ledger struct {
 	closed       bool   // a person closed what waited, or answered it
 	discards     int    // attempts of this turn thrown away because of newer input
 
-	windowFrom turn.Time // what the hard cap counts from
-	earliest   turn.Time // the same, where inputs that were deleted again count too
+	latest   wait // since when the turn waits, at the latest
+	earliest wait // at the earliest: inputs that were deleted again count too
+
 	quietUntil turn.Time // the last input and its quiet time
 	notBefore  turn.Time // the end of the shortest back-off
 	notAfter   turn.Time // the end of the longest one, or of the rest after too many turns
@@ -45,6 +47,22 @@ type ledger struct {
 	minuteStart turn.Time // of the minute that the ceiling on turns counts in
 	minuteRuns  int       // attempts that began in it
 }
+
+// wait is what the hard cap counts from: the first waiting input of the turn, and
+// the beginning of a later window, which follows a discard, a hand-back, a failure, a
+// resume or a withdrawal. One that begins in the same instant is no later one.
+type wait struct{ first, again turn.Time }
+
+// hardCap is the latest end of the window.
+func (t wait) hardCap(p turn.Policy) turn.Time {
+	if t.again <= t.first {
+		return t.first.Add(p.MaxWait)
+	}
+	return max(t.first.Add(p.MaxWait), t.again.Add(2*p.Debounce))
+}
+
+// began is when the window began.
+func (t wait) began() turn.Time { return max(t.first, t.again) }
 
 // note takes a committed write into the ledger.
 func (l *ledger) note(w *world, q request, x write, before *storage) {
@@ -81,7 +99,7 @@ func (l *ledger) note(w *world, q request, x write, before *storage) {
 	l.noteQuiet(w, q, x, before)
 	l.noteMedia(w, q, x)
 	if again := sendsAgain(is) && !sendsAgain(was); is.Phase == turn.Collecting || again {
-		l.noteWindow(q, x, was, &w.store)
+		l.noteWindow(q, x, before, &w.store)
 		if again {
 			l.announced = 0
 		}
@@ -215,23 +233,32 @@ func (l *ledger) endQuiet(w *world, x write) {
 	}
 }
 
-// noteWindow keeps the moment that the hard cap counts from: the first waiting
-// input, or a discard, a resume or a withdrawal. A take-over leaves it.
-func (l *ledger) noteWindow(q request, x write, was turn.Record, s *storage) {
+// noteWindow keeps since when the turn waits. A take-over leaves it.
+func (l *ledger) noteWindow(q request, x write, before, s *storage) {
+	was := before.record
+	latest, earliest := s.oldest(was.Attempt.Through, false), s.oldest(was.Attempt.Through, true)
 	switch {
+	case q.kind == requeue: // what was set aside may have waited for long
+		long := x.at.Add(-time.Hour)
+		l.latest = wait{first: min(l.latest.first, x.at-1), again: x.at}
+		l.earliest = wait{first: long, again: max(l.earliest.began(), long)}
 	case sendsAgain(was) && was.Turn == s.record.Turn: // back to what it interrupted
 	case was.Phase == turn.Collecting && q.kind != resume:
 	case was.Phase == turn.Generating && (q.kind == wake || q.kind == claim) && was.Turn == s.record.Turn:
+	case was.Reply != nil && was.Reply.Kind == turn.ReplyFallback && s.waitsUpTo(was.Attempt.Through): // for what it stood in for, too
+		l.latest.again, l.earliest.again = latest, earliest
 	case sendsAgain(was),
 		was.Reply != nil && s.reply(was.Reply.Seq).status != turn.ReplyWithdrawn && s.reply(was.Reply.Seq).status != turn.ReplyFailed,
 		(q.kind == generated || q.kind == remove) && was.Turn != s.record.Turn,
 		q.kind == wake, q.kind == claim:
-		l.windowFrom, l.earliest = s.oldest(was.Attempt.Through, false), s.oldest(was.Attempt.Through, true)
+		l.latest, l.earliest = wait{first: latest}, wait{first: earliest}
+	case before.waiting() == 0:
+		l.latest, l.earliest = wait{first: x.at}, wait{first: x.at}
 	default:
-		l.windowFrom, l.earliest = 0, 0
+		l.latest.again, l.earliest.again = x.at, x.at
 	}
-	if l.windowFrom == 0 {
-		l.windowFrom, l.earliest = x.at, x.at
+	if l.latest.first == 0 {
+		l.latest.first, l.earliest.first = x.at, x.at
 	}
 }
 
@@ -246,6 +273,11 @@ func (s *storage) oldest(through int64, deleted bool) turn.Time {
 		}
 	}
 	return at
+}
+
+// waitsUpTo reports whether an input up to a version waits.
+func (s *storage) waitsUpTo(version int64) bool {
+	return slices.ContainsFunc(s.messages, func(m message) bool { return m.status == turn.InputPending && m.version <= version })
 }
 
 // noteSends keeps the facts about the reply that is being sent: since when, how

@@ -124,6 +124,14 @@ func fragile() turn.Policy {
 	return p
 }
 
+// restless is for a person who never stops typing: the cap of the turn can come
+// after two debounces, so that what it counts from shows.
+func restless() turn.Policy {
+	p := base(turn.Discard)
+	p.Debounce = Tick
+	return p
+}
+
 // policies are the settings that are explored apart: each changes what is
 // allowed, and so what must be checked.
 func policies() []Scope {
@@ -194,6 +202,7 @@ func Stated() []Scope {
 		Scope{Name: "what was set aside is requeued", Policy: brittle, Budget: Budget{Inputs: 2, Nudges: 1, Faults: 2}, Faults: Faults{Worker: true}},
 		Scope{Name: "a process alone", Policy: first, Alone: true, Budget: Budget{Inputs: 2, Faults: 1}, Faults: everything()},
 		minute(Scope{Name: "1 turn a minute", Budget: Budget{Inputs: 3}}),
+		Scope{Name: "a person never stops typing", Policy: restless(), Budget: Budget{Inputs: 4}},
 		Scope{Name: "a conversation is deleted", Policy: first, Budget: Budget{Inputs: 2, Redelivered: 1, Deletions: 1, Seals: 1}},
 	)
 }

@@ -94,6 +94,13 @@ func capRestarted(r *turn.Record, e turn.Event, now turn.Time, _ *turn.Policy) t
 	return e
 }
 
+func capFromDiscard(r *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
+	if _, ok := e.(turn.Message); ok && r.Phase == turn.Collecting && r.Tries.Discards > 0 {
+		r.Window.WaitingSince = r.Window.Start
+	}
+	return e
+}
+
 func boundNeverReached(_ *turn.Record, e turn.Event, _ turn.Time, p *turn.Policy) turn.Event {
 	p.MaxDiscards = 1_000_000
 	return e

@@ -237,7 +237,11 @@ func (l *ledger) earliest(t *conversation, write store.Write) turn.Time {
 	if t.again >= first {
 		media = 0 // a reply that is sent in between ends that wait
 	}
-	due := min(last.Add(l.policy.Debounce), first.Add(l.policy.MaxWait))
+	capped := first.Add(l.policy.MaxWait)
+	if window := write.Record.Window; window.Start > window.WaitingSince {
+		capped = min(capped, t.since.Add(2*l.policy.Debounce)) // after a failure, whose first message may be deleted
+	}
+	due := min(last.Add(l.policy.Debounce), capped)
 	return max(due, min(media, first.Add(max(l.policy.MaxWait, l.policy.MediaWait))))
 }
 
@@ -245,8 +249,8 @@ func (l *ledger) earliest(t *conversation, write store.Write) turn.Time {
 // minute. No model of the simulation asks for more.
 const longestBackoff = time.Minute
 
-// judgeWindow is P3's hard cap. The ledger keeps by itself when a window
-// began; a resume begins one too.
+// judgeWindow is P3's hard cap. The ledger keeps by itself since when a turn waits and
+// when its window began; a resume begins one too.
 func (l *ledger) judgeWindow(t *conversation, write store.Write, before turn.Record) {
 	after := write.Record
 	if after.Window.NotBefore != before.Window.NotBefore {
@@ -258,11 +262,13 @@ func (l *ledger) judgeWindow(t *conversation, write store.Write, before turn.Rec
 	if before.Phase != turn.Collecting || l.mayResume(t) || before.Turn != after.Turn {
 		t.since = write.At
 	}
-	most := l.policy.MaxWait
-	if after.Window.Media > 0 {
-		most = max(most, l.policy.MediaWait)
+	if t.waits == 0 || before.Turn != after.Turn {
+		t.waits = l.firstWaiting(write.Key)
 	}
-	latest := t.since.Add(most + slack)
+	latest := max(t.waits.Add(l.policy.MaxWait), t.since.Add(2*l.policy.Debounce)).Add(slack)
+	if after.Window.Media > 0 {
+		latest = max(latest, t.since.Add(l.policy.MediaWait+slack))
+	}
 	if after.Window.NotBefore != 0 {
 		latest = max(latest, t.rested.Add(longestBackoff))
 	}
@@ -272,6 +278,18 @@ func (l *ledger) judgeWindow(t *conversation, write store.Write, before turn.Rec
 	if before.Attempt.Sealed && after.Tries.Discards > before.Tries.Discards {
 		l.fail("P2 seal", "a sealed attempt was discarded")
 	}
+}
+
+// firstWaiting is when the first of the inputs that wait was accepted. One that was
+// edited may have been taken up by a reply before.
+func (l *ledger) firstWaiting(key store.Key) turn.Time {
+	var first turn.Time
+	for _, e := range l.waiting(key) {
+		if at := max(e.At, e.EditedAt); first == 0 || at < first {
+			first = at
+		}
+	}
+	return first
 }
 
 // committed judges a reply as it is committed, and remembers it.

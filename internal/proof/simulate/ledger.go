@@ -47,6 +47,7 @@ type conversation struct {
 	taken       turn.Time               // when the last lease was taken
 	shown       int64                   // the version that the last attempt saw
 	since       turn.Time               // it collects since then
+	waits       turn.Time               // since when the turn waits: its first waiting input
 	again       turn.Time               // when a reply was last on its way that an operator had sent again
 	rested      turn.Time               // when it was last told to rest, by a back-off or by the ceiling on turns
 	paused      turn.Time               // it is on hold since then, 0: it is not

@@ -86,6 +86,7 @@ func coreFaults() []seededFault {
 		{name: "a lease is ignored", check: "P5 lease", step: changeInput(leaseIgnored)},
 		{name: "an early wake-up acts", check: "P2 due", step: changeInput(earlyWakeActs)},
 		{name: "there is no hard cap", check: "P3 hard cap", step: changeInput(noHardCap)},
+		{name: "the hard cap counts from the discard", check: "P3 hard cap", step: changeInput(capFromDiscard)},
 		{name: "the hard cap starts anew with each input after a discard", check: "P3 hard cap", step: changeInput(capRestarted)},
 		{name: "the bound on discards is never reached", check: "P3 bound", step: changeInput(boundNeverReached)},
 		{name: "a reply is sent for what it saw before the bound is reached", check: "P2 late", step: changeInput(boundAtOnce)},

@@ -168,16 +168,17 @@ func (l *ledger) waited(t *conversation, r *reply, seen []shownMessage) {
 }
 
 // waitBound is how long an input waits at most that was accepted at a time: the rest
-// of the turn before it, then each attempt that may be discarded and its window. A
+// of the turn before it, then its window, the attempts that may be discarded with the
+// windows that follow them, and the attempt that is not. A
 // process that is killed or stands still meanwhile, or did shortly before, adds that
 // time, its lease, and the time until somebody finds its timer. There is no bound
 // where anything else breaks.
 func (l *ledger) waitBound(accepted turn.Time) (time.Duration, bool) {
 	p := l.policy
-	window := max(p.MaxWait, p.MediaWait) + 100*time.Millisecond
-	attempts := time.Duration(p.MaxDiscards + 2)
+	windows := max(p.MaxWait, p.MediaWait) + time.Duration(p.MaxDiscards)*max(2*p.Debounce, p.MediaWait)
+	attempts := time.Duration(p.MaxDiscards+2) * (l.slowest + 200*time.Millisecond)
 	sends := time.Duration(2*l.parts) * (slowestSend + 100*time.Millisecond)
-	bound := attempts*(window+l.slowest+100*time.Millisecond) + sends
+	bound := windows + attempts + sends
 	if p.TurnsPerMinute > 0 {
 		bound += time.Minute
 	}

@@ -113,7 +113,7 @@ func (w *world) becomeCalm() {
 // that were lost.
 func (w *world) restBound() time.Duration {
 	p := w.policy
-	window := max(p.MaxWait, p.MediaWait) + claimed
+	window := max(p.MaxWait, p.MediaWait, 2*p.Debounce) + claimed
 	attempt := w.timeout + returnGrace + p.Lease
 	attempts := time.Duration(p.MaxAttempts + p.MaxDiscards + 1)
 	sends := time.Duration(w.parts*w.conversations+10) * (w.sendTimeout + p.Lease)
