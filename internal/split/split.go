@@ -3,8 +3,14 @@
 //
 // Channels bound the length of a message; here it is counted in code points. A reply that
 // is longer goes out as several messages, so a person reads each part by itself: a cut
-// between paragraphs is not noticed, and one within a word is. The package looks at the
-// text only. It knows no markup, so a cut may fall within a list or a block of code.
+// between paragraphs is not noticed, and one within a word is.
+//
+// Models write Markdown, and a part is shown by itself. So a block of code that has to be
+// cut is closed at the end of its part and opened again at the start of the next one, with
+// its language; these added lines are the only ones that the text did not have. Blocks of
+// code and lists that fit into a part are not cut, and neither are links and code within a
+// line. See markdown.go for what is recognised, and characters.go for what is one character
+// to a reader.
 package split
 
 import (
@@ -12,135 +18,145 @@ import (
 	"unicode"
 )
 
-// Text cuts text into parts of at most limit characters (code points), in
-// order. No part is blank, and joining them loses only white space at the
-// cuts. A text that fits is its own only part; a blank one has none, and a
-// limit below 1 cuts nothing.
-//
-// It prefers the end of a paragraph, then of a line, then of a sentence, as
-// long as the part gets at least half full; then the end of any word. Only a
-// word beyond the limit is cut within. Several code points that are one character to
-// a reader (an emoji, a letter and its accents) stay together, unless they alone
-// are beyond the limit.
+// Text cuts text into parts of at most limit characters (code points), in order. No part
+// is blank. Without the lines that close and open blocks of code again, joining them
+// loses only white space at the cuts, and within a block only the line break. A text that
+// fits is its own only part; a blank one has none, and a limit below 1 cuts nothing.
 func Text(text string, limit int) []string {
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	runes := []rune(text)
+	if limit < 1 || len(runes) <= limit {
+		return []string{text} // never cut, so not even its bytes change
+	}
 	var parts []string
-	rest := []rune(text)
-	for limit > 0 && len(rest) > limit {
-		at := cut(rest, limit)
-		parts = appendUnlessBlank(parts, strings.TrimRightFunc(string(rest[:at]), unicode.IsSpace))
-		rest = trimLeft(rest[at:])
+	for _, p := range cutAll(runes, limit) {
+		parts = append(parts, p.String())
 	}
-	if len(parts) == 0 && len(rest) == len([]rune(text)) {
-		return appendUnlessBlank(nil, text) // never cut, so not even its bytes change
-	}
-	return appendUnlessBlank(parts, string(rest))
+	return parts
 }
 
-// appendUnlessBlank drops parts without anything to read: channels refuse them.
-func appendUnlessBlank(parts []string, part string) []string {
-	if strings.TrimSpace(part) == "" {
-		return parts
-	}
-	return append(parts, part)
+// part is a piece of the text, with what was added so that it can stand alone.
+type part struct {
+	opening string // opens a block of code again, with its line break; "": it begins in none
+	body    string
+	closing string // a line break, and what closes the block; "": it ends in none
 }
 
-// trimLeft drops the white space after a cut: a new message needs no line break before
-// it.
-func trimLeft(runes []rune) []rune {
-	for len(runes) > 0 && unicode.IsSpace(runes[0]) {
-		runes = runes[1:]
+func (p part) String() string { return p.opening + p.body + p.closing }
+
+// cutAll cuts a text that is longer than limit.
+func cutAll(runes []rune, limit int) (parts []part) {
+	t := readLines(runes, limit)
+	add := func(p part) {
+		if strings.TrimSpace(p.body) != "" { // channels refuse a part without anything to read
+			parts = append(parts, p)
+		}
 	}
-	return runes
+	from := t.skip(0)
+	for from < len(runes) {
+		opening := t.fenceAt(from).opening()
+		room := limit - length(opening)
+		if len(runes)-from <= room {
+			add(part{opening: opening, body: string(runes[from:])})
+			break
+		}
+		at := t.cut(from, room)
+		p := part{opening: opening, body: string(runes[from:at]), closing: t.fenceAt(at).closing()}
+		if p.closing == "" {
+			p.body = strings.TrimRightFunc(p.body, unicode.IsSpace)
+		}
+		add(p)
+		from = t.skip(at)
+	}
+	return parts
 }
 
-// cut is where the first part ends: 1 to limit. There are more runes than limit. Each
-// rule in turn looks for its last place, so the part is as long as that rule allows.
-// The first three must fill half of the limit: a short first sentence would otherwise
-// make many small messages.
-func cut(runes []rune, limit int) int {
-	half := (limit + 1) / 2
-	for _, ends := range []func([]rune, int) bool{paragraphEnds, lineEnds, sentenceEnds} {
-		if at := last(runes, limit, half, ends); at > 0 {
+func length(text string) int { return len([]rune(text)) }
+
+// skip is where the next part begins after a cut: behind the white space there, but not
+// behind the indentation of a line. Within a block of code only the line break goes.
+func (t *text) skip(at int) int {
+	if t.fenceAt(at) != nil {
+		if t.runes[at] == '\n' {
+			at++
+		}
+		return at
+	}
+	begin := at
+	for at < len(t.runes) && unicode.IsSpace(t.runes[at]) {
+		at++
+		if t.runes[at-1] == '\n' {
+			begin = at
+		}
+	}
+	if begin < at && (begin == 0 || t.runes[begin-1] == '\n') {
+		return begin
+	}
+	return at
+}
+
+// cut is where the part that begins at from ends: at most room later, what closes a block
+// of code included. There is more text than that.
+//
+// A block of code, or a list, that begins in this part and would fit into one of its own
+// is left to the next part. Else each rule in turn looks for its last place, so the part
+// is as long as that rule allows. The rules of the first loop must fill half of the part:
+// a short first sentence would otherwise make many small messages.
+func (t *text) cut(from, room int) int {
+	least := t.solid(from, room)
+	if least > room {
+		return from + room // there is nothing to read in it
+	}
+	if at := t.beforeBlock(from, room); at > 0 {
+		return at
+	}
+	for _, ends := range []func(int) bool{t.blockEnds, t.itemEnds, t.lineEnds, t.sentenceEnds, t.codeLineEnds} {
+		if at := t.last(from, room, max(least, (room+1)/2), ends); at > 0 {
 			return at
 		}
 	}
-	if at := last(runes, limit, 1, wordEnds); at > 0 {
-		return at
+	for _, ends := range []func(int) bool{
+		t.wordEnds, t.characterEnds, t.anyLineEnds, t.brokenWordEnds, t.brokenCharacterEnds, t.anyCharacterEnds,
+	} {
+		if at := t.last(from, room, least, ends); at > 0 {
+			return at
+		}
 	}
-	if at := last(runes, limit, 1, characterEnds); at > 0 {
-		return at
+	if least > 1 {
+		return from + least - 1 // the white space alone
 	}
-	return limit
+	return t.last(from, room, 1, func(int) bool { return true })
 }
 
-// last is the last place from least to limit at which ends holds, 0 if there
-// is none.
-func last(runes []rune, limit, least int, ends func([]rune, int) bool) int {
-	for at := limit; at >= least; at-- {
-		if ends(runes, at) {
+// solid is how much of the room is filled with the first thing to read in it.
+func (t *text) solid(from, room int) int {
+	n := 1
+	for n <= room && unicode.IsSpace(t.runes[from+n-1]) {
+		n++
+	}
+	return n
+}
+
+// last is the last place that at least fills least of the room, and at which ends holds;
+// 0 if there is none.
+func (t *text) last(from, room, least int, ends func(int) bool) int {
+	for at := from + room; at >= from+least; at-- {
+		if ends(at) && at-from+length(t.fenceAt(at).closing()) <= room {
 			return at
 		}
 	}
 	return 0
 }
 
-// Each of these reports whether something ends before runes[at], which exists,
-// as does runes[at-1].
-
-func paragraphEnds(runes []rune, at int) bool {
-	if runes[at] != '\n' {
-		return false
-	}
-	for _, r := range runes[at+1:] {
-		if r == '\n' || !unicode.IsSpace(r) {
-			return r == '\n'
+// beforeBlock is the end of the line before a block of code, or a list, that goes on
+// beyond the room and fits into a part of its own; 0 if there is none.
+func (t *text) beforeBlock(from, room int) int {
+	for _, b := range t.blocksAt(from + room) {
+		if b.from > from && b.to-b.from <= t.limit && strings.TrimSpace(string(t.runes[from:b.from])) != "" {
+			return b.from - 1
 		}
 	}
-	return false
-}
-
-func lineEnds(runes []rune, at int) bool { return runes[at] == '\n' }
-
-func sentenceEnds(runes []rune, at int) bool {
-	switch runes[at-1] {
-	case '.', '!', '?', '…':
-		return unicode.IsSpace(runes[at])
-	case '。', '！', '？':
-		return true // no space follows these
-	}
-	return false
-}
-
-func wordEnds(runes []rune, at int) bool {
-	return unicode.IsSpace(runes[at]) && !unicode.IsSpace(runes[at-1])
-}
-
-// characterEnds knows the common ways in which several code points are one character:
-// marks, joiners, skin tones, and flags. Two letters make one flag, so between such
-// letters a cut is right only after an even number of them. The full rules of Unicode
-// need tables that are not worth their size here.
-func characterEnds(runes []rune, at int) bool {
-	const joiner = '\u200D'
-	before, after := runes[at-1], runes[at]
-	switch {
-	case before == joiner, after == joiner, before == '\r' && after == '\n':
-		return false
-	case unicode.In(after, unicode.Mn, unicode.Me, unicode.Mc), isSkinTone(after), isTag(after):
-		return false
-	case isFlagLetter(before) && isFlagLetter(after):
-		return flagLettersBefore(runes, at)%2 == 0
-	}
-	return true
-}
-
-func isSkinTone(r rune) bool   { return r >= 0x1F3FB && r <= 0x1F3FF }
-func isTag(r rune) bool        { return r >= 0xE0020 && r <= 0xE007F }
-func isFlagLetter(r rune) bool { return r >= 0x1F1E6 && r <= 0x1F1FF }
-
-func flagLettersBefore(runes []rune, at int) int {
-	n := 0
-	for n < at && isFlagLetter(runes[at-1-n]) {
-		n++
-	}
-	return n
+	return 0
 }

@@ -2,12 +2,9 @@ package split_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/onereply/onereply/internal/split"
 )
@@ -44,6 +41,20 @@ func TestText(t *testing.T) {
 		"flags":                       {"🇩🇪🇫🇷", 3, []string{"🇩🇪", "🇫🇷"}},
 		"flags after a letter":        {"a🇩🇪🇫🇷", 4, []string{"a🇩🇪", "🇫🇷"}},
 		"family beyond the limit":     {"👨‍👩‍👧", 2, []string{"👨\u200d", "👩\u200d", "👧"}},
+		"a syllable of Hangul":        {"a\u1112\u1161\u11ab", 3, []string{"a", "\u1112\u1161\u11ab"}},
+		"syllables of Hangul":         {"한글한글", 3, []string{"한글한", "글"}},
+		"a conjunct of Devanagari":    {"a\u0915\u094d\u0937", 3, []string{"a", "\u0915\u094d\u0937"}},
+		"indentation after a cut":     {"aaaa:\n\n  bb", 8, []string{"aaaa:", "  bb"}},
+		"a link":                      {"see the [new docs](http://x.y/z) now", 30, []string{"see the", "[new docs](http://x.y/z) now"}},
+		"a link with parentheses":     {"so [a b](http://x/(y)) it", 20, []string{"so", "[a b](http://x/(y))", "it"}},
+		"a link beyond the limit":     {"[a b](http://x.y/zzzzz)", 8, []string{"[a", "b](http:", "//x.y/zz", "zzz)"}},
+		"a sentence in a link":        {"a [b? c](http://x.y) d", 19, []string{"a", "[b? c](http://x.y)", "d"}},
+		"code within a line":          {"run `go test ./...` or so", 20, []string{"run `go test ./...`", "or so"}},
+		"code within a line is whole": {"run it: `go test ./...`", 20, []string{"run it:", "`go test ./...`"}},
+		"a list is whole":             {"Do this:\n- one\n- two\n- three", 24, []string{"Do this:", "- one\n- two\n- three"}},
+		"a list between its items":    {"- one is\n  long\n- two\n- three", 20, []string{"- one is\n  long", "- two\n- three"}},
+		"a loose list":                {"Some text.\n\n1. one\n\n2. two\n\nAnd more of it.", 30, []string{"Some text.\n\n1. one\n\n2. two", "And more of it."}},
+		"before a heading":            {"Some text here\n## More\nof this text", 24, []string{"Some text here", "## More\nof this text"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -54,77 +65,94 @@ func TestText(t *testing.T) {
 	}
 }
 
-// check holds for every text and limit.
-func check(t *testing.T, text string, limit int) {
-	t.Helper()
-	parts := split.Text(text, limit)
-	for _, part := range parts {
-		if strings.TrimSpace(part) == "" {
-			t.Fatalf("%q by %d: a blank part in %q", text, limit, parts)
-		}
-		if limit > 0 && utf8.RuneCountInString(part) > limit {
-			t.Fatalf("%q by %d: a part is too long in %q", text, limit, parts)
-		}
+// TestCode cuts blocks of code.
+func TestCode(t *testing.T) {
+	tests := map[string]struct {
+		text  string
+		limit int
+		want  []string
+	}{
+		"closed and opened again, with its language": {
+			"```go\na := 1\nb := 2\nc := 3\n```", 26,
+			[]string{"```go\na := 1\nb := 2\n```", "```go\nc := 3\n```"},
+		},
+		"whole, where it fits into a part": {
+			"Like this:\n```go\na := 1\nb := 2\n```\nDone.", 30,
+			[]string{"Like this:", "```go\na := 1\nb := 2\n```\nDone."},
+		},
+		"text before it fills half of the part": {
+			"A text that is long enough.\n```\naaaa\nbbbb\ncccc\n```", 40,
+			[]string{"A text that is long enough.", "```\naaaa\nbbbb\ncccc\n```"},
+		},
+		"a block longer than a part, after a little text": {
+			"So:\n```py\naaaaaa\nbbbbbb\ncccccc\ndddddd\n```", 28,
+			[]string{"So:\n```py\naaaaaa\nbbbbbb\n```", "```py\ncccccc\ndddddd\n```"},
+		},
+		"indentation and blank lines of the code stay": {
+			"```\nif a {\n\n    b()\n}\n    c()\n```", 24,
+			[]string{"```\nif a {\n\n    b()\n```", "```\n}\n    c()\n```"},
+		},
+		"tildes, and backticks within them": {
+			"~~~md\n```\naaaa\n```\nbbbb\ncccc\n~~~", 26,
+			[]string{"~~~md\n```\naaaa\n```\n~~~", "~~~md\nbbbb\ncccc\n~~~"},
+		},
+		"a longer fence around a shorter one": {
+			"````\n```go\naaaaaa\n```\nbbbbbb\n````", 30,
+			[]string{"````\n```go\naaaaaa\n```\n````", "````\nbbbbbb\n````"},
+		},
+		"within a list": {
+			"1. do\n   ```sh\n   aaaa\n   bbbb\n   cccc\n   ```", 38,
+			[]string{"1. do\n   ```sh\n   aaaa\n   bbbb\n   ```", "   ```sh\n   cccc\n   ```"},
+		},
+		"within a quotation": {
+			"> ```\n> aaaa\n> bbbb\n> cccc\n> ```", 28,
+			[]string{"> ```\n> aaaa\n> bbbb\n> ```", "> ```\n> cccc\n> ```"},
+		},
+		"a line longer than a part": {
+			"```go\naaaaaaaaaaaa bbbbbb\n```", 24,
+			[]string{"```go\naaaaaaaaaaaa\n```", "```go\n bbbbbb\n```"},
+		},
+		"never closed": {
+			"```go\naaaaaa\nbbbbbb\ncccccc", 24,
+			[]string{"```go\naaaaaa\nbbbbbb\n```", "```go\ncccccc"},
+		},
+		"the language alone, where there is no room for more": {
+			"```go title=here\naaaaaa\nbbbbbb\ncccccc\n```", 34,
+			[]string{"```go title=here\naaaaaa\nbbbbbb\n```", "```go\ncccccc\n```"},
+		},
+		"no room to open it again: plain text": {
+			"```go\naaaa\n```", 10, []string{"```go\naaaa", "```"},
+		},
+		"three backticks within a line are no fence": {
+			"a `b` ```c``` dddd eeee ffff gggg", 20, []string{"a `b` ```c``` dddd", "eeee ffff gggg"},
+		},
 	}
-	if want := solid(text); solid(strings.Join(parts, "")) != want {
-		t.Fatalf("%q by %d: something was lost in %q", text, limit, parts)
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := split.Text(test.text, test.limit); !slices.Equal(got, test.want) {
+				t.Errorf("got  %q\nwant %q", got, test.want)
+			}
+		})
 	}
-	// Each part stands in the text, after the one before it, with only white
-	// space between them.
-	rest := text
-	if !utf8.ValidString(text) {
-		rest = string([]rune(text))
-	}
-	for _, part := range parts {
-		if !utf8.ValidString(text) {
-			part = string([]rune(part))
-		}
-		before, after, ok := strings.Cut(rest, part)
-		if !ok || strings.TrimSpace(before) != "" {
-			t.Fatalf("%q by %d: %q is not in order in %q", text, limit, part, parts)
-		}
-		rest = after
-	}
-}
-
-func solid(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) {
-			return -1
-		}
-		return r
-	}, text)
-}
-
-func TestTextProperties(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
-	alphabet := []string{"a", "bc", " ", "  ", "\n", "\n\n", ". ", "!", "é", "e\u0301", "👍🏽", "👨‍👩‍👧", "🇩🇪", "。", "\t", "\r\n", "\u00a0"}
-	for range 20_000 {
-		var b strings.Builder
-		for range random.IntN(60) {
-			b.WriteString(alphabet[random.IntN(len(alphabet))])
-		}
-		check(t, b.String(), random.IntN(25))
-	}
-}
-
-func FuzzText(f *testing.F) {
-	f.Add("hello world. How are you?\n\nFine", 10)
-	f.Add("👨‍👩‍👧🇩🇪🇫🇷e\u0301", 1)
-	f.Add("\xff\xfe   \x00", 2)
-	f.Fuzz(func(t *testing.T, text string, limit int) {
-		if len(text) < 1<<12 {
-			check(t, text, limit)
-		}
-	})
 }
 
 func BenchmarkText(b *testing.B) {
 	text := strings.Repeat("The quick brown fox jumps over the lazy dog. ", 6000)
 	for b.Loop() {
 		split.Text(text, 4096)
+	}
+}
+
+func BenchmarkHardTexts(b *testing.B) {
+	for name, text := range map[string]string{
+		"lines": strings.Repeat("\n", 256<<10), "spaces": strings.Repeat(" ", 256<<10) + "a", "backticks": strings.Repeat("`", 256<<10),
+		"brackets": strings.Repeat("[a](", 64<<10), "code": "```go\n" + strings.Repeat("aaaa bbbb\n", 26<<10), "letters": strings.Repeat("a", 256<<10),
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				split.Text(text, 4096)
+			}
+		})
 	}
 }
 

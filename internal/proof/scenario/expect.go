@@ -218,6 +218,11 @@ func (x Expect) checkSends(l *Ledger) (c complaints) {
 	if x.VisibleTexts != nil {
 		c.wrong(!slices.Equal(texts, *x.VisibleTexts), "the person sees %q, not %q", texts, *x.VisibleTexts)
 	}
+	if x.VisibleAtMS != nil {
+		at := l.shownAt()
+		early := func(got, want int) bool { return want <= got && got <= want+100 }
+		c.wrong(!slices.EqualFunc(at, *x.VisibleAtMS, early), "the person sees something at %v ms, not at %v", at, *x.VisibleAtMS)
+	}
 	for node, want := range x.SendsBy {
 		c.wrong(byNode[node] != want, "sends by %s: %d, not %d", node, byNode[node], want)
 	}
@@ -232,6 +237,16 @@ func (x Expect) checkSends(l *Ledger) (c complaints) {
 		c.wrong(!slices.Equal(l.Stream, x.SSEEvents), "the page saw %v, not %v", l.Stream, x.SSEEvents)
 	}
 	return c
+}
+
+// shownAt is when the person sees each message, in milliseconds.
+func (l *Ledger) shownAt() (at []int) {
+	for _, p := range l.Posts {
+		if p.Shown {
+			at = append(at, int(p.At.Milliseconds()))
+		}
+	}
+	return at
 }
 
 func (x Expect) checkStates(l *Ledger) (c complaints) {

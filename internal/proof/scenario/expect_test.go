@@ -58,6 +58,7 @@ func TestExpectations(t *testing.T) {
 		"max_concurrent_model_calls": {`1`, `0`},
 		"max_concurrent_model_calls_excluding_paused": {`1`, `0`},
 		"visible_texts":              {`["#1. I saw ⟦m1⟧ ⟦m2⟧."]`, `["#1."]`},
+		"visible_at_ms":              {`[3990]`, `[4001]`},
 		"request_roles":              {`"alternate"`, `"in verse"`},
 		"prompt_order":               {`["m1","m2"]`, `["m2","m1"]`},
 		"prompt_authors":             {`{"m1":"ann"}`, `{"m1":"bob"}`},

@@ -158,6 +158,7 @@ type Expect struct {
 	VisibleMessagesMax  *int           `json:"visible_messages_max"`
 	VisiblePartsOfFirst []int          `json:"visible_parts_of_first"`
 	VisibleTexts        *[]string      `json:"visible_texts"` // all that the person sees, in order
+	VisibleAtMS         *[]int         `json:"visible_at_ms"` // when: at that time or up to 100 ms later
 
 	ModelCallsMax                          *int              `json:"model_calls_max"`
 	MaxConcurrentModelCalls                *int              `json:"max_concurrent_model_calls"`
