@@ -43,6 +43,7 @@ func (b Bot) engineBot() engine.Bot {
 		},
 		Fallback: b.Fallback, History: b.History, GroupWait: b.GroupWait, SplitAt: b.SplitAt, SplitWait: b.SplitWait,
 		StopWords: words.NewList(b.StopWords), OptOutWords: words.NewList(b.OptOutWords), Split: can.Split, Whole: can.AllParts,
+		Pace: engine.Pace(b.Pace),
 	}
 }
 

@@ -111,8 +111,12 @@ type Bot struct {
 	// 1h; Zero for not at all.
 	RetryFor time.Duration
 
-	// SendTimeout bounds one send: at most half a Lease. Default 15s, or half a Lease.
+	// SendTimeout bounds one send, whatever the Lease, which is renewed meanwhile. Default
+	// 15s.
 	SendTimeout time.Duration
+
+	// Pace is the pause before each further part of a reply. Zero value: none.
+	Pace Pace
 
 	// GroupWait is the least quiet time after a message of a group, such as an album.
 	// Default 1s; Zero for none.
@@ -135,6 +139,16 @@ type Bot struct {
 	// have a letter, a digit or a symbol, and at most 512 bytes.
 	StopWords   []string
 	OptOutWords []string
+}
+
+// Pace is how long a bot pauses before each further part of its reply, as a person would
+// who writes it: PerCharacter for each character of that part, at least Least and at most
+// Most. Each is 0 to [MaxPause], and no pause is longer than that. Most 0 means MaxPause.
+// Nothing pauses where a [Sender] sends all parts at once, or where a person wrote the
+// reply.
+type Pace struct {
+	PerCharacter time.Duration
+	Least, Most  time.Duration
 }
 
 // withDefaults fills in what is not set and reports all mistakes at once.
@@ -161,7 +175,7 @@ func (b Bot) withDefaults() (Bot, error) {
 	duration(&b.MediaWait, 15*time.Second)
 	duration(&b.Timeout, 60*time.Second)
 	duration(&b.RetryFor, time.Hour)
-	duration(&b.SendTimeout, min(15*time.Second, b.Lease/2))
+	duration(&b.SendTimeout, 15*time.Second)
 	duration(&b.GroupWait, time.Second)
 	duration(&b.SplitWait, 1500*time.Millisecond)
 	count(&b.MaxDiscards, 2)
@@ -197,7 +211,11 @@ func (b Bot) validate() error {
 	reject(b.MediaWait < 0, "MediaWait must not be negative, it is %v", b.MediaWait)
 	reject(b.Timeout <= 0, "Timeout must be more than 0, it is %v", b.Timeout)
 	reject(b.RetryFor < 0, "RetryFor must not be negative, it is %v", b.RetryFor)
-	reject(b.SendTimeout <= 0 || b.SendTimeout > b.Lease/2, "SendTimeout must be more than 0 and at most half the lease (%v), it is %v", b.Lease/2, b.SendTimeout)
+	reject(b.SendTimeout <= 0, "SendTimeout must be more than 0, it is %v", b.SendTimeout)
+	for name, d := range map[string]time.Duration{"PerCharacter": b.Pace.PerCharacter, "Least": b.Pace.Least, "Most": b.Pace.Most} {
+		reject(d < 0 || d > MaxPause, "Pace.%s must be 0 to %v, it is %v", name, MaxPause, d)
+	}
+	reject(b.Pace.Most != 0 && b.Pace.Most < b.Pace.Least, "Pace.Most (%v) must not be less than Pace.Least (%v)", b.Pace.Most, b.Pace.Least)
 	reject(b.MaxDiscards < 0, "MaxDiscards must not be negative, it is %d", b.MaxDiscards)
 	reject(b.History < 0 || b.History > MaxHistory, "History must be 0 to %d, it is %d", MaxHistory, b.History)
 	reject(b.Attempts < 1, "Attempts must be at least 1, it is %d", b.Attempts)

@@ -3,6 +3,7 @@ package onereply
 import (
 	"time"
 
+	"github.com/onereply/onereply/internal/engine"
 	"github.com/onereply/onereply/internal/inspect"
 )
 
@@ -25,6 +26,9 @@ const (
 	MaxPendingMessages  = 10_000 // that wait in one conversation; further ones are refused with [CodeTooMany]
 	MaxQueuedHumanReply = 100    // replies of people that wait to be sent in one conversation; likewise
 )
+
+// MaxPause is the longest pause before a part of a reply: see [Pace].
+const MaxPause = engine.MaxPause
 
 // Limits of queries, and of what they show.
 const (

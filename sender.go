@@ -14,8 +14,8 @@ import (
 //
 // Send is called for many conversations at once, but for one conversation never twice
 // at the same time. ctx ends after the bot's SendTimeout, or shortly before the lease
-// does: Send must return then, since a send that outlives its lease could overtake the
-// next one. It must not retry: whether the reply is still current is checked before
+// does, where that can't be renewed: Send must return then, since a send that outlives its
+// lease could overtake the next one. It must not retry: whether the reply is still current is checked before
 // each try.
 type Sender interface {
 	Send(ctx context.Context, d *Delivery) error

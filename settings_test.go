@@ -78,7 +78,6 @@ func TestEachKeyReachesTheRuntime(t *testing.T) {
 		{"max_discards: 33", map[string]any{"Policy.MaxDiscards": 33}},
 		{"max_discards: 0", map[string]any{"Policy.MaxDiscards": 0}},
 		{"lease: 44s", map[string]any{"Policy.Lease": 44 * time.Second}},
-		{"lease: 20s", map[string]any{"Policy.Lease": 20 * time.Second, "SendTimeout": 10 * time.Second}},
 		{"history: 55", map[string]any{"History": 55}},
 		{"history: 0", map[string]any{"History": 0}},
 		{"media_wait: 66s", map[string]any{"Policy.MediaWait": 66 * time.Second}},
@@ -95,7 +94,10 @@ func TestEachKeyReachesTheRuntime(t *testing.T) {
 		{"responder.fallback: Sorry.", map[string]any{"Fallback": "Sorry.", "Policy.Fallback": true}},
 		{"delivery.retry_for: 144s", map[string]any{"Policy.RetryFor": 144 * time.Second}},
 		{"delivery.retry_for: 0s", map[string]any{"Policy.RetryFor": time.Duration(0)}},
-		{"delivery.timeout: 14s", map[string]any{"SendTimeout": 14 * time.Second}},
+		{"delivery.timeout: 155s", map[string]any{"SendTimeout": 155 * time.Second}},
+		{"delivery.pace: {per_character: 16ms}", map[string]any{"Pace.PerCharacter": 16 * time.Millisecond}},
+		{"delivery.pace: {least: 17s}", map[string]any{"Pace.Least": 17 * time.Second}},
+		{"delivery.pace: {most: 18s}", map[string]any{"Pace.Most": 18 * time.Second}},
 	}
 	defaults := configured(t)
 	reached := map[string]bool{}

@@ -137,7 +137,8 @@ type GenerateFailed struct {
 // Sent says that the current part was delivered.
 type Sent struct {
 	Nonce string
-	Part  int // which one, from 0
+	Part  int           // which one, from 0
+	Pause time.Duration // before the next part, as long as a person would write at it
 }
 
 // SendFailed says that the current part was certainly not delivered.

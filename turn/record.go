@@ -85,7 +85,7 @@ type Reply struct {
 	Tries      int    `json:"tries,omitempty"`       // failed sends since the last delivered part
 	Lost       Lost   `json:"lost,omitzero"`         // workers that were lost while they sent the current part
 	Since      Time   `json:"since,omitempty"`       // when the reply was committed
-	RetryAt    Time   `json:"retry_at,omitempty"`    // when to send again, where no lease is held
+	RetryAt    Time   `json:"retry_at,omitempty"`    // when to send next, where no lease is held
 }
 
 // What a reply is.

@@ -1,5 +1,7 @@
 package turn
 
+import "time"
+
 // Sending a reply.
 //
 // A committed reply is sent part by part, under the same lease as its attempt, and
@@ -88,7 +90,7 @@ func (s *step) waitForReceiver() {
 }
 
 // partSent records a delivered part, and goes on with the next one.
-func (s *step) partSent() {
+func (s *step) partSent(e Sent) {
 	s.Reply.Done++
 	s.Reply.Unsure, s.Reply.Tries, s.Reply.Lost = false, 0, Lost{}
 	if s.Reply.Parts > 1 {
@@ -99,11 +101,21 @@ func (s *step) partSent() {
 		s.finishReply(ReplySent, "")
 	case !s.mayBeSent():
 		s.finishReply(ReplyPartial, WasPaused)
+	case e.Pause > 0 && s.Reply.Kind != ReplyHuman: // what a person wrote is not written just now
+		s.pauseBeforePart(e.Pause)
 	case s.receiverPaused():
 		s.waitForReceiver()
 	default:
 		s.startWork()
 	}
+}
+
+// pauseBeforePart leaves the next part for later. Nobody needs a lease to wait: it is given
+// back, and the end of the pause is the record's wake-up, as that of a back-off. So a
+// worker that is lost meanwhile costs nothing.
+func (s *step) pauseBeforePart(pause time.Duration) {
+	s.Lease = Lease{}
+	s.Reply.RetryAt = s.now.Add(pause)
 }
 
 // partFailed handles a part that was certainly not delivered: it is tried again

@@ -73,7 +73,7 @@ func (s *step) dispatch(event Event) {
 		s.attemptEnded(e.Nonce, s.attemptInterrupted)
 	// The reply: send.go.
 	case Sent:
-		s.sendEnded(e.Nonce, e.Part, s.partSent)
+		s.sendEnded(e.Nonce, e.Part, func() { s.partSent(e) })
 	case SendFailed:
 		s.sendEnded(e.Nonce, e.Part, func() { s.partFailed(e) })
 	case SendUnknown:

@@ -130,7 +130,7 @@ func (s *story) readResult(t *testing.T, d *datadriven.TestData, kind string) tu
 	case "failed":
 		return turn.GenerateFailed{Nonce: nonce, Fault: turn.Fault(text(t, d, "fault")), Text: reason, After: after, Jitter: jitter}
 	case "sent":
-		return turn.Sent{Nonce: nonce, Part: part}
+		return turn.Sent{Nonce: nonce, Part: part, Pause: optional(t, d, "pause")}
 	case "send_failed":
 		return turn.SendFailed{Nonce: nonce, Part: part, ForGood: d.HasArg("for_good"), Text: reason, After: after, Jitter: jitter}
 	}

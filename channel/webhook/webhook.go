@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/onereply/onereply"
@@ -77,13 +78,14 @@ func (s *Sender) Send(ctx context.Context, d *onereply.Delivery) error {
 }
 
 // idOf is the webhook-id, which is the same for each try. Characters that a header can't
-// carry are percent-encoded.
+// carry are percent-encoded, and so is a dot: the signature covers id, time and body with
+// dots between them, and an id must not look like two of these.
 func idOf(d *onereply.Delivery) string {
 	id := d.ID
 	if d.Part >= 0 {
 		id += "/" + strconv.Itoa(d.Part+1)
 	}
-	return standardwebhooks.EncodeID(id)
+	return strings.ReplaceAll(standardwebhooks.EncodeID(id), ".", "%2E")
 }
 
 // payload is the body of a request.

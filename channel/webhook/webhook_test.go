@@ -80,6 +80,10 @@ func TestSend(t *testing.T) {
 			func(d *onereply.Delivery) { d.Parts, d.Covers, d.Human, d.LateInput = nil, nil, true, true }, "c1/1",
 			head + `"text":"Hello. How are you?","parts":["Hello. How are you?"],"covers":[],"version":2,"late_input":true,"human":true}}`,
 		},
+		"a dot in the conversation's key": {
+			func(d *onereply.Delivery) { d.ID = "a.b%/1" }, "a%2Eb%25/1",
+			strings.Replace(head, "c1/1", `a.b%/1`, 1) + `"text":"Hello. How are you?","parts":["Hello.","How are you?"],"covers":["m1","m2"],"version":2,"late_input":false}}`,
+		},
 		"an id that no header carries": {
 			func(d *onereply.Delivery) { d.ID = "ü\n/1" }, "%C3%BC%0A/1",
 			strings.Replace(head, "c1/1", `ü\n/1`, 1) + `"text":"Hello. How are you?","parts":["Hello.","How are you?"],"covers":["m1","m2"],"version":2,"late_input":false}}`,

@@ -77,6 +77,8 @@ type Bot struct {
 	// Whole: one send carries all parts.
 	Split func(text string) []string
 	Whole bool
+	// Pace is the pause before each further part.
+	Pace Pace
 }
 
 // Options are the settings of a node.

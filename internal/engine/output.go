@@ -74,8 +74,8 @@ type Stop struct {
 	Reason string
 }
 
-// Send delivers one part of a reply, and gives up at Until. Where Entry is nil,
-// it is read first. Answered by Node.SendEnded.
+// Send delivers one part of a reply. It must begin before Until, and ends with a Stop. Where
+// Entry is nil, it is read first. Answered by Node.SendEnded.
 type Send struct {
 	Key   store.Key
 	Lease turn.Lease

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"time"
+	"unicode/utf8"
 
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
@@ -86,7 +87,7 @@ func (n *Node) SendEnded(now turn.Time, s SendResult) {
 	case s.NotSent:
 		t.event = turn.HandBack{Nonce: s.Nonce}
 	case s.Err == "":
-		t.event = turn.Sent{Nonce: s.Nonce, Part: s.Part}
+		t.event = turn.Sent{Nonce: s.Nonce, Part: s.Part, Pause: n.bot(c).Pace.before(c.reply, s.Part+1)}
 	case s.Certain:
 		if !s.ForGood {
 			n.Counters.Deliveries["retried"]++
@@ -111,4 +112,28 @@ func (n *Node) stopSend(c *conversation, reason string) {
 func (n *Node) dropSend(c *conversation) {
 	c.send = nil
 	n.working--
+}
+
+// Pace is how long to pause before each further part of a reply, as a person would who
+// writes it. The zero value is no pause.
+type Pace struct {
+	PerCharacter time.Duration // of the part that follows
+	Least, Most  time.Duration // bounds of the sum; Most 0 means MaxPause
+}
+
+// MaxPause bounds any pause.
+const MaxPause = time.Minute
+
+// before is the pause before a part, from 0, of a reply. Where the reply is not known, the
+// pause is as short as it may be.
+func (p Pace) before(reply *store.Entry, part int) time.Duration {
+	most := p.Most
+	if most == 0 {
+		most = MaxPause
+	}
+	characters := 0
+	if reply != nil && part < len(reply.Parts) {
+		characters = utf8.RuneCountInString(reply.Parts[part])
+	}
+	return min(max(p.Least, time.Duration(characters)*p.PerCharacter), most)
 }

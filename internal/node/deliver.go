@@ -3,7 +3,6 @@ package node
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/onereply/onereply/internal/engine"
 	"github.com/onereply/onereply/store"
@@ -11,12 +10,12 @@ import (
 )
 
 // Deliver carries out an [engine.Send]. It reads the reply where the engine does not
-// know its text, and gives up before the engine's time is over: after that another
-// node may send the same part. send hands the part to the channel and gives up after
-// limit, which is timeout or what is left; nil: there is no channel, and every part
-// counts as delivered.
-func Deliver(ctx context.Context, s store.Store, o engine.Send, now func() turn.Time, timeout time.Duration,
-	send func(o engine.Send, limit time.Duration) (engine.SendResult, error),
+// know its text, and does not begin once the engine's time is over: after that another
+// node may send the same part. send hands the part to the channel, and ends when ctx does:
+// the lease is renewed meanwhile, and the engine ends ctx where that fails. nil: there is
+// no channel, and every part counts as delivered.
+func Deliver(ctx context.Context, s store.Store, o engine.Send, now func() turn.Time,
+	send func(o engine.Send) (engine.SendResult, error),
 ) engine.SendResult {
 	if o.Entry == nil {
 		var err error
@@ -29,10 +28,9 @@ func Deliver(ctx context.Context, s store.Store, o engine.Send, now func() turn.
 	if send == nil {
 		return sendResult(o, engine.SendResult{}, nil)
 	}
-	left := o.Until.Sub(now())
-	if left <= 0 || ctx.Err() != nil {
+	if now() >= o.Until || ctx.Err() != nil {
 		return sendResult(o, engine.SendResult{NotSent: true}, nil)
 	}
-	result, err := send(o, min(timeout, left))
+	result, err := send(o)
 	return sendResult(o, result, err)
 }

@@ -109,15 +109,15 @@ func (n *Node) send(ctx context.Context, o engine.Send) engine.SendResult {
 // deliver is send without its log; see [Deliver].
 func (n *Node) deliver(ctx context.Context, o engine.Send, log *slog.Logger) engine.SendResult {
 	bot := n.options.Bots[o.Key.Bot]
-	var send func(engine.Send, time.Duration) (engine.SendResult, error)
+	var send func(engine.Send) (engine.SendResult, error)
 	if bot.Send != nil {
-		send = func(o engine.Send, limit time.Duration) (engine.SendResult, error) {
-			ctx, cancel := context.WithTimeout(ctx, limit)
+		send = func(o engine.Send) (engine.SendResult, error) {
+			ctx, cancel := context.WithTimeout(ctx, bot.SendTimeout)
 			defer cancel()
 			return call(ctx, n, log, "sender", func() engine.SendResult { return bot.Send(ctx, o) })
 		}
 	}
-	return Deliver(ctx, n.store, o, n.clock.Now, bot.SendTimeout, send)
+	return Deliver(ctx, n.store, o, n.clock.Now, send)
 }
 
 // returnGrace is how long a responder or a sender may take to return once its

@@ -280,9 +280,9 @@ func TestSends(t *testing.T) {
 	}
 }
 
-// A send gets no more time than its lease has left, and none is begun where that is
-// over: then certainly nothing was delivered.
-func TestASendEndsBeforeItsLease(t *testing.T) {
+// A send has the bot's time, whatever its lease has left, since that is renewed. None is
+// begun where the lease is over: then certainly nothing was delivered.
+func TestASendBeginsBeforeItsLeaseEnds(t *testing.T) {
 	inLab(t, nil, func(l *lab) {
 		now := l.node.clock.Now()
 		entry := &store.Entry{Body: store.Body{Text: "reply", Parts: []string{"reply"}}}
@@ -303,7 +303,7 @@ func TestASendEndsBeforeItsLease(t *testing.T) {
 			return l.node.deliver(ctx, s, l.node.log)
 		}
 		want := engine.SendResult{Key: key, Nonce: "n", Part: 3, Entry: entry, Err: "e", Certain: true, ForGood: true, After: 7}
-		if got := send(2*time.Second, l.t.Context()); got != want || calls != 1 || left != 2*time.Second {
+		if got := send(2*time.Second, l.t.Context()); got != want || calls != 1 || left != 15*time.Second {
 			t.Errorf("%+v after %d calls with %v left", got, calls, left)
 		}
 		if send(time.Hour, l.t.Context()); left != 15*time.Second {

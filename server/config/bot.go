@@ -11,8 +11,7 @@ import (
 
 // The keys of a bot are read in groups: how long it waits, how it behaves, who answers,
 // and where replies go. A group starts with the defaults and changes the fields whose
-// keys the file has. Two rules join keys: max_wait must not be less than debounce, and a
-// delivery's timeout must not be more than half of the lease.
+// keys the file has. One rule joins keys: max_wait must not be less than debounce.
 
 // bots reads the section of the bots: one key for each bot, its name. The name is data,
 // so any key is a bot, and none is unknown. There is no default bot, since nobody could
@@ -37,8 +36,7 @@ func (r *reader) bots(root *section, c *Config) {
 }
 
 // bot reads one bot. Everything is read even after a mistake, so that all mistakes are
-// told at once. The delivery comes after the timing, because the limit of its time-out
-// depends on the lease. Only a name at fault ends the reading of its bot: the path of
+// told at once. Only a name at fault ends the reading of its bot: the path of
 // every further problem would begin with it.
 func (r *reader) bot(bots *section, name string, c *Config) {
 	if err := botName(name); err != nil {
@@ -80,6 +78,7 @@ func defaults(name string) onereply.Bot {
 		Timeout:     60 * time.Second,
 		Attempts:    3,
 		RetryFor:    time.Hour,
+		SendTimeout: 15 * time.Second,
 		GroupWait:   time.Second,
 		SplitWait:   1500 * time.Millisecond,
 	}

@@ -7,12 +7,9 @@ import (
 )
 
 // delivery reads the settings of the delivery. Without that section, replies go to the
-// transcript and the event stream only. The default of the time-out depends on the lease:
-// 15s, or half the lease if that is less. So it is set after the timing was read, and
-// also without a section.
+// transcript and the event stream only.
 func (r *reader) delivery(bot *section, b *Bot) {
 	b.Delivery.Kind = None
-	b.Settings.SendTimeout = min(15*time.Second, b.Settings.Lease/2)
 	v, ok := bot.take("delivery")
 	if !ok {
 		return
@@ -28,7 +25,7 @@ func (r *reader) delivery(bot *section, b *Bot) {
 	if b.Delivery.Kind == Webhook {
 		r.webhookDelivery(s, b)
 	} else {
-		s.foreign(b.Delivery.Kind, []string{Webhook}, "url", "secret", "headers", "retry_for", "timeout", "limit", "parts")
+		s.foreign(b.Delivery.Kind, []string{Webhook}, "url", "secret", "headers", "retry_for", "timeout", "limit", "parts", "pace")
 	}
 	s.close()
 }
@@ -42,18 +39,44 @@ func (r *reader) webhookDelivery(s *section, b *Bot) {
 	s.headers("headers", &b.Delivery.Headers)
 	s.duration("retry_for", &b.Settings.RetryFor, 0)
 	s.count("limit", &b.Delivery.Limit, 1, onereply.MaxReplyBytes)
-	parts := "together"
-	s.oneOf("parts", &parts, "together", "separate")
-	b.Delivery.Separate = parts == "separate"
-	r.sendTimeout(s, &b.Settings)
+	s.duration("timeout", &b.Settings.SendTimeout, time.Millisecond)
+	r.parts(s, b)
 }
 
-// sendTimeout reads how long one send may take. A send must end well within its lease, so
-// that nobody else starts meanwhile. The default needs no check: it is at most half of
-// the lease already. Another node could otherwise take over the conversation, and send
-// the same part.
-func (r *reader) sendTimeout(s *section, b *onereply.Bot) {
-	if s.duration("timeout", &b.SendTimeout, time.Millisecond) && b.SendTimeout > b.Lease/2 {
-		r.report(s.at("timeout"), "must be at most half the bot's lease (%s), it is %s", span(b.Lease/2), span(b.SendTimeout))
+// parts reads whether each part is a call of its own, and how long to pause before each
+// further one. Who asks for pauses wants separate parts.
+func (r *reader) parts(s *section, b *Bot) {
+	parts := "together"
+	s.oneOf("parts", &parts, "together", "separate")
+	paced, ok := s.take("pace")
+	switch {
+	case !ok:
+	case !s.has("parts"):
+		parts = "separate"
+	case parts == "together":
+		r.report(paced.place, "has no effect where all parts go out in one call; set parts to separate")
+	}
+	b.Delivery.Separate = parts == "separate"
+	if !ok {
+		return
+	}
+	if p, ok := r.section(paced); ok {
+		r.pace(p, &b.Settings.Pace)
+		p.close()
+	}
+}
+
+// pace reads the pauses. A hard cap of 0 is the one that the library sets.
+func (r *reader) pace(s *section, p *onereply.Pace) {
+	read := func(key string, d *time.Duration) {
+		if s.duration(key, d, 0) && *d > onereply.MaxPause {
+			r.report(s.at(key), "must be at most %s, it is %s", span(onereply.MaxPause), span(*d))
+		}
+	}
+	read("per_character", &p.PerCharacter)
+	read("least", &p.Least)
+	read("most", &p.Most)
+	if p.Most != 0 && p.Most < p.Least {
+		r.report(s.at("most"), "must not be less than least (%s), it is %s", span(p.Least), span(p.Most))
 	}
 }

@@ -55,7 +55,9 @@ func checkRules(t *testing.T, c Config) {
 		s := b.Settings
 		reject(s.Name == "" || len(s.Name) > onereply.MaxNameBytes, "name")
 		reject(s.MaxWait < s.Debounce, "max_wait")
-		reject(s.SendTimeout <= 0 || s.SendTimeout > s.Lease/2, "send timeout")
+		reject(s.SendTimeout <= 0, "send timeout")
+		reject(min(s.Pace.PerCharacter, s.Pace.Least, s.Pace.Most) < 0 || max(s.Pace.PerCharacter, s.Pace.Least, s.Pace.Most) > onereply.MaxPause, "pace")
+		reject(s.Pace.Most != 0 && s.Pace.Most < s.Pace.Least, "pace bounds")
 		reject(s.Debounce == 0 || s.MaxDiscards == 0 || s.History == 0, "a zero that would mean the default")
 		reject(b.Responder.Kind == "" || b.Delivery.Kind == "", "kind")
 	}

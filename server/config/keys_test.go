@@ -86,7 +86,10 @@ var keys = []key{
 	{"delivery", "limit", "8004", delivery + "Limit", 8004, nil},
 	{"delivery", "parts", "separate", delivery + "Separate", true, nil},
 	{"delivery", "retry_for", "8006h", settings + "RetryFor", 8006 * time.Hour, noTime},
-	{"delivery", "timeout", "14s", settings + "SendTimeout", 14 * time.Second, nil},
+	{"delivery", "timeout", "8007s", settings + "SendTimeout", 8007 * time.Second, nil},
+	{"delivery", "pace", "{per_character: 41ms}", settings + "Pace.PerCharacter", 41 * time.Millisecond, nil},
+	{"delivery", "pace", "{least: 42ms}", settings + "Pace.Least", 42 * time.Millisecond, nil},
+	{"delivery", "pace", "{most: 43s}", settings + "Pace.Most", 43 * time.Second, nil},
 }
 
 const (
@@ -156,6 +159,9 @@ func (k key) file(value string) string {
 		"echo":     {"kind": "echo"},
 		"openai":   {"kind": "openai", "base_url": "http://a.test", "model": "m"},
 		"webhook":  {"kind": "webhook", "url": "http://a.test"},
+	}
+	if k.name == "pace" {
+		least["delivery"]["parts"] = "separate"
 	}
 	if k.name == "max_wait" {
 		least["bot"]["debounce"] = "0s"

@@ -113,7 +113,7 @@ func TestFull(t *testing.T) {
 			Settings: onereply.Bot{
 				Name: "plain", Debounce: 1500 * time.Millisecond, MaxWait: 10 * time.Second, OnNewInput: onereply.ModeInterrupt,
 				MaxDiscards: 2, Lease: 10 * time.Second, History: 40, MediaWait: 15 * time.Second, UnknownSend: onereply.UnknownAuto, Names: onereply.NamesAuto,
-				Timeout: 60 * time.Second, Attempts: 3, RetryFor: time.Hour, SendTimeout: 5 * time.Second,
+				Timeout: 60 * time.Second, Attempts: 3, RetryFor: time.Hour, SendTimeout: 15 * time.Second,
 				GroupWait: time.Second, SplitWait: 1500 * time.Millisecond,
 			},
 			Responder: Responder{Kind: Webhook, URL: "http://localhost:1/", IdleTimeout: 20 * time.Second, Delay: 2 * time.Second},

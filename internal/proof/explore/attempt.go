@@ -143,7 +143,7 @@ func (w *world) result(m move) {
 // deliver is a send with its outcome.
 func (w *world) deliver(m move) {
 	j := w.takeJob(int(m.worker), int(m.index))
-	q := request{nonce: j.nonce, part: j.part}
+	q := request{nonce: j.nonce, part: j.part, pause: w.scope.Pace}
 	reached := m.choice == delivered || m.choice == deliveredUnsure
 	if m.choice != delivered {
 		w.left.Faults--

@@ -41,7 +41,7 @@ func (w *world) judge(q request, x write, before *storage) {
 		w.fail("P2 seal", "an attempt was discarded after its agent was told that it can't be")
 	}
 	w.judgeFailed(q, x, was)
-	w.judgeSends(x)
+	w.judgeSends(q, x, was)
 }
 
 // holder reports whether the request is a word from a lease's holder.
@@ -113,11 +113,18 @@ func (w *world) mayBeLate() bool {
 	return p.OnNewInput == turn.Finish || w.ledger.sealed || w.ledger.discards >= p.MaxDiscards
 }
 
-// judgeSends checks that nothing of the responder goes out under a pause, and nothing
-// at all before a pause is over that the receiver asked for.
-func (w *world) judgeSends(x write) {
-	r := w.store.record
+// judgeSends checks that nothing of the responder goes out under a pause, no part before
+// the pause between parts is over, and nothing at all before the end of a pause that the
+// receiver asked for.
+func (w *world) judgeSends(q request, x write, was turn.Record) {
+	r, due := w.store.record, w.ledger.pacedUntil
+	if q.kind == sent {
+		due = pacedUntil(q, x, was)
+	}
 	for _, action := range x.effects.Actions {
+		if a, ok := action.(turn.Send); ok && a.Reply.Done > 0 && x.at < due {
+			w.fail("P7 pace", "a part was begun %v before the pause after the one before it was over", due.Sub(x.at))
+		}
 		if _, ok := action.(turn.Send); ok && r.OnHold && r.Reply != nil && !r.Reply.DespitePause() {
 			w.fail("P7 pause", "a send was asked for while a human has the conversation")
 		}

@@ -151,6 +151,12 @@ func replyFaults() []seeded {
 	twoParts := func(s *Scope) { s.MaxParts = 2 }
 	return []seeded{
 		{name: "the second part goes out first", check: "P7 order", flaws: flaws{lastPartFirst: true}, change: twoParts},
+		{name: "the pause between parts is not kept", check: "P7 pace", step: before(func(_ *turn.Record, e *turn.Event, _ *turn.Time, _ *turn.Policy) {
+			if sent, ok := (*e).(turn.Sent); ok {
+				sent.Pause = 0
+				*e = sent
+			}
+		}), change: func(s *Scope) { s.MaxParts, s.Pace = 2, 2*Tick }},
 		{name: "a reply counts as sent after its first part", check: "P7 sent", step: before(func(r *turn.Record, e *turn.Event, _ *turn.Time, _ *turn.Policy) {
 			if _, ok := (*e).(turn.Sent); ok && r.Reply != nil {
 				r.Reply.Parts = r.Reply.Done + 1

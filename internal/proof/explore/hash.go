@@ -341,6 +341,9 @@ func (e *encoder) ledger() {
 	}
 	e.time(max(l.noSendUntil, e.w.now), 0)
 	e.time(max(l.told, e.w.now), 0)
+	if e.w.scope.Pace > 0 {
+		e.time(l.pacedUntil, 0)
+	}
 	for _, t := range [...]wait{l.latest, l.earliest} {
 		e.time(t.first, max(p.MaxWait, p.MediaWait))
 		e.time(t.again, max(p.MediaWait, 2*p.Debounce))

@@ -34,6 +34,7 @@ type ledger struct {
 	announced  uint16    // by message id: its attachment is waited for
 	leaseEnd   turn.Time // of the live lease
 	retryAt    turn.Time // the latest moment of the next send, where no lease is held
+	pacedUntil turn.Time // the end of the pause before the next part
 
 	noSendUntil turn.Time // the end of the pauses that the receiver asked for
 	told        turn.Time // the end of those for the whole bot, as far as a worker knew that wrote
@@ -311,7 +312,17 @@ func (l *ledger) noteSends(w *world, q request, x write, was turn.Record) {
 		r.since = x.at
 	}
 	switch {
+	case !same:
+		l.pacedUntil = x.at
+	case resumed, q.kind == flush:
+		l.pacedUntil = min(l.pacedUntil, x.at)
+	case q.kind == sent:
+		l.pacedUntil = pacedUntil(q, x, was)
+	}
+	switch {
 	case is.Lease.Nonce != "":
+	case same && q.kind == sent:
+		l.retryAt = l.pacedUntil
 	case same && (q.kind == sendFailed || q.kind == sendUnknown):
 		l.retryAt = x.at.Add(Tick << (r.fails - 1))
 	case !same || resumed || was.Lease.Nonce != "":
@@ -319,6 +330,15 @@ func (l *ledger) noteSends(w *world, q request, x write, was turn.Record) {
 	case q.kind == flush:
 		l.retryAt = min(l.retryAt, x.at)
 	}
+}
+
+// pacedUntil is the end of the pause that follows a delivered part. What a person wrote
+// has none.
+func pacedUntil(q request, x write, was turn.Record) turn.Time {
+	if was.Reply == nil || was.Reply.Kind == turn.ReplyHuman {
+		return x.at
+	}
+	return x.at.Add(q.pause)
 }
 
 // troubleOf is the reply in trouble that a request is about.

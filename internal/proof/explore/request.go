@@ -54,16 +54,17 @@ func (k kind) String() string { return kindNames[k] }
 // it is applied again, to the record that is there then.
 type request struct {
 	kind     kind
-	message  uint8  // of an input: the message's id
-	number   uint8  // of an edit, or of a person's reply: which one; of a reply in trouble: its turn
-	nonce    string // of the lease that it comes from, or takes
-	token    int64  // of a seal
-	part     int    // of a send's result
-	parts    int    // of a reply
-	covers   inputs // of a reply: what its prompt held
-	pauses   bool   // of a send that failed: the receiver asks for a pause
-	media    bool   // of a message: its attachment is still being processed
-	repeated bool   // only with flaws.dedupeAfterBump
+	message  uint8         // of an input: the message's id
+	number   uint8         // of an edit, or of a person's reply: which one; of a reply in trouble: its turn
+	nonce    string        // of the lease that it comes from, or takes
+	token    int64         // of a seal
+	part     int           // of a send's result
+	parts    int           // of a reply
+	pause    time.Duration // after a delivered part, before the next one
+	pauses   bool          // of a send that failed: the receiver asks for a pause
+	covers   inputs        // of a reply: what its prompt held
+	media    bool          // of a message: its attachment is still being processed
+	repeated bool          // only with flaws.dedupeAfterBump
 }
 
 // event is a request as the core sees it. A wake-up says where tokens begin,
@@ -138,7 +139,7 @@ func (q request) result(tick time.Duration) turn.Event {
 	case modelOut:
 		return turn.GenerateFailed{Nonce: q.nonce, Fault: turn.Outage}
 	case sent:
-		return turn.Sent{Nonce: q.nonce, Part: q.part}
+		return turn.Sent{Nonce: q.nonce, Part: q.part, Pause: q.pause}
 	case sendFailed, sendRefused:
 		return turn.SendFailed{Nonce: q.nonce, Part: q.part, ForGood: q.kind == sendRefused, After: q.asked(tick)}
 	default:

@@ -48,7 +48,9 @@ type Scope struct {
 	Media    bool // messages come with an attachment that is still being processed
 	MaxParts int  // a reply has 1 to so many parts
 	Silence  bool // the responder may choose not to reply
-	Alone    bool // there is one worker, and no other process can open the store
+
+	Pace  time.Duration // pause before each further part of a reply
+	Alone bool          // there is one worker, and no other process can open the store
 
 	// Tick replaces [Tick] where a minute must be few moments. There must be no
 	// back-off then, and nobody who types: neither is a whole number of ticks.
@@ -195,6 +197,7 @@ func Stated() []Scope {
 		Scope{Name: "2 faults of model and channel", Policy: spare, Budget: Budget{Inputs: 2, Faults: 2}, Faults: Faults{Model: true, Send: true}, MaxParts: 2, Silence: true},
 		Scope{Name: "the receiver asks for a pause", Policy: first, Budget: Budget{Inputs: 2, Nudges: 1, Faults: 1}, Faults: Faults{Pause: true}, MaxParts: 2},
 		Scope{Name: "a human steps in", Policy: first, Budget: Budget{Inputs: 2, Pauses: 1}, MaxParts: 2},
+		Scope{Name: "parts with a pause between them", Policy: first, Budget: Budget{Inputs: 2, Faults: 1}, Faults: Faults{Worker: true, Send: true}, MaxParts: 2, Pace: 2 * Tick},
 		Scope{Name: "a human replies", Policy: first, Budget: Budget{Inputs: 2, Humans: 1}},
 		Scope{Name: "an agent seals", Policy: first, Budget: Budget{Inputs: 2, Seals: 1, Faults: 1}, Faults: Faults{Worker: true}},
 		Scope{Name: "a reply in trouble is sent again", Policy: held(), Budget: Budget{Inputs: 2, Resends: 1, Faults: 1}, Faults: Faults{Worker: true, Send: true}, MaxParts: 2},
@@ -223,6 +226,7 @@ func Larger() []Scope {
 		Scope{Name: "2 inputs, 2 faults but of the store", Policy: first, Budget: Budget{Inputs: 2, Faults: 2}, Faults: Faults{Worker: true, Model: true, Send: true}},
 		Scope{Name: "2 inputs, 3 faults of model and channel", Policy: first, Budget: Budget{Inputs: 2, Faults: 3}, Faults: Faults{Model: true, Send: true}, MaxParts: 2},
 		Scope{Name: "a human steps in amid a fault", Policy: first, Budget: Budget{Inputs: 2, Pauses: 1, Faults: 1}, Faults: Faults{Worker: true, Send: true}},
+		Scope{Name: "a human steps in between parts", Policy: first, Budget: Budget{Inputs: 1, Pauses: 1, Humans: 1, Nudges: 1}, MaxParts: 2, Pace: 2 * Tick},
 		Scope{Name: "a human replies under a pause", Policy: first, Budget: Budget{Inputs: 2, Pauses: 1, Humans: 1}},
 		Scope{Name: "an agent seals, and a human steps in", Policy: first, Budget: Budget{Inputs: 2, Seals: 1, Pauses: 1}, MaxParts: 2},
 		Scope{Name: "the receiver asks for two pauses amid people", Policy: first, Budget: Budget{Inputs: 1, Humans: 1, Faults: 2}, Faults: Faults{Pause: true}, MaxParts: 2},

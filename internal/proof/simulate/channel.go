@@ -24,9 +24,9 @@ func (n *node) startSend(o engine.Send) {
 	n.begin(o.Lease.Nonce, reading)
 	var result engine.SendResult
 	n.play(func(s remote) {
-		result = shipped.Deliver(ctx, s, o, n.clock, n.sendTimeout, func(o engine.Send, limit time.Duration) (got engine.SendResult, err error) {
+		result = shipped.Deliver(ctx, s, o, n.clock, func(o engine.Send) (got engine.SendResult, err error) {
 			err = s.wait(func(resume func(now turn.Time)) {
-				n.handOver(o, limit, func(now turn.Time, r engine.SendResult) {
+				n.handOver(o, func(now turn.Time, r engine.SendResult) {
 					got = r
 					resume(now)
 				})
@@ -58,7 +58,7 @@ func (n *node) sendLater(o engine.Send) {
 			if o.Entry == nil {
 				o.Entry = &n.entries(o.Key, store.EntryQuery{After: o.Reply.Seq - 1, Limit: 1})[0]
 			}
-			n.handOver(o, min(n.sendTimeout, o.Until.Sub(n.clock())), func(now turn.Time, result engine.SendResult) {
+			n.handOver(o, func(now turn.Time, result engine.SendResult) {
 				result.Key, result.Nonce, result.Part, result.Entry = o.Key, o.Lease.Nonce, o.Reply.Done, o.Entry
 				n.engine.SendEnded(now, result)
 			})
@@ -66,8 +66,9 @@ func (n *node) sendLater(o engine.Send) {
 	})
 }
 
-// handOver is the channel's side of a send, which the process cuts off after limit.
-func (n *node) handOver(o engine.Send, limit time.Duration, end func(now turn.Time, result engine.SendResult)) {
+// handOver is the channel's side of a send, which the process cuts off in the end.
+func (n *node) handOver(o engine.Send, end func(now turn.Time, result engine.SendResult)) {
+	limit := n.sendTimeout
 	if n.seeded.flaws.deadlineIgnored {
 		limit = time.Hour
 	}
@@ -75,7 +76,7 @@ func (n *node) handOver(o engine.Send, limit time.Duration, end func(now turn.Ti
 	d := roll(n.Seed, "channel"+o.Key.Conversation, o.Reply.Seq, int64(o.Reply.Done), o.Lease.Token)
 	took := d.span(5*time.Millisecond, slowestSend)
 	if n.strikes(sendSlow, n.index, d, 60) {
-		took += d.span(0, n.sendTimeout*6)
+		took += d.span(0, 60*time.Second)
 	}
 	arrives, known := true, true
 	switch {

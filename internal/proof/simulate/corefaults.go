@@ -56,6 +56,14 @@ func renewalsNotFenced(r *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy
 	return e
 }
 
+func partsNotPaced(_ *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
+	if s, ok := e.(turn.Sent); ok {
+		s.Pause = 0
+		return s
+	}
+	return e
+}
+
 func sendsNotFenced(r *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
 	switch s := e.(type) {
 	case turn.Sent:

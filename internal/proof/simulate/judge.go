@@ -104,7 +104,9 @@ func (l *ledger) followRemedy(t *conversation, write store.Write, before turn.Re
 	}
 	if after.Reply != nil && t.replies[after.Reply.Seq] != nil {
 		r := t.replies[after.Reply.Seq]
-		r.done = max(r.done, after.Reply.Done)
+		if after.Reply.Done > r.done {
+			r.done, r.doneAt = after.Reply.Done, write.At
+		}
 	}
 	// One write may end a reply as unknown and begin it again, for an operator.
 	if !sentAgain(after) || sentAgain(before) && before.Reply.Seq == after.Reply.Seq {

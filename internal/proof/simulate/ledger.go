@@ -86,6 +86,7 @@ type reply struct {
 	sends   map[int]*sending // by part: the last one
 	shown   map[int]bool     // parts that the person saw
 	done    int              // parts that are known to be delivered
+	doneAt  turn.Time        // when the last of them was known
 	refused bool             // by the channel, for good
 	again   bool             // an operator had it sent again: the person may see twice what is not done
 }

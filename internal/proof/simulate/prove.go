@@ -97,6 +97,7 @@ func coreFaults() []seededFault {
 		{name: "a reply is withdrawn after an unknown send", check: "P1 one reply", step: changeInput(withdrawnAfterUnknown)},
 		{name: "a part that failed for certain counts as sent", check: "P7 fate", step: changeInput(failedIsSent)},
 		{name: "the next part is sent although one before it failed", check: "P7 order", needs: []What{sendFails}, step: changeInput(nextAfterFailed)},
+		{name: "the pause between parts is not kept", check: "P7 pace", calm: true, step: changeInput(partsNotPaced)},
 		{name: "a pause does not keep attempts from starting", check: "P2 pause", step: changeInput(pauseIgnored)},
 		{name: "a seal is forgotten", check: "P2 seal", needs: []What{modelSeals}, step: changeInput(sealForgotten)},
 		{name: "the end of a turn goes idle without looking for newer input", check: "P3 stranded", step: changeDecision(idleUnseen)},

@@ -71,6 +71,10 @@ func (l *ledger) judgeSendOrder(o engine.Send, t *conversation, r *reply) {
 			l.fail("P7 order", "part %d of reply %s was sent before part %d", o.Reply.Done+1, r.entry.ID, part+1)
 		}
 	}
+	flushed := l.askedFor(t.key, r.doneAt, flush, resume)
+	if part := o.Reply.Done; part > 0 && o.Reply.Kind == turn.ReplyAnswer && !flushed && l.now.Add(2*slack) < r.doneAt.Add(l.pace) {
+		l.fail("P7 pace", "part %d of reply %s was begun %v before the pause after part %d was over", part+1, r.entry.ID, r.doneAt.Add(l.pace).Sub(l.now), part)
+	}
 	if o.Reply.Turn < t.begun && o.Reply.Kind != turn.ReplyResend {
 		l.fail("P7 order", "reply %d was sent after reply %d", o.Reply.Turn, t.begun)
 	}
@@ -177,7 +181,7 @@ func (l *ledger) waitBound(accepted turn.Time) (time.Duration, bool) {
 	p := l.policy
 	windows := max(p.MaxWait, p.MediaWait) + time.Duration(p.MaxDiscards)*max(2*p.Debounce, p.MediaWait)
 	attempts := time.Duration(p.MaxDiscards+2) * (l.slowest + 200*time.Millisecond)
-	sends := time.Duration(2*l.parts) * (slowestSend + 100*time.Millisecond)
+	sends := time.Duration(2*l.parts) * (slowestSend + 100*time.Millisecond + l.pace)
 	bound := windows + attempts + sends
 	if p.TurnsPerMinute > 0 {
 		bound += time.Minute

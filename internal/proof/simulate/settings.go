@@ -14,10 +14,11 @@ type settings struct {
 	conversations int // conversations
 	alone         bool
 	policy        turn.Policy
-	parts         int  // most parts of a reply
-	generations   int  // at once on a node
-	whole         bool // one send carries all parts
-	recognises    bool // the channel shows a repeated part once
+	parts         int           // most parts of a reply
+	generations   int           // at once on a node
+	whole         bool          // one send carries all parts
+	pace          time.Duration // pause before each further part
+	recognises    bool          // the channel shows a repeated part once
 	timeout       time.Duration
 	sendTimeout   time.Duration
 	fastest       time.Duration // the model's usual time is from this
@@ -37,7 +38,7 @@ const (
 const botName = "bot"
 
 func newSettings(seed uint64, nodes int) settings {
-	d := roll(seed, "settings")
+	d, own := roll(seed, "settings"), roll(seed, "settings of sends")
 	debounce := pick(d, 0, 300*time.Millisecond, time.Second, 1500*time.Millisecond)
 	lease := pick(d, 2*time.Second, 4*time.Second, 10*time.Second)
 	recognises := d.chance(60)
@@ -51,7 +52,7 @@ func newSettings(seed uint64, nodes int) settings {
 			Fallback: d.chance(40), TurnsPerMinute: pick(d, 0, 0, 0, 12),
 		},
 		parts: pick(d, 1, 1, 2, 3), whole: d.chance(20), recognises: recognises,
-		timeout: 15 * time.Second, sendTimeout: lease / 2,
+		timeout: 15 * time.Second, sendTimeout: pick(own, lease/2, 15*time.Second), pace: pick(own, 0, 0, 300*time.Millisecond, 2*time.Second),
 		fastest: 50 * time.Millisecond,
 		slowest: pick(d, time.Second, 3*time.Second, 6*time.Second),
 		traffic: pick(d, 10*time.Second, 20*time.Second, 40*time.Second),
@@ -66,7 +67,7 @@ func newSettings(seed uint64, nodes int) settings {
 
 // bot is what an engine is told of the bot.
 func (s settings) bot() engine.Bot {
-	return engine.Bot{Policy: s.policy, Fallback: "sorry", History: 4, GroupWait: 0, Whole: s.whole}
+	return engine.Bot{Policy: s.policy, Fallback: "sorry", History: 4, GroupWait: 0, Whole: s.whole, Pace: engine.Pace{Least: s.pace}}
 }
 
 func (s settings) key(conversation int) store.Key {
