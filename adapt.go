@@ -40,9 +40,11 @@ func (b Bot) engineBot() engine.Bot {
 			Debounce: b.Debounce, MaxWait: b.MaxWait, OnNewInput: turn.Mode(b.OnNewInput), MaxDiscards: b.MaxDiscards,
 			Lease: b.Lease, MediaWait: b.MediaWait, MaxAttempts: b.Attempts, ResendUnknown: resend,
 			RetryFor: b.RetryFor, Fallback: b.Fallback != "", TurnsPerMinute: b.TurnsPerMinute,
+			SessionIdle: b.SessionIdle,
 		},
 		Fallback: b.Fallback, History: b.History, GroupWait: b.GroupWait, SplitAt: b.SplitAt, SplitWait: b.SplitWait,
-		StopWords: words.NewList(b.StopWords), OptOutWords: words.NewList(b.OptOutWords), Split: can.Split, Whole: can.AllParts,
+		StopWords: words.NewList(b.StopWords), OptOutWords: words.NewList(b.OptOutWords), ResetWords: words.NewList(b.ResetWords),
+		Split: can.Split, Whole: can.AllParts,
 		Pace: engine.Pace(b.Pace),
 	}
 }

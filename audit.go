@@ -25,7 +25,7 @@ type actorKey struct{}
 
 // WithActor returns a context whose actions are noted as this actor's: in the
 // log, in the audit of the conversation, and in that of the node. Actions are
-// [App.Pause], [App.Resume], [App.Flush], [App.Requeue], [App.Resend],
+// [App.Pause], [App.Resume], [App.Reset], [App.Flush], [App.Requeue], [App.Resend],
 // [App.MarkSent], [App.Answer] and [App.Forget]; without an actor they are not noted.
 func WithActor(ctx context.Context, actor Actor) context.Context {
 	return context.WithValue(ctx, actorKey{}, actor)
@@ -41,7 +41,7 @@ func ActorOf(ctx context.Context) (Actor, bool) {
 type AuditEntry struct {
 	At Time `json:"at"`
 
-	// Action is "pause", "resume", "flush", "requeue", "resend", "mark_sent", "reply" or
+	// Action is "pause", "resume", "reset", "flush", "requeue", "resend", "mark_sent", "reply" or
 	// "delete".
 	Action string `json:"action"`
 

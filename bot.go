@@ -128,6 +128,10 @@ type Bot struct {
 	SplitAt   int
 	SplitWait time.Duration
 
+	// SessionIdle begins afresh with a message that comes after so long a silence: see
+	// [App.Reset]. 0: never.
+	SessionIdle time.Duration
+
 	// TurnsPerMinute is a ceiling on the attempts of one conversation, after which it
 	// rests for a minute. 0: none.
 	TurnsPerMinute int
@@ -139,6 +143,10 @@ type Bot struct {
 	// have a letter, a digit or a symbol, and at most 512 bytes.
 	StopWords   []string
 	OptOutWords []string
+
+	// ResetWords are messages by which a person begins afresh: see [App.Reset]. Such a
+	// message is closed with those that wait.
+	ResetWords []string
 }
 
 // Pace is how long a bot pauses before each further part of its reply, as a person would
@@ -210,6 +218,7 @@ func (b Bot) validate() error {
 	reject(b.Lease < time.Second, "Lease must be at least 1s, it is %v", b.Lease)
 	reject(b.MediaWait < 0, "MediaWait must not be negative, it is %v", b.MediaWait)
 	reject(b.Timeout <= 0, "Timeout must be more than 0, it is %v", b.Timeout)
+	reject(b.SessionIdle < 0, "SessionIdle must not be negative, it is %v", b.SessionIdle)
 	reject(b.RetryFor < 0, "RetryFor must not be negative, it is %v", b.RetryFor)
 	reject(b.SendTimeout <= 0, "SendTimeout must be more than 0, it is %v", b.SendTimeout)
 	for name, d := range map[string]time.Duration{"PerCharacter": b.Pace.PerCharacter, "Least": b.Pace.Least, "Most": b.Pace.Most} {
@@ -222,7 +231,7 @@ func (b Bot) validate() error {
 	reject(b.GroupWait < 0 || b.SplitWait < 0, "GroupWait and SplitWait must not be negative")
 	reject(b.SplitAt < 0, "SplitAt must not be negative, it is %d", b.SplitAt)
 	reject(b.TurnsPerMinute < 0, "TurnsPerMinute must not be negative, it is %d", b.TurnsPerMinute)
-	for _, word := range slices.Concat(b.StopWords, b.OptOutWords) {
+	for _, word := range slices.Concat(b.StopWords, b.OptOutWords, b.ResetWords) {
 		reject(words.Key(word) == "", "the word %q must have a letter, a digit or a symbol, and at most %d bytes", word, words.MaxBytes)
 	}
 	reject(len(b.Fallback) > MaxTextBytes, "Fallback must have at most %d bytes", MaxTextBytes)

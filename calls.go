@@ -133,14 +133,30 @@ func (a *App) Flush(ctx context.Context, bot, conversation string) (State, error
 // before the first message. reason has at most [MaxNameBytes] and may be empty; a
 // second pause changes it. [App.Resume] undoes it.
 func (a *App) Pause(ctx context.Context, bot, conversation, reason string) (State, error) {
-	c, err := a.begin("pause", bot, conversation)
+	return a.controlFor(ctx, "pause", bot, conversation, engine.Request{Op: engine.Pause, Reason: reason})
+}
+
+// Reset begins afresh: waiting messages are closed, an attempt that runs is discarded,
+// and the history of later turns begins here. A reply on its way goes on, unless nobody
+// can have seen any of it. Versions and turns count on, IDs stay known, and a pause
+// stays. reason has at most [MaxNameBytes] and may be empty. It does nothing where
+// nothing was said since the last reset. There is no way back.
+func (a *App) Reset(ctx context.Context, bot, conversation, reason string) (State, error) {
+	return a.controlFor(ctx, "reset", bot, conversation, engine.Request{Op: engine.Reset, Reason: reason})
+}
+
+// controlFor is control for a request with a reason.
+func (a *App) controlFor(ctx context.Context, op, bot, conversation string, r engine.Request) (State, error) {
+	c, err := a.begin(op, bot, conversation)
 	if err != nil {
 		return State{}, err
 	}
-	if len(reason) > MaxNameBytes {
-		return State{}, c.fail(CodeInvalid, "reason", errors.New("it must have at most 512 bytes"))
+	if r.Reason != "" {
+		if err := checkName(r.Reason); err != nil {
+			return State{}, c.fail(CodeInvalid, "reason", err)
+		}
 	}
-	return a.control(ctx, "pause", bot, conversation, engine.Request{Op: engine.Pause, Reason: reason})
+	return a.control(ctx, op, bot, conversation, r)
 }
 
 // Resume gives the conversation back to the bot. answerPending tells whether

@@ -100,6 +100,7 @@ func TestCallsThatAreRefused(t *testing.T) {
 		"retract":    func(ctx context.Context, b, c string) error { _, err := app.Retract(ctx, b, c, "m"); return err },
 		"typing":     func(ctx context.Context, b, c string) error { return app.Typing(ctx, b, c, 0) },
 		"flush":      func(ctx context.Context, b, c string) error { _, err := app.Flush(ctx, b, c); return err },
+		"reset":      func(ctx context.Context, b, c string) error { _, err := app.Reset(ctx, b, c, ""); return err },
 		"pause":      func(ctx context.Context, b, c string) error { _, err := app.Pause(ctx, b, c, ""); return err },
 		"resume":     func(ctx context.Context, b, c string) error { _, err := app.Resume(ctx, b, c, true); return err },
 		"requeue":    func(ctx context.Context, b, c string) error { _, err := app.Requeue(ctx, b, c); return err },

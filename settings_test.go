@@ -89,6 +89,8 @@ func TestEachKeyReachesTheRuntime(t *testing.T) {
 		{"split_wait: 111s", map[string]any{"SplitWait": 111 * time.Second}},
 		{"stop_words: [stop, halt]", map[string]any{"StopWords": words.NewList([]string{"stop", "halt"})}},
 		{"opt_out_words: [leave]", map[string]any{"OptOutWords": words.NewList([]string{"leave"})}},
+		{"reset_words: [again]", map[string]any{"ResetWords": words.NewList([]string{"again"})}},
+		{"session_idle: 112s", map[string]any{"Policy.SessionIdle": 112 * time.Second}},
 		{"responder.timeout: 122s", map[string]any{"Timeout": 122 * time.Second}},
 		{"responder.attempts: 133", map[string]any{"Policy.MaxAttempts": 133}},
 		{"responder.fallback: Sorry.", map[string]any{"Fallback": "Sorry.", "Policy.Fallback": true}},

@@ -15,6 +15,7 @@ type EntryKind string
 const (
 	EntryMessage EntryKind = "message" // somebody wrote it
 	EntryReply   EntryKind = "reply"   // the bot, or a person in its place, answered
+	EntryReset   EntryKind = "reset"   // the conversation began afresh: see [App.Reset]. It has no ID and no Status
 )
 
 // Status is the state of a message or a reply.
@@ -40,7 +41,7 @@ const (
 	StatusNoReply     Status = "no_reply"    // the responder chose not to reply
 )
 
-// Entry is one message or reply of a transcript.
+// Entry is one message or reply of a transcript, or the mark of a reset.
 type Entry struct {
 	// Seq orders the transcript. It grows, but may leave gaps.
 	Seq  int64     `json:"seq"`
@@ -51,7 +52,7 @@ type Entry struct {
 	// Sender is who wrote a message; nil: that is not known, or it is a reply.
 	Sender *Person `json:"sender,omitempty"`
 
-	// At is when the message was accepted, or the reply was committed.
+	// At is when the message was accepted, the reply was committed, or the mark was set.
 	At Time `json:"at"`
 
 	// SentAt is when the message was sent, by the sender's clock; zero: not known.
@@ -59,7 +60,8 @@ type Entry struct {
 
 	Status Status `json:"status"`
 
-	// Reason says why it has its Status; "" where that needs none.
+	// Reason says why it has its Status, or why there was a reset; "" where that needs
+	// none.
 	Reason string `json:"reason,omitempty"`
 
 	// Covers are the IDs of the messages that a reply answers; never nil.

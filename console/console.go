@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -138,7 +139,16 @@ func address(name string) string {
 	return name
 }
 
+// comment is a line of a script that is nothing but a comment. No text of the pages
+// has a line of its own that looks like one.
+var comment = regexp.MustCompile(`(?m)^\s*(//.*|/\*\*.*\*/)\n`)
+
+// newFile leaves out the comments of a script: they are for those who read its source,
+// and each page that loads it would carry them.
 func newFile(name string, content []byte) file {
+	if path.Ext(name) == ".js" {
+		content = comment.ReplaceAll(content, nil)
+	}
 	sum := sha256.Sum256(content)
 	return file{
 		name:        name,

@@ -70,6 +70,19 @@ func (s *Server) postResume(w http.ResponseWriter, r *http.Request) error {
 	return respondState(w, http.StatusOK, now, err)
 }
 
+// postReset begins afresh: what waits is closed, and later turns know nothing of what was
+// said before.
+func (s *Server) postReset(w http.ResponseWriter, r *http.Request) error {
+	var body struct {
+		Reason string `json:"reason"`
+	}
+	if err := decodeOptional(w, r, &body); err != nil {
+		return err
+	}
+	now, err := s.app.Reset(r.Context(), r.PathValue("bot"), r.PathValue("conversation"), body.Reason)
+	return respondState(w, http.StatusAccepted, now, err)
+}
+
 // postReply takes a human's reply. It goes out also while the conversation is paused, and
 // settles what waits: the bot does not answer the same messages again. It has no id by
 // which a repeat could be told.

@@ -122,6 +122,12 @@ func (f *fakeApp) Pause(ctx context.Context, bot, conversation, reason string) (
 	return f.state, f.err
 }
 
+func (f *fakeApp) Reset(ctx context.Context, bot, conversation, reason string) (onereply.State, error) {
+	f.acts(ctx)
+	f.record("reset", bot, conversation, reason)
+	return f.state, f.err
+}
+
 func (f *fakeApp) Resume(ctx context.Context, bot, conversation string, answerPending bool) (onereply.State, error) {
 	f.acts(ctx)
 	f.record("resume", bot, conversation, answerPending)

@@ -50,6 +50,8 @@ func TestCalls(t *testing.T) {
 		{"typing for one debounce", "POST", "/typing", "", 204, call{"typing", "support", "c1", time.Duration(0)}, ""},
 		{"flush", "POST", "/flush", "", 202, call{"flush", "support", "c1", nil}, ""},
 		{"pause", "POST", "/pause", `{"reason":"lunch"}`, 200, call{"pause", "support", "c1", "lunch"}, ""},
+		{"reset", "POST", "/reset", `{"reason":"new order"}`, 202, call{"reset", "support", "c1", "new order"}, ""},
+		{"reset without a reason", "POST", "/reset", "", 202, call{"reset", "support", "c1", ""}, ""},
 		{"pause without a reason", "POST", "/pause", "", 200, call{"pause", "support", "c1", ""}, ""},
 		{"resume", "POST", "/resume", "", 200, call{"resume", "support", "c1", true}, ""},
 		{"resume with an empty object", "POST", "/resume", "{}", 200, call{"resume", "support", "c1", true}, ""},

@@ -40,6 +40,7 @@ type App interface {
 	Pause(ctx context.Context, bot, conversation, reason string) (onereply.State, error)
 	Resume(ctx context.Context, bot, conversation string, answerPending bool) (onereply.State, error)
 	Answer(ctx context.Context, bot, conversation, text string) (onereply.Receipt, error)
+	Reset(ctx context.Context, bot, conversation, reason string) (onereply.State, error)
 	Requeue(ctx context.Context, bot, conversation string) (onereply.State, error)
 	Resend(ctx context.Context, bot, conversation string, turn int64) (onereply.State, error)
 	MarkSent(ctx context.Context, bot, conversation string, turn int64) (onereply.State, error)

@@ -13,6 +13,7 @@ type Kind string
 const (
 	Message Kind = "message"
 	Reply   Kind = "reply"
+	Reset   Kind = "reset" // a mark: the history of prompts begins after it. It has no id and no status
 )
 
 // Entry is one line of the transcript. Its own fields are those that stores compare,
@@ -22,8 +23,8 @@ type Entry struct {
 	Kind   Kind        `json:"kind"`
 	ID     string      `json:"id"`
 	Status turn.Status `json:"status"`
-	Reason string      `json:"reason,omitempty"` // why a reply has its status
-	At     turn.Time   `json:"at"`               // when it was accepted or committed
+	Reason string      `json:"reason,omitempty"` // why a reply has its status, or why there was a reset
+	At     turn.Time   `json:"at"`               // when it was accepted, committed or set
 
 	// Version of the last input that touched a message; of a reply, the version
 	// that it answers.

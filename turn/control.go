@@ -56,7 +56,7 @@ func (s *step) resume(e Resume) {
 	s.OnHold, s.PauseReason = false, ""
 	s.notify(KindConversationResumed, "")
 	if !e.Answer {
-		s.settleAll(InputClosed, 0)
+		s.settleAll(InputClosed, 0, ByHuman)
 	}
 	switch {
 	case s.Phase == Sending && s.Lease.Nonce == "":
@@ -76,20 +76,21 @@ func (s *step) closeWaiting() {
 		return
 	}
 	s.Changed = true
-	s.recallReply()
+	s.recallReply(ByHuman)
 	if s.Pending > 0 || s.SetAside != nil {
-		s.settleAll(InputClosed, 0)
+		s.settleAll(InputClosed, 0, ByHuman)
 	}
 }
 
-// recallReply takes back a reply of the responder because a human steps in: one
-// that waits for its next try and can have reached nobody, or that a pause keeps.
-func (s *step) recallReply() {
+// recallReply takes back a reply of the responder because a human steps in, or a reset
+// does: one that waits for its next try and can have reached nobody, or that a pause
+// keeps.
+func (s *step) recallReply(reason string) {
 	if s.Phase != Sending || s.Lease.Nonce != "" || s.Reply.Kind == ReplyHuman || s.Reply.Kind == ReplyResend {
 		return
 	}
 	if !s.mayBeSent() || s.Reply.unseen() && !s.Reply.Sealed {
-		s.stopReply(ByHuman)
+		s.stopReply(reason)
 	}
 }
 
@@ -103,10 +104,11 @@ func (s *step) settledThrough() int64 {
 }
 
 // settleAll ends the attempt under way and settles every pending input. A reply
-// that is being sent goes on, and settles what it answers.
-func (s *step) settleAll(status Status, by int64) {
+// that is being sent goes on, and settles what it answers. The reason is that of the
+// attempt's end.
+func (s *step) settleAll(status Status, by int64, reason string) {
 	s.Settles = append(s.Settles, Settle{AfterSeq: s.AfterSeq, From: s.settledThrough(), Through: s.Version, Status: status, ReplySeq: by})
-	s.cancelAttempt(ByHuman)
+	s.cancelAttempt(reason)
 	s.Answered, s.AfterSeq = s.Version, s.Seq
 	s.Pending, s.Window.Media, s.Attempt.Newer, s.Attempt.NewerSince, s.Attempt.Edited = 0, 0, 0, 0, false
 	s.closeSetAside()
@@ -123,7 +125,7 @@ func (s *step) humanReply(e HumanReply) {
 		return
 	}
 	s.Changed = true
-	s.recallReply()
+	s.recallReply(ByHuman)
 	s.Turn++
 	s.Seq++
 	s.AppendReply = s.Seq
@@ -133,7 +135,7 @@ func (s *step) humanReply(e HumanReply) {
 	}
 	s.Queue = append(s.Queue, reply)
 	s.notifyReply(KindReplyCommitted, &reply, ReplyHuman)
-	s.settleAll(InputAnswered, s.Seq)
+	s.settleAll(InputAnswered, s.Seq, ByHuman)
 }
 
 // requeue starts a failed turn again, now. Messages that earlier turns set aside

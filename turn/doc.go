@@ -19,6 +19,7 @@
 //	send.go         the reply is delivered
 //	set_aside.go    messages that bring down every worker, and how they come back
 //	control.go      people step in: flush, pause, resume, a human's reply
+//	reset.go        a fresh start: a history that begins anew
 //	unconfirmed.go  replies that may not have arrived, and what people do about them
 //	invariant.go    what holds after every step
 //

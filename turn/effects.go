@@ -26,6 +26,8 @@ const (
 	WasPaused       = "paused"           // a human has the conversation
 	WasDeleted      = "deleted"          // nothing is left to answer
 	ByHuman         = "closed_by_human"  // a human answered or closed what waited
+	WasReset        = "reset"            // the conversation began afresh
+	SessionIdle     = "session_idle"     // it did so because of a long silence
 	Withdrawn       = "withdrawn"        // certainly not delivered, and overtaken
 	UnknownOutcome  = "unknown_outcome"  // nobody knows whether it was delivered
 	Crashed         = "worker_lost"      // its holder's lease ran out
@@ -89,6 +91,8 @@ type Effects struct {
 	// Part of the same write as the record.
 	AppendInput bool  // the message, at Record.Seq
 	AppendReply int64 // a reply, at this sequence; 0: none
+	AppendReset int64 // the mark of a reset, at this sequence; 0: none
+	ResetReason string
 	Settles     []Settle
 	Marks       []Mark
 
@@ -143,6 +147,7 @@ const (
 	KindTurnFailed          Kind = "turn.failed"
 	KindConversationPaused  Kind = "conversation.paused"
 	KindConversationResumed Kind = "conversation.resumed"
+	KindConversationReset   Kind = "conversation.reset"
 
 	// These do not occur in an ordinary turn.
 	KindMessageRepeated Kind = "message.repeated" // a message was delivered again; whoever claims ids tells it, not Step

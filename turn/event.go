@@ -63,6 +63,10 @@ type Close struct{}
 // messages that wait up to now.
 type HumanReply struct{ Parts int }
 
+// Reset begins afresh: it closes all messages that wait, and prompts know nothing any
+// more of what was said before.
+type Reset struct{ Reason string }
+
 // Requeue tries a failed turn again.
 type Requeue struct{}
 
@@ -169,6 +173,7 @@ func (Pause) event()           {}
 func (Resume) event()          {}
 func (Close) event()           {}
 func (HumanReply) event()      {}
+func (Reset) event()           {}
 func (Requeue) event()         {}
 func (Resend) event()          {}
 func (MarkSent) event()        {}
@@ -206,5 +211,6 @@ type Policy struct {
 	RetryFor       time.Duration // how long certain send failures are tried again
 	Fallback       bool          // a text stands in for a failed turn
 	NoSendUntil    Time          // the receiver asked for a pause that holds for the whole bot; 0: it did not
+	SessionIdle    time.Duration // a message after so long a silence begins afresh; 0: never
 	TurnsPerMinute int           // attempts that may start in a minute, after which it rests for one; 0: no ceiling
 }

@@ -35,6 +35,7 @@ var rules = []struct {
 		return r.Window.Media >= 0 && r.Tries.Attempts >= 0 && r.Tries.Discards >= 0 && r.Tries.Outages >= 0 && r.Tries.Runs >= 0
 	}},
 	{"pending inputs lie behind the mark", func(r Record) bool { return 0 <= r.AfterSeq && r.AfterSeq <= r.Seq }},
+	{"the mark of the last reset was given out", func(r Record) bool { return 0 <= r.FreshAfter && r.FreshAfter <= r.Seq }},
 	{"an idle conversation has nothing that waits", func(r Record) bool {
 		return r.Phase != Idle || r.Pending == 0 && r.Answered == r.Version
 	}},

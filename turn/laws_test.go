@@ -36,6 +36,7 @@ var stepLaws = []func(w *world, before turn.Record, event turn.Event, after turn
 	commitIsCurrent,
 	sendsAreInOrder,
 	nothingStaleIsSent,
+	historyBeginsAfresh,
 	againChangesNothing,
 }
 
@@ -268,6 +269,27 @@ func nothingStaleIsSent(w *world, before turn.Record, event turn.Event, _ turn.R
 	r := w.ledger.replies[before.Reply.Seq]
 	if len(e.Actions) > 0 && !r.reached() && before.Version != before.Reply.Through {
 		return errors.New("a reply that was overtaken and reached nobody is sent")
+	}
+	return nil
+}
+
+// historyBeginsAfresh: with a reset, or a message after a long silence, and with nothing
+// else; and turns count on.
+func historyBeginsAfresh(w *world, before turn.Record, event turn.Event, after turn.Record, e turn.Effects) error {
+	_, asked := event.(turn.Reset)
+	_, isMessage := event.(turn.Message)
+	silent := isMessage && w.policy.SessionIdle > 0 && before.SaidAt != 0 && w.now.Sub(before.SaidAt) >= w.policy.SessionIdle
+	quiet := before.Pending == 0 && before.Phase != turn.Generating && before.Phase != turn.Sending
+	began := after.FreshAfter != before.FreshAfter
+	switch {
+	case began != (asked && e.Changed || silent && quiet):
+		return fmt.Errorf("history begins after %d, and began after %d before", after.FreshAfter, before.FreshAfter)
+	case began && (after.FreshAfter <= before.Seq || e.AppendReset != after.FreshAfter):
+		return fmt.Errorf("the mark %d was given out before, or is not written", after.FreshAfter)
+	case asked && e.Changed && after.Pending > 0:
+		return fmt.Errorf("%d messages wait after a reset", after.Pending)
+	case after.Turn < before.Turn:
+		return fmt.Errorf("turn %d follows turn %d", after.Turn, before.Turn)
 	}
 	return nil
 }

@@ -84,7 +84,7 @@ func (w *world) people() map[string]func(*rapid.T) {
 		},
 		"pause":   word(turn.Pause{}),
 		"resume":  word(turn.Resume{Answer: true}, turn.Resume{Answer: true}, turn.Resume{}),
-		"step in": word(turn.Flush{}, turn.Flush{}, turn.Close{}, turn.Requeue{}),
+		"step in": word(turn.Flush{}, turn.Flush{}, turn.Close{}, turn.Requeue{}, turn.Reset{}),
 		"human": func(t *rapid.T) {
 			w.must(t, turn.HumanReply{Parts: rapid.IntRange(1, 2).Draw(t, "parts")}, nil)
 		},

@@ -143,6 +143,9 @@ type Record struct {
 	Seq      int64 `json:"seq,omitempty"`       // the last sequence given out
 	AfterSeq int64 `json:"after_seq,omitempty"` // every pending input has a greater sequence
 
+	FreshAfter int64 `json:"fresh_after,omitempty"` // the history of prompts begins after this sequence, which is that of the last reset
+	SaidAt     Time  `json:"said_at,omitempty"`     // when somebody said something last, where the policy has a SessionIdle
+
 	Window  Window      `json:"window,omitzero"`
 	Lease   Lease       `json:"lease,omitzero"`
 	Token   int64       `json:"token,omitempty"` // the last one given out

@@ -93,6 +93,7 @@ func (s *step) waitForReceiver() {
 func (s *step) partSent(e Sent) {
 	s.Reply.Done++
 	s.Reply.Unsure, s.Reply.Tries, s.Reply.Lost = false, 0, Lost{}
+	s.noteSaid()
 	if s.Reply.Parts > 1 {
 		s.notifyPart(KindPartSent, "", s.Reply.Done)
 	}
@@ -246,6 +247,10 @@ func (s *step) stopReply(reason string) {
 func (s *step) finishReply(status Status, reason string) {
 	reply := *s.Reply
 	s.Marks = append(s.Marks, Mark{Seq: reply.Seq, Status: status, Reason: reason})
+	switch status {
+	case ReplySent, ReplyPartial, ReplyUnknown:
+		s.noteSaid()
+	}
 	switch status {
 	case ReplySent:
 		s.notifyReply(KindReplySent, s.Reply, s.Reply.resendReason())

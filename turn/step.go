@@ -89,6 +89,8 @@ func (s *step) dispatch(event Event) {
 		s.closeWaiting()
 	case HumanReply:
 		s.humanReply(e)
+	case Reset: // reset.go
+		s.reset(e)
 	case Requeue:
 		s.requeue()
 	// Unconfirmed replies: unconfirmed.go.

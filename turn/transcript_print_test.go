@@ -56,6 +56,9 @@ func replies(e turn.Effects) []string {
 	if e.AppendReply != 0 {
 		lines = append(lines, fmt.Sprintf("reply %d is written", e.AppendReply))
 	}
+	if e.AppendReset != 0 {
+		lines = append(lines, fmt.Sprintf("reset %d is written", e.AppendReset))
+	}
 	for _, mark := range e.Marks {
 		line := fmt.Sprintf("reply %d is %s", mark.Seq, mark.Status)
 		if mark.Reason != "" {

@@ -15,7 +15,7 @@ import (
 func readPolicy(t *testing.T, d *datadriven.TestData, p *turn.Policy) {
 	durations := map[string]*time.Duration{
 		"debounce": &p.Debounce, "max_wait": &p.MaxWait, "lease": &p.Lease,
-		"media_wait": &p.MediaWait, "retry_for": &p.RetryFor,
+		"media_wait": &p.MediaWait, "retry_for": &p.RetryFor, "session_idle": &p.SessionIdle,
 	}
 	numbers := map[string]*int{
 		"max_discards": &p.MaxDiscards, "attempts": &p.MaxAttempts, "turns_per_minute": &p.TurnsPerMinute,
@@ -87,6 +87,8 @@ func (s *story) readWord(t *testing.T, d *datadriven.TestData, kind string) turn
 		return turn.Pause{Reason: text(t, d, "reason")}
 	case "resume":
 		return turn.Resume{Answer: text(t, d, "answer") != "false"}
+	case "reset":
+		return turn.Reset{Reason: text(t, d, "reason")}
 	case "close":
 		return turn.Close{}
 	case "human":

@@ -17,6 +17,8 @@ package turn
 // acceptMessage accepts a new message. Its quiet time starts now.
 func (s *step) acceptMessage(e Message) {
 	s.Changed, s.AppendInput = true, true
+	s.endSession()
+	s.noteSaid()
 	s.Seq++
 	s.Pending++
 	if e.Media {

@@ -40,6 +40,7 @@ func drawWorld(t *rapid.T) *world {
 			ResendUnknown:  rapid.Bool().Draw(t, "resend unknown"),
 			RetryFor:       seconds("retry for", 0, 60),
 			Fallback:       rapid.Bool().Draw(t, "fallback"),
+			SessionIdle:    seconds("session idle", 0, 0, 1, 20),
 			TurnsPerMinute: rapid.SampledFrom([]int{0, 0, 1, 3}).Draw(t, "turns per minute"),
 		},
 	}

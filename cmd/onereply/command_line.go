@@ -26,6 +26,7 @@ type commandLine struct {
 	Flush   flushCommand   `cmd:"" help:"End the quiet time of a conversation now."`
 	Pause   pauseCommand   `cmd:"" help:"Pause a conversation: messages are kept, nothing is answered."`
 	Resume  resumeCommand  `cmd:"" help:"Resume a paused conversation."`
+	Reset   resetCommand   `cmd:"" help:"Begin afresh: close waiting messages, and forget what was said for later turns."`
 	Requeue requeueCommand `cmd:"" help:"Try a failed turn again, and messages that were set aside."`
 	Resend  resendCommand  `cmd:"" help:"Send a reply again whose outcome is unknown, or of which only a part was sent."`
 

@@ -74,6 +74,22 @@ func (c *resumeCommand) run(ctx context.Context, p *program) error {
 	})
 }
 
+// resetCommand begins afresh in a conversation, for a person whose talk is over, or whose
+// bot has lost its way.
+type resetCommand struct {
+	target
+	Reason string `placeholder:"TEXT" help:"The reason, shown to others who look at the conversation."`
+	remote
+}
+
+// run closes waiting messages and discards a reply that is being generated. Later turns
+// know nothing of what was said before.
+func (c *resetCommand) run(ctx context.Context, p *program) error {
+	return c.change(p, func(node *client.Client) (state, error) {
+		return node.Reset(ctx, c.Bot, c.Conversation, c.Reason)
+	})
+}
+
 // requeueCommand tries a failed turn again, once its cause is removed. It also brings
 // back messages that were set aside because each worker that took them was lost.
 type requeueCommand struct {

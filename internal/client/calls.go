@@ -71,6 +71,15 @@ func (c *Client) Pause(ctx context.Context, bot, conversation, reason string) (D
 	return fetch[Document[onereply.State]](ctx, c, http.MethodPost, path(bot, conversation, "/pause"), body)
 }
 
+// Reset begins afresh: waiting messages are closed, and later turns know nothing of what
+// was said before.
+func (c *Client) Reset(ctx context.Context, bot, conversation, reason string) (Document[onereply.State], error) {
+	body := struct {
+		Reason string `json:"reason"`
+	}{reason}
+	return fetch[Document[onereply.State]](ctx, c, http.MethodPost, path(bot, conversation, "/reset"), body)
+}
+
 // Resume gives the conversation back to the bot. With answer, waiting messages are
 // answered; otherwise they are closed.
 func (c *Client) Resume(ctx context.Context, bot, conversation string, answer bool) (Document[onereply.State], error) {

@@ -62,6 +62,8 @@ func TestCalls(t *testing.T) {
 			request{"POST", one("/flush"), "", "", ""}},
 		{"requeue", func(c *Client) (string, error) { return state(c.Requeue(ctx, "b/1", "..")) },
 			request{"POST", one("/requeue"), "", "", ""}},
+		{"reset", func(c *Client) (string, error) { return state(c.Reset(ctx, "b/1", "..", "why")) },
+			request{"POST", one("/reset"), "", "application/json", `{"reason":"why"}`}},
 		{"pause", func(c *Client) (string, error) { return state(c.Pause(ctx, "b/1", "..", "why")) },
 			request{"POST", one("/pause"), "", "application/json", `{"reason":"why"}`}},
 		{"resume", func(c *Client) (string, error) { return state(c.Resume(ctx, "b/1", "..", false)) },

@@ -19,6 +19,7 @@ const Duplicate turn.Outcome = "duplicate"
 const (
 	Unchanged  = "unchanged"   // the edit changes nothing
 	OwnMessage = "own_message" // it is about a reply of ours
+	ResetWord  = "reset_word"  // of a reset: the person asked for it
 )
 
 // apply puts a task through the core, on top of those before it in the batch.
@@ -74,6 +75,9 @@ func (n *Node) step(c *conversation, b *batch, t *task, event turn.Event) turn.E
 		b.write.Log = b.write.Log.Audited(entry)
 	}
 	b.write.Log.Trace = b.write.Log.Trace.Add(effects.Notices...)
+	if seq := effects.AppendReset; seq != 0 {
+		b.appendEntry(store.Entry{Seq: seq, Kind: store.Reset, Reason: effects.ResetReason, At: n.now, Version: record.Version})
+	}
 	b.write.Settle = append(b.write.Settle, effects.Settles...)
 	b.write.Mark = append(b.write.Mark, effects.Marks...)
 	b.events = slices.Grow(b.events, len(effects.Notices))
@@ -87,8 +91,8 @@ func (n *Node) step(c *conversation, b *batch, t *task, event turn.Event) turn.E
 // only the store knows all that were ever claimed: the first write of a repeat is
 // refused as a duplicate, and comes back here with that known.
 //
-// A stop word settles what waits without a reply, and an opt-out word pauses the
-// conversation besides. Both are messages like any other before that.
+// A stop word settles what waits without a reply, an opt-out word pauses the conversation
+// besides, and a reset word begins afresh. They are messages like any other before that.
 func (n *Node) receive(c *conversation, b *batch, t *task) {
 	switch {
 	case isReplyID(c, b, t.ID): // a provider gives us back what we sent
@@ -114,6 +118,9 @@ func (n *Node) receive(c *conversation, b *batch, t *task) {
 	}
 	if optOut {
 		n.step(c, b, t, turn.Pause{Reason: "opt_out"})
+	}
+	if bot.ResetWords.Has(t.Body.Text) {
+		n.step(c, b, t, turn.Reset{Reason: ResetWord})
 	}
 	t.result.Outcome, t.result.Reason = effects.Outcome, effects.Reason
 	t.history.placement = placement{

@@ -56,7 +56,9 @@ func (n *Node) startRun(c *conversation, a turn.Run) {
 		n.runEnded(c, &task{})
 		return
 	}
-	n.emit(ReadPrompt{Key: c.key, Nonce: a.Lease.Nonce, AfterSeq: a.AfterSeq, History: n.bot(c).History})
+	n.emit(ReadPrompt{
+		Key: c.key, Nonce: a.Lease.Nonce, AfterSeq: a.AfterSeq, FreshAfter: c.snap.Record.FreshAfter, History: n.bot(c).History,
+	})
 }
 
 // PromptRead takes the answer to a ReadPrompt. It may come after the attempt

@@ -29,7 +29,10 @@ const Delta turn.Kind = "reply.delta"
 // NewEvent adds to a notice what follows from it without the transcript.
 func NewEvent(key store.Key, notice turn.Notice) Event {
 	e := Event{Notice: notice, Key: key}
-	if notice.Seq != 0 && notice.Kind != turn.KindMessageAccepted && notice.Kind != turn.KindMessageRepeated {
+	switch {
+	case notice.Seq == 0, notice.Kind == turn.KindMessageAccepted, notice.Kind == turn.KindMessageRepeated,
+		notice.Kind == turn.KindConversationReset:
+	default:
 		e.ReplyID = ReplyID(key, notice.Turn)
 	}
 	return e

@@ -180,7 +180,7 @@ func (h *harness) call(output engine.Output) func() {
 	case engine.ReadPrompt:
 		return func() {
 			waiting := h.entries(o.Key, store.EntryQuery{After: o.AfterSeq, Status: turn.InputPending})
-			h.node.PromptRead(h.now, o.Key, o.Nonce, waiting, h.entries(o.Key, store.EntryQuery{}), h.unread)
+			h.node.PromptRead(h.now, o.Key, o.Nonce, waiting, h.entries(o.Key, store.EntryQuery{After: o.FreshAfter}), h.unread)
 		}
 	}
 	return nil

@@ -69,9 +69,11 @@ type Bot struct {
 	SplitWait time.Duration
 
 	// A message that consists of a stop word settles what waits without a reply; an
-	// opt-out word pauses the conversation too.
+	// opt-out word pauses the conversation too. One that consists of a reset word begins
+	// afresh.
 	StopWords   words.List
 	OptOutWords words.List
+	ResetWords  words.List
 
 	// Split cuts a reply into parts that the channel takes; nil: there is one part.
 	// Whole: one send carries all parts.

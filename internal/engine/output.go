@@ -47,12 +47,13 @@ type Recover struct {
 }
 
 // ReadPrompt reads what an attempt answers: all entries after AfterSeq, and the
-// last entries of the transcript. Answered by Node.PromptRead.
+// last entries of the transcript after FreshAfter. Answered by Node.PromptRead.
 type ReadPrompt struct {
-	Key      store.Key
-	Nonce    string
-	AfterSeq int64
-	History  int // how many of the last entries, 0: none
+	Key        store.Key
+	Nonce      string
+	AfterSeq   int64
+	FreshAfter int64
+	History    int // how many of the last entries, 0: none
 }
 
 // Start runs the responder. Answered by Node.Responded, once it has returned: not

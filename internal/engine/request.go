@@ -23,6 +23,7 @@ const (
 	Requeue
 	Resend
 	MarkSent
+	Reset
 	Seal
 	Forget
 	ownEvent // not a caller's: an event of this node's own
@@ -40,7 +41,7 @@ type Request struct {
 	Text        *string             // Edit
 	Attachments *[]store.Attachment // Edit
 	For         time.Duration       // Typing
-	Reason      string              // Pause
+	Reason      string              // Pause, Reset
 	Answer      bool                // Resume
 	Token       int64               // Seal
 	Turn        int64               // Resend, MarkSent
@@ -88,7 +89,7 @@ func (t *task) wakes() bool {
 // which must be answered quickly, carries none.
 func (t *task) showsRecord() bool {
 	switch t.Op {
-	case Flush, Pause, Resume, Requeue, Resend, MarkSent:
+	case Flush, Pause, Resume, Requeue, Resend, MarkSent, Reset:
 		return true
 	}
 	return false
@@ -151,6 +152,8 @@ func (t *task) coreEvent() turn.Event {
 		return turn.Resend{Turn: t.Turn}
 	case MarkSent:
 		return turn.MarkSent{Turn: t.Turn}
+	case Reset:
+		return turn.Reset{Reason: t.Reason}
 	case Seal:
 		return turn.Seal{Token: t.Token}
 	}

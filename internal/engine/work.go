@@ -94,7 +94,7 @@ const (
 // more, so that its end changes nothing.
 func leaseIsGone(reason string) bool {
 	switch reason {
-	case stopLost, stopDeleted, turn.WasPaused, turn.WasDeleted, turn.ByHuman, turn.Crashed:
+	case stopLost, stopDeleted, turn.WasPaused, turn.WasDeleted, turn.ByHuman, turn.WasReset, turn.Crashed:
 		return true
 	}
 	return false

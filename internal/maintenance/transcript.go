@@ -62,7 +62,10 @@ func (t *transcript) add(e *store.Entry) {
 	t.size++
 	t.seqs = append(t.seqs, e.Seq)
 	t.lastVersion = max(t.lastVersion, e.Version)
-	if e.Kind == store.Reply {
+	switch e.Kind {
+	case store.Reset:
+		return
+	case store.Reply:
 		t.bySeq[e.Seq] = len(t.replies)
 		t.replies = append(t.replies, replyFact{e.Seq, e.ID, e.Status, e.At, e.Late, e.Covers})
 		return

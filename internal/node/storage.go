@@ -52,7 +52,7 @@ func readWaiting(ctx context.Context, s store.Store, key store.Key, after int64)
 func ReadPrompt(ctx context.Context, s store.Store, o engine.ReadPrompt) (waiting, tail []store.Entry, err error) {
 	waiting, err = readWaiting(ctx, s, o.Key, o.AfterSeq)
 	if err == nil && o.History > 0 {
-		tail, err = readTail(ctx, s, o.Key, o.History, len(waiting))
+		tail, err = readTail(ctx, s, o, len(waiting))
 	}
 	return waiting, tail, err
 }
@@ -62,14 +62,14 @@ func ReadPrompt(ctx context.Context, s store.Store, o engine.ReadPrompt) (waitin
 const maxTail = 20 * store.MaxEntries
 
 // readTail reads backwards from the end of the transcript, until it has the whole
-// history. Entries that wait are not part of that. The first page has room for them
+// history, or meets the last reset. Entries that wait are not part of that. The first page has room for them
 // and for twice the history, because some entries do not count: withdrawn messages,
 // and replies that never arrived. So nearly always there is only one.
-func readTail(ctx context.Context, s store.Store, key store.Key, history, waiting int) ([]store.Entry, error) {
+func readTail(ctx context.Context, s store.Store, o engine.ReadPrompt, waiting int) ([]store.Entry, error) {
 	var tail []store.Entry
-	query := store.EntryQuery{Backward: true, Limit: min(2*history+waiting, store.MaxEntries)}
+	query := store.EntryQuery{After: o.FreshAfter, Backward: true, Limit: min(2*o.History+waiting, store.MaxEntries)}
 	for read := 0; read < maxTail; {
-		page, err := s.Entries(ctx, key, query)
+		page, err := s.Entries(ctx, o.Key, query)
 		if err != nil {
 			return nil, err
 		}
@@ -81,7 +81,7 @@ func readTail(ctx context.Context, s store.Store, key store.Key, history, waitin
 		page = slices.DeleteFunc(page, func(e store.Entry) bool { return e.Status == turn.InputPending })
 		slices.Reverse(page)
 		tail = append(page, tail...)
-		if end || engine.HistoryComplete(tail, history) {
+		if end || engine.HistoryComplete(tail, o.History) {
 			break
 		}
 	}

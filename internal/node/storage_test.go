@@ -192,7 +192,7 @@ func TestTheHistoryBehindManyMessages(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.calls = 0
-			tail, err := readTail(t.Context(), s, key, test.history, len(waits))
+			tail, err := readTail(t.Context(), s, engine.ReadPrompt{Key: key, History: test.history}, len(waits))
 			got := engine.History(tail, test.history)
 			if err != nil || len(got) != test.want || s.calls != test.calls {
 				t.Errorf("%d entries of %d, after %d calls; want %d after %d; %v", len(got), len(all), s.calls, test.want, test.calls, err)
@@ -215,7 +215,7 @@ func TestTheHistoryIsThatOfTheWholeTranscript(t *testing.T) {
 		s := stored(t, turn.Record{}, entries)
 		history := 1 + random.IntN(12)
 		waits, _ := readWaiting(t.Context(), s, key, 0)
-		tail, err := readTail(t.Context(), s, key, history, random.IntN(len(waits)+1))
+		tail, err := readTail(t.Context(), s, engine.ReadPrompt{Key: key, History: history}, random.IntN(len(waits)+1))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -279,7 +279,7 @@ func (s *endless) Entries(_ context.Context, _ store.Key, q store.EntryQuery) (p
 // the store busy.
 func TestReadingAHistoryIsBounded(t *testing.T) {
 	s := &endless{}
-	tail, err := readTail(t.Context(), s, key, 40, 0)
+	tail, err := readTail(t.Context(), s, engine.ReadPrompt{Key: key, History: 40}, 0)
 	if err != nil || s.given != 20_080 {
 		t.Errorf("%d entries were read, %v", s.given, err)
 	}
@@ -287,7 +287,7 @@ func TestReadingAHistoryIsBounded(t *testing.T) {
 		t.Errorf("the history has %d entries of %d, want what there is", len(got), len(tail))
 	}
 	s = &endless{}
-	if _, err := readTail(t.Context(), s, key, 500, 0); err != nil || s.given != 20_000 {
+	if _, err := readTail(t.Context(), s, engine.ReadPrompt{Key: key, History: 500}, 0); err != nil || s.given != 20_000 {
 		t.Errorf("with whole pages only, %d entries were read, %v", s.given, err)
 	}
 }
@@ -307,6 +307,10 @@ func TestReadPrompt(t *testing.T) {
 	read.AfterSeq, read.History = 6, 3
 	if waits, tail, err = ReadPrompt(t.Context(), s, read); err != nil || waits != nil || !slices.Equal(ids(tail), []string{"m2", "m3", "r4"}) {
 		t.Errorf("nothing waits after the last: %q, %q, %v", ids(waits), ids(tail), err)
+	}
+	read.FreshAfter = 2
+	if waits, tail, err = ReadPrompt(t.Context(), s, read); err != nil || waits != nil || !slices.Equal(ids(tail), []string{"m3", "r4"}) {
+		t.Errorf("after a reset: %q, %q, %v", ids(waits), ids(tail), err)
 	}
 	read.History = 1
 	for call := 1; call <= 2; call++ {

@@ -95,6 +95,7 @@ func (r *reader) timing(s *section, b *onereply.Bot) {
 	s.duration("group_wait", &b.GroupWait, 0)
 	s.count("split_at", &b.SplitAt, 0, math.MaxInt32)
 	s.duration("split_wait", &b.SplitWait, 0)
+	s.duration("session_idle", &b.SessionIdle, 0)
 	switch {
 	case b.MaxWait >= b.Debounce:
 	case s.has("max_wait"):
@@ -119,6 +120,7 @@ func (r *reader) behaviour(s *section, b *onereply.Bot) {
 	s.count("turns_per_minute", &b.TurnsPerMinute, 0, math.MaxInt32)
 	s.texts("stop_words", &b.StopWords, r.word)
 	s.texts("opt_out_words", &b.OptOutWords, r.word)
+	s.texts("reset_words", &b.ResetWords, r.word)
 }
 
 // word refuses a word that nobody can write.

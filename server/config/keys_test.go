@@ -61,6 +61,8 @@ var keys = []key{
 	{"bot", "turns_per_minute", "5012", settings + "TurnsPerMinute", 5012, 0},
 	{"bot", "stop_words", "[stop-5013]", settings + "StopWords", []string{"stop-5013"}, nil},
 	{"bot", "opt_out_words", "[out-5014]", settings + "OptOutWords", []string{"out-5014"}, nil},
+	{"bot", "reset_words", "[new-5015]", settings + "ResetWords", []string{"new-5015"}, nil},
+	{"bot", "session_idle", "5016s", settings + "SessionIdle", 5016 * time.Second, time.Duration(0)},
 
 	{"echo", "kind", "echo", responder + "Kind", "echo", nil},
 	{"echo", "timeout", "6001s", settings + "Timeout", 6001 * time.Second, nil},

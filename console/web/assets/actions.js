@@ -41,6 +41,7 @@ const actions = [
 	{ name: 'pause', label: 'Pause', about: 'You take over: messages are kept, nothing is answered.', done: 'Paused. Messages are kept.', field: 'Reason', allowed: (state) => !isPaused(state), body: (value) => ({ reason: value }), flags: (value) => (value ? [`--reason=${value}`] : []) },
 	{ name: 'resume', label: 'Resume', about: 'The bot speaks again, and answers what waits.', done: 'Resumed. What waits is answered.', allowed: isPaused, body: () => ({ answer_pending: true }) },
 	{ name: 'resume', label: 'Resume and close', about: 'The bot speaks again; what waits is closed without a reply.', done: 'Resumed. What waited is closed.', allowed: isPaused, body: () => ({ answer_pending: false }), flags: () => ['--close'] },
+	{ name: 'reset', label: 'Begin afresh', about: 'Closes what waits, and forgets.', done: 'Begun afresh.', allowed: Boolean },
 	{ name: 'requeue', label: 'Requeue', about: 'Tries a failed turn again, with all that waits.', done: 'The turn is tried again.', allowed: ({ phase, set_aside }) => phase === 'failed' || set_aside },
 	{ name: 'reply', label: 'Reply', about: 'Your own reply: it is delivered, and closes what waits.', path: 'replies', done: 'Your reply is on its way.', field: 'Your reply', text: true, body: (value) => ({ text: value }) },
 	{ name: 'delete', label: 'Delete', about: 'Removes all that is stored of the conversation.', done: 'Deleted.', danger: true, flags: () => ['--yes'] },

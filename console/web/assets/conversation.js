@@ -1,9 +1,7 @@
 // What the page knows of the conversation: the one place that events and the
 // transcript change. The chat only reads it.
 //
-// Everything may arrive twice and in either order (an event before the receipt
-// of the call that caused it, a transcript that holds what an event told), so
-// each change is one that may safely happen again.
+// Everything may arrive twice and in either order, so each change may happen again.
 
 import { serverNow } from './api.js';
 import { because } from './words.js';
@@ -42,6 +40,7 @@ export class Conversation {
 	merge(transcript) {
 		for (const entry of transcript) {
 			if (entry.kind === 'message') this.mergeMessage(entry);
+			else if (entry.kind === 'reset') this['conversation.reset'](entry);
 			else this.mergeReply(entry);
 		}
 		this.changed();
@@ -141,6 +140,10 @@ export class Conversation {
 
 	'reply.failed'(event) {
 		this.reply(event, event.reason === 'unknown_outcome' ? 'unknown' : 'undelivered');
+	}
+
+	'conversation.reset'({ seq }) {
+		this.put({ type: 'note', id: `reset/${seq}`, text: 'A fresh start: the bot forgets all above.' });
 	}
 
 	'turn.failed'({ token, turn, id, reason }) {

@@ -5,6 +5,7 @@ const reasons = {
 	paused: 'the conversation was paused',
 	deleted: 'nothing is left to answer',
 	closed_by_human: 'a person answered instead',
+	reset: 'the conversation began afresh',
 	withdrawn: 'it was not delivered yet, and newer input came',
 	worker_lost: 'its worker went away',
 	turns_per_minute: 'too many turns started within a minute',

@@ -42,6 +42,21 @@ func (w *world) judge(q request, x write, before *storage) {
 	}
 	w.judgeFailed(q, x, was)
 	w.judgeSends(q, x, was)
+	w.judgeReset(q)
+	if is.Turn < was.Turn {
+		w.fail("P7 turn", "turn %d follows turn %d: its reply would have an id that was given out before", is.Turn, was.Turn)
+	}
+}
+
+// judgeReset checks that a reset leaves nothing to answer but what a reply on its way
+// answers.
+func (w *world) judgeReset(q request) {
+	r := w.store.record
+	for _, m := range w.store.messages {
+		if q.kind == reset && m.status == turn.InputPending && (r.Reply == nil || m.version > r.Reply.Through) {
+			w.fail("P3 reset", "m%d still waits after a reset", m.id)
+		}
+	}
 }
 
 // holder reports whether the request is a word from a lease's holder.
@@ -190,7 +205,7 @@ func (w *world) judgeGivenUp(q request, x write, was turn.Record, r reply) {
 		return
 	}
 	p := w.scope.Policy
-	byHuman := was.OnHold || q.kind == pause || q.kind == human || q.kind == closing
+	byHuman := was.OnHold || q.kind == pause || q.kind == human || q.kind == closing || q.kind == reset
 	unknown := q.kind == sendUnknown && !p.ResendUnknown
 	lost := (q.kind == wake || q.kind == claim) && (!p.ResendUnknown || int(r.lost)+1 >= p.MaxAttempts)
 	long := (q.kind == sendFailed || q.kind == sendUnknown) && w.overlong(x, &r)
@@ -251,6 +266,7 @@ func (w *world) check() {
 		w.fail("turn.Check", "%v", err)
 	}
 	w.checkLog()
+	w.checkTalk()
 	w.checkWaiting()
 	w.checkAside()
 	w.checkWindow()
@@ -307,9 +323,29 @@ func (w *world) checkLog() {
 		if w.ledger.acknowledged&(1<<id) != 0 && w.store.message(id) == nil {
 			w.fail("P4 lost", "m%d was acknowledged and is not in the log", id)
 		}
+		if w.store.copies(id) > 1 {
+			w.fail("P4 twice", "m%d is in the log twice", id)
+		}
 	}
 	if w.store.record.Version != w.ledger.accepted {
 		w.fail("P4 version", "%d inputs were accepted, and the version is %d", w.ledger.accepted, w.store.record.Version)
+	}
+}
+
+// checkTalk is P2 for the history: what a prompt may tell of before is what was said in
+// this talk, all of it and nothing else.
+func (w *world) checkTalk() {
+	fresh := w.store.record.FreshAfter
+	told := func(seq int64, talk uint8) {
+		if (seq > fresh) != (talk == w.ledger.talk) {
+			w.fail("P2 fresh", "entry %d is of talk %d of %d, and history begins after %d", seq, talk, w.ledger.talk, fresh)
+		}
+	}
+	for _, m := range w.store.messages {
+		told(m.seq, m.talk)
+	}
+	for _, r := range w.store.replies {
+		told(r.seq, r.talk)
 	}
 }
 

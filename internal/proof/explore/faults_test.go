@@ -63,7 +63,7 @@ func after(patch func(was turn.Record, r *turn.Record, e turn.Event, now turn.Ti
 }
 
 func seededFaults() []seeded {
-	return slices.Concat(coreFaults(), replyFaults(), peopleFaults(), worldFaults(), lifeFaults(), causeFaults(), operatorFaults(), receiverFaults())
+	return slices.Concat(coreFaults(), replyFaults(), peopleFaults(), worldFaults(), lifeFaults(), causeFaults(), talkFaults(), operatorFaults(), receiverFaults())
 }
 
 func coreFaults() []seeded {
@@ -407,6 +407,34 @@ func causeFaults() []seeded {
 		{name: "an announced attachment is not waited for", check: "P2 due", step: before(func(_ *turn.Record, _ *turn.Event, _ *turn.Time, p *turn.Policy) { p.MediaWait = 0 }), change: func(s *Scope) {
 			s.Budget, s.Faults, s.Media = Budget{Inputs: 2}, Faults{}, true
 		}},
+	}
+}
+
+// talkFaults are in where one talk ends and the next begins.
+func talkFaults() []seeded {
+	resets := func(s *Scope) { s.Budget, s.Faults = Budget{Inputs: 2, Redelivered: 1, Resets: 1}, Faults{} }
+	onReset := func(patch func(was turn.Record, r *turn.Record)) StepFunc {
+		return after(func(was turn.Record, r *turn.Record, e turn.Event, _ turn.Time, _ turn.Policy) {
+			if _, ok := e.(turn.Reset); ok {
+				patch(was, r)
+			}
+		})
+	}
+	return []seeded{
+		{name: "a prompt tells what was said before a reset", check: "P2 fresh", step: onReset(func(was turn.Record, r *turn.Record) { r.FreshAfter = was.FreshAfter }), change: resets},
+		{name: "a long silence ends no talk", check: "P2 fresh", step: before(func(_ *turn.Record, _ *turn.Event, _ *turn.Time, p *turn.Policy) { p.SessionIdle = 0 }), change: func(s *Scope) {
+			s.Policy, s.Budget, s.Faults = forgetful(), Budget{Inputs: 2}, Faults{}
+		}},
+		{name: "a repeat is answered after a reset", check: "P4 twice", flaws: flaws{idsAnew: true}, change: resets},
+		{name: "turns are counted anew after a reset", check: "P7 turn", step: onReset(func(_ turn.Record, r *turn.Record) { r.Turn = 0 }), change: resets},
+		{name: "a reset leaves waiting what waits", check: "P3 reset", step: func(r turn.Record, e turn.Event, now turn.Time, p turn.Policy) (turn.Record, turn.Effects) {
+			if _, ok := e.(turn.Reset); ok && r.Phase == turn.Collecting {
+				r.Seq++
+				r.FreshAfter = r.Seq
+				return r, turn.Effects{Outcome: turn.Done, Changed: true, AppendReset: r.Seq}
+			}
+			return turn.Step(r, e, now, p)
+		}, change: resets},
 	}
 }
 

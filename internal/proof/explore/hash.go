@@ -30,7 +30,12 @@ func (e *encoder) digest(w *world) digest {
 	e.storage()
 	e.ledger()
 	b := w.left
-	e.small(int(b.Inputs), int(b.Redelivered), int(b.Pauses), int(b.Humans), int(b.Nudges), int(b.Seals), int(b.Deletions), int(b.Resends), int(b.Faults))
+	e.small(int(b.Inputs), int(b.Redelivered), int(b.Pauses), int(b.Humans), int(b.Nudges), int(b.Seals), int(b.Deletions), int(b.Resends), int(b.Resets), int(b.Faults))
+	e.flag(w.store.record.Seq == w.store.record.FreshAfter) // the rest of a mark is checked in each state
+	if idle := w.scope.Policy.SessionIdle; idle > 0 {
+		e.time(w.store.record.SaidAt, idle)
+		e.time(w.ledger.saidAt, idle)
+	}
 	e.small(len(w.orphans))
 	for _, t := range w.orphans {
 		e.task(t)

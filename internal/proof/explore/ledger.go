@@ -38,6 +38,8 @@ type ledger struct {
 
 	noSendUntil turn.Time // the end of the pauses that the receiver asked for
 	told        turn.Time // the end of those for the whole bot, as far as a worker knew that wrote
+	talk        uint8     // the number of the current talk: a reset, or a long silence, ends one
+	saidAt      turn.Time // when somebody said something last
 
 	began  int64 // inputs accepted before the live attempt
 	spent  int   // attempts of this turn that were mistakes, or whose worker was lost
@@ -97,6 +99,9 @@ func (l *ledger) note(w *world, q request, x write, before *storage) {
 	if q.kind == seal {
 		l.sealed = true
 	}
+	if accepts(q, x, before) && q.kind == receive || q.kind == sent {
+		l.saidAt = x.at
+	}
 	l.noteQuiet(w, q, x, before)
 	l.noteMedia(w, q, x)
 	if again := sendsAgain(is) && !sendsAgain(was); is.Phase == turn.Collecting || again {
@@ -107,6 +112,21 @@ func (l *ledger) note(w *world, q request, x write, before *storage) {
 	}
 	l.noteFailures(w, q, x, was)
 	l.noteSends(w, q, x, was)
+}
+
+// silent reports whether a message that comes now ends a long silence: nothing waits, and
+// no reply is on its way.
+func (l *ledger) silent(w *world, now turn.Time) bool {
+	limit := w.scope.Policy.SessionIdle
+	if limit == 0 || l.saidAt == 0 || now.Sub(l.saidAt) < limit || w.store.waiting() != 0 {
+		return false
+	}
+	for _, r := range w.store.replies {
+		if r.status == turn.ReplyCommitted {
+			return false
+		}
+	}
+	return true
 }
 
 // sendsAgain reports whether a reply is sent because an operator asked for it.
@@ -124,7 +144,7 @@ func (l *ledger) noteMedia(w *world, q request, x write) {
 		l.announced &^= 1 << q.message
 	case flush:
 		l.mediaUntil = min(l.mediaUntil, x.at)
-	case human, closing, resumeClosing:
+	case human, closing, resumeClosing, reset:
 		l.announced = 0
 	}
 }

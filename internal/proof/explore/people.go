@@ -30,6 +30,9 @@ func (w *world) peopleMoves(list []move, i uint8) []move {
 		ask(human, 0)
 		ask(closing, 0)
 	}
+	if w.left.Resets > 0 && r.Exists() {
+		ask(reset, 0)
+	}
 	for k := range r.Unconfirmed {
 		if w.left.Resends > 0 {
 			ask(resend, k)
@@ -84,6 +87,9 @@ func (w *world) ask(m move) {
 		q.number = w.ledger.humans
 		w.ledger.closed = true
 	case resumeClosing:
+		w.ledger.closed = true
+	case reset:
+		w.left.Resets--
 		w.ledger.closed = true
 	case flush, typing, requeue:
 		w.left.Nudges--

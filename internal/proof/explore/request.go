@@ -24,6 +24,7 @@ const (
 	human
 	resend
 	markSent
+	reset
 	// From here on: by the workers themselves.
 	wake
 	claim
@@ -43,7 +44,7 @@ const (
 
 var kindNames = [...]string{
 	"message", "edit", "delete", "typing", "flush", "requeue", "pause", "resume", "resume and close", "close",
-	"a person's reply", "send again", "mark as sent", "wake-up", "claim and wake-up", "renew", "hand back", "seal", "interrupted", "generated",
+	"a person's reply", "send again", "mark as sent", "reset", "wake-up", "claim and wake-up", "renew", "hand back", "seal", "interrupted", "generated",
 	"the model failed", "the model rejected it", "the model is out of reach", "sent", "send failed",
 	"send refused for good", "send with unknown outcome",
 }
@@ -113,6 +114,8 @@ func (q request) event(s *storage, tick time.Duration) turn.Event {
 		return turn.Resend{Turn: int64(q.number)}
 	case markSent:
 		return turn.MarkSent{Turn: int64(q.number)}
+	case reset:
+		return turn.Reset{}
 	case wake, claim:
 		return turn.Wake{Nonce: q.nonce, Moved: q.kind == claim}
 	case renew:
@@ -162,7 +165,7 @@ func (q request) known(s *storage) bool {
 	m := s.message(q.message)
 	switch q.kind {
 	case receive:
-		return m != nil
+		return m != nil && !m.forgotten
 	case edit:
 		return m == nil || !m.open() || m.edit == q.number
 	case remove:

@@ -26,6 +26,7 @@ type Budget struct {
 	Seals       int8
 	Deletions   int8 // of the whole conversation
 	Resends     int8 // a reply in trouble is sent again, or marked as sent
+	Resets      int8 // the conversation begins afresh
 	Faults      int8
 }
 
@@ -83,6 +84,7 @@ type flaws struct {
 	resendDelivered  bool          // a send always starts with the first part
 	lastPartFirst    bool          // a send starts with the last part
 	tokensAnew       bool          // a conversation that was deleted gives out its tokens again
+	idsAnew          bool          // a conversation that began afresh forgets the ids of its messages
 }
 
 // validate reports a scope whose times are no whole numbers of ticks.
@@ -131,6 +133,13 @@ func fragile() turn.Policy {
 func restless() turn.Policy {
 	p := base(turn.Discard)
 	p.Debounce = Tick
+	return p
+}
+
+// forgetful begins afresh with a message that comes two quiet times after the last word.
+func forgetful() turn.Policy {
+	p := base(turn.Interrupt)
+	p.SessionIdle = 4 * Tick
 	return p
 }
 
@@ -206,6 +215,8 @@ func Stated() []Scope {
 		Scope{Name: "a process alone", Policy: first, Alone: true, Budget: Budget{Inputs: 2, Faults: 1}, Faults: everything()},
 		minute(Scope{Name: "1 turn a minute", Budget: Budget{Inputs: 3}}),
 		Scope{Name: "a person never stops typing", Policy: restless(), Budget: Budget{Inputs: 4}},
+		Scope{Name: "a conversation begins afresh", Policy: first, Budget: Budget{Inputs: 2, Redelivered: 1, Resets: 1, Faults: 1}, Faults: Faults{Worker: true}},
+		Scope{Name: "a talk ends by itself", Policy: forgetful(), Budget: Budget{Inputs: 2}, MaxParts: 2},
 		Scope{Name: "a conversation is deleted", Policy: first, Budget: Budget{Inputs: 2, Redelivered: 1, Deletions: 1, Seals: 1}},
 	)
 }

@@ -27,6 +27,9 @@ type message struct {
 	since   turn.Time // when it was accepted, or first touched after an attempt had read it
 	media   bool      // its attachment is still being processed
 	status  turn.Status
+	talk    uint8 // in which it came: see ledger.talk
+
+	forgotten bool // only with flaws.idsAnew
 }
 
 // reply is an entry of the transcript.
@@ -45,6 +48,7 @@ type reply struct {
 	since turn.Time // when it became the one to be sent, or was resumed
 	fails uint8     // sends without success since the last delivered part
 	lost  uint8     // workers lost over the current part
+	talk  uint8     // in which it was committed
 }
 
 // write is a commit that was prepared: what Step made of the record that was
@@ -66,6 +70,17 @@ func (s *storage) message(id uint8) *message {
 		}
 	}
 	return nil
+}
+
+// copies is how often a message is in the transcript.
+func (s *storage) copies(id uint8) int {
+	count := 0
+	for _, m := range s.messages {
+		if m.id == id {
+			count++
+		}
+	}
+	return count
 }
 
 func (s *storage) reply(seq int64) *reply {
@@ -109,6 +124,9 @@ func (w *world) commit(q request, x write) {
 	before.messages = slices.Clone(w.store.messages) // entries change in place
 	s := &w.store
 	s.record, s.op = x.record, x.op
+	if q.kind == reset {
+		w.endTalk()
+	}
 	w.writeEntries(q, x, before.record)
 	for _, settle := range x.effects.Settles {
 		w.settle(q, settle)
@@ -141,7 +159,7 @@ func (w *world) writeEntries(q request, x write, before turn.Record) {
 	switch {
 	case x.effects.AppendInput && !q.repeated:
 		s.messages = append(s.messages, message{
-			id: q.message, seq: r.Seq, version: r.Version, since: x.at, media: q.media, status: turn.InputPending,
+			id: q.message, seq: r.Seq, version: r.Version, since: x.at, media: q.media, status: turn.InputPending, talk: w.talkOf(q, x),
 		})
 	case q.touches(s): // what its author thinks better of waits for a requeue
 		m := s.message(q.message)
@@ -165,8 +183,27 @@ func (w *world) writeEntries(q request, x write, before turn.Record) {
 		m.version, m.was, m.status = r.Version, 0, turn.InputDeleted
 	}
 	if seq := x.effects.AppendReply; seq != 0 {
-		s.replies = append(s.replies, newReply(r, q, seq))
+		e := newReply(r, q, seq)
+		e.talk = w.ledger.talk
+		s.replies = append(s.replies, e)
 	}
+}
+
+// endTalk ends the talk because somebody asked for it.
+func (w *world) endTalk() {
+	w.ledger.talk++
+	for i := range w.store.messages {
+		w.store.messages[i].forgotten = w.scope.flaws.idsAnew
+	}
+}
+
+// talkOf is the talk to which a message belongs: the next one, where it comes after a
+// silence that ends the last.
+func (w *world) talkOf(q request, x write) uint8 {
+	if q.kind == receive && w.ledger.silent(w, x.at) {
+		w.ledger.talk++
+	}
+	return w.ledger.talk
 }
 
 // open reports whether its author may still change the message.

@@ -148,7 +148,7 @@ func (x Expect) checkPrompts(l *Ledger) (c complaints) {
 			c.wrong(!strings.Contains("\n"+call.Prompt, "\n"+author+": "+mark(label)), "call %d: %s is not by %s in %q", call.Number, label, author, call.Prompt)
 		}
 	}
-	c.wrong(len(spoken) == 0 && (x.PromptOrder != nil || x.PromptAuthors != nil || x.PromptIncludes != nil || x.PromptContext != nil || x.LastRequestHas != nil), "no call of the model was answered and shown")
+	c.wrong(len(spoken) == 0 && (x.PromptOrder != nil || x.PromptAuthors != nil || x.PromptIncludes != nil || x.PromptContext != nil || x.LastRequestHas != nil || x.LastRequestLacks != nil), "no call of the model was answered and shown")
 	if len(spoken) > 0 {
 		c = append(c, x.checkLastPrompt(spoken[len(spoken)-1])...)
 	}
@@ -165,6 +165,9 @@ func (x Expect) checkLastPrompt(call *Call) (c complaints) {
 	}
 	for _, text := range x.LastRequestHas {
 		c.wrong(!strings.Contains(call.Request, text), "call %d: %q is not in the request %q", call.Number, text, call.Request)
+	}
+	for _, text := range x.LastRequestLacks {
+		c.wrong(strings.Contains(call.Request, text), "call %d: %q is in the request %q", call.Number, text, call.Request)
 	}
 	return c
 }

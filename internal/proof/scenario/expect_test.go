@@ -66,6 +66,7 @@ func TestExpectations(t *testing.T) {
 		"prompt_includes":            {`["ho"]`, `["0000"]`},
 		"prompt_context":             {`["m0"]`, `[]`},
 		"last_request_has":           {`["hi"]`, `["hi", "no"]`},
+		"last_request_lacks":         {`["no"]`, `["no", "hi"]`},
 		"history_has_only_delivered": {`true`, ``},
 		"tool_runs_max":              {`{"book":1}`, `{"book":0}`},
 		"pending_copies_max":         {`1`, `0`},

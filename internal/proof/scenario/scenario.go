@@ -170,6 +170,7 @@ type Expect struct {
 	PromptIncludes                         []string          `json:"prompt_includes"`
 	PromptContext                          *[]string         `json:"prompt_context"`   // at the head of the last prompt, in order
 	LastRequestHas                         []string          `json:"last_request_has"` // texts in the last request, its history included
+	LastRequestLacks                       []string          `json:"last_request_lacks"`
 	HistoryHasOnlyDelivered                bool              `json:"history_has_only_delivered"`
 	ToolRunsMax                            map[string]int    `json:"tool_runs_max"`
 

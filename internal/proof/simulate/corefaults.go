@@ -363,6 +363,30 @@ func pauseWithdrawn(was, is *turn.Record, _ turn.Event, _ *turn.Effects, _ turn.
 	}
 }
 
+func resetForgotten(was, is *turn.Record, e turn.Event, _ *turn.Effects, _ turn.Time) {
+	if _, ok := e.(turn.Reset); ok {
+		is.FreshAfter = was.FreshAfter
+	}
+}
+
+func turnsAnew(_, is *turn.Record, e turn.Event, effects *turn.Effects, _ turn.Time) {
+	if _, ok := e.(turn.Reset); ok && effects.Changed {
+		is.Turn = 0
+	}
+}
+
+func silenceUnseen(_ *turn.Record, e turn.Event, _ turn.Time, p *turn.Policy) turn.Event {
+	if _, ok := e.(turn.Message); ok {
+		p.SessionIdle = time.Hour
+	}
+	return e
+}
+
+func endsEachTalk(_ *turn.Record, e turn.Event, _ turn.Time, p *turn.Policy) turn.Event {
+	p.SessionIdle = min(p.SessionIdle, time.Millisecond)
+	return e
+}
+
 func mediaIgnored(_ *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
 	if m, ok := e.(turn.Message); ok {
 		m.Media = false

@@ -56,6 +56,9 @@ func (l *ledger) judgeGivenUp(t *conversation, write store.Write, before turn.Re
 		if mark.Reason == turn.WasPaused && l.askedFor(t.key, r.entry.At, pause) {
 			continue // which may be over already, in the same write
 		}
+		if mark.Reason == turn.WasReset && l.askedFor(t.key, r.entry.At, reset) {
+			continue
+		}
 		if tried := write.At.Sub(r.entry.At); !r.refused && tried+slack < l.policy.RetryFor {
 			l.fail("P3 failed", "reply %s is %s after %v, and is to be tried for %v", r.entry.ID, mark.Status, tried, l.policy.RetryFor)
 		}

@@ -26,6 +26,7 @@ func (l *ledger) wrote(n *node, write store.Write, before turn.Record, waiting [
 	}
 	l.judgeEnd(t, write, before)
 	l.judgeGivenUp(t, write, before)
+	l.judgeTalk(t, write, before)
 	l.follow(n, t, write, before)
 	if err := turn.Check(after); err != nil {
 		l.fail("turn.Check", "%v", err) // last: what breaks a promise is told by the name of the promise
@@ -297,6 +298,11 @@ func (l *ledger) firstWaiting(key store.Key) turn.Time {
 // committed judges a reply as it is committed, and remembers it.
 func (l *ledger) committed(n *node, t *conversation, write store.Write, before turn.Record, waiting []store.Entry, e store.Entry) {
 	r := &reply{entry: e, texts: []string{e.Text}, sends: map[int]*sending{}, shown: map[int]bool{}}
+	for seq, other := range t.replies {
+		if other.entry.ID == e.ID {
+			l.fail("P7 id", "the replies %d and %d have one id, %s", seq, e.Seq, e.ID)
+		}
+	}
 	t.replies[e.Seq] = r
 	if e.Author != turn.ReplyAnswer {
 		return

@@ -50,6 +50,8 @@ type conversation struct {
 	waits       turn.Time               // since when the turn waits: its first waiting input
 	again       turn.Time               // when a reply was last on its way that an operator had sent again
 	rested      turn.Time               // when it was last told to rest, by a back-off or by the ceiling on turns
+	fresh       int64                   // the sequence of the last reset: no model is told what came before
+	said        turn.Time               // when somebody said something last
 	paused      turn.Time               // it is on hold since then, 0: it is not
 	wrote       map[*node]turn.Time
 	sending     *sending  // the last one that began
@@ -134,6 +136,7 @@ func (l *ledger) modelStarts(n *node, o engine.Start, text string) {
 	l.story.runs = append(l.story.runs, span{node: n.index, from: l.now, to: l.now, nonce: o.Lease.Nonce, shows: idsOf(messagesIn(text))})
 	l.calls[o.Lease.Nonce] = &call{key: o.Key, node: n, life: n.life, turn: o.Turn, text: text}
 	l.judgeHistory(o)
+	l.judgeFresh(o)
 }
 
 // modelEnds notes what a call returned. One that was told to end, or whose

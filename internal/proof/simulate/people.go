@@ -88,6 +88,8 @@ func (a *ask) request() *engine.Request {
 		a.op = engine.HumanReply
 		a.text = fmt.Sprintf("human%d", a.Event.ID)
 		r.Body = store.Body{Text: a.text}
+	case reset:
+		a.op, r.Reason = engine.Reset, "operator"
 	case requeue:
 		a.op = engine.Requeue
 	case resend:

@@ -45,6 +45,7 @@ const (
 	pause     What = "pause"
 	resume    What = "resume"
 	humanSays What = "human reply"
+	reset     What = "reset"
 	requeue   What = "requeue"
 	resend    What = "resend"
 	markSent  What = "mark sent"
@@ -71,6 +72,7 @@ func newPlan(seed uint64, o Options) *Plan {
 		p.write(conversation)
 		p.operate(conversation)
 		p.remedy(conversation)
+		p.beginAfresh(conversation)
 	}
 	p.breakThings(o.allowed())
 	slices.SortStableFunc(p.Events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })

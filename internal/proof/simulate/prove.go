@@ -133,6 +133,10 @@ func coreFaults() []seededFault {
 		{name: "a send that failed is not tried again", check: "P3 failed", needs: []What{sendFails}, step: changeInput(triedOnce)},
 		{name: "a reply says that it is late, and is not", check: "P2 late", step: changeDecision(lateAfterDiscards)},
 		{name: "a reply that is withdrawn takes the receiver's pause with it", check: "P7 receiver", needs: []What{sendPauses}, step: changeDecision(pauseWithdrawn)},
+		{name: "the model is told what was said before a reset", check: "P2 fresh", calm: true, step: changeDecision(resetForgotten)},
+		{name: "turns are counted anew after a reset", check: "P7 id", calm: true, step: changeDecision(turnsAnew)},
+		{name: "a long silence ends no talk", check: "P2 fresh", calm: true, step: changeInput(silenceUnseen)},
+		{name: "each short silence ends the talk", check: "P2 fresh", calm: true, step: changeInput(endsEachTalk)},
 		{name: "attachments are not waited for", check: "P2 due", step: changeInput(mediaIgnored)},
 	}
 }

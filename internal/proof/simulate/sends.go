@@ -165,7 +165,7 @@ func (l *ledger) waited(t *conversation, r *reply, seen []shownMessage) {
 	wait := l.now.Sub(oldest)
 	l.sums.Waits = append(l.sums.Waits, int(wait.Milliseconds()))
 	bound, bounded := l.waitBound(oldest)
-	disturbed := l.askedFor(t.key, oldest, pause, resume, closes, humanSays, retract, resend, forget)
+	disturbed := l.askedFor(t.key, oldest, pause, resume, closes, humanSays, reset, retract, resend, forget)
 	if bounded && !disturbed && wait > bound {
 		l.fail("P3 waiting", "a message waited %v for its reply, longer than %v", wait, bound)
 	}

@@ -62,6 +62,7 @@ func newSettings(seed uint64, nodes int) settings {
 	}
 	s.generations = d.between(1, 8)
 	s.alone = s.nodes == 1 && d.chance(50)
+	s.policy.SessionIdle = pick(d, 0, 0, 2*time.Second, 8*time.Second)
 	return s
 }
 

@@ -133,6 +133,21 @@ func (p *Plan) remedy(conversation int) {
 	}
 }
 
+// beginAfresh draws who ends a talk, and when. It has dice of its own.
+func (p *Plan) beginAfresh(conversation int) {
+	d := roll(p.Seed, "afresh", int64(conversation))
+	if !d.chance(30) {
+		return
+	}
+	for range d.between(1, 2) {
+		e := Event{At: d.span(0, p.traffic), What: reset, Node: d.below(p.nodes), Conversation: conversation}
+		if d.chance(50) {
+			e.Aim, e.Offset = instants[d.below(len(instants))], d.between(-1, 1)
+		}
+		p.add(e)
+	}
+}
+
 // operate draws what operators and second thoughts do to a conversation.
 func (p *Plan) operate(conversation int) {
 	d := roll(p.Seed, "operator", int64(conversation))

@@ -128,7 +128,7 @@ func (l *ledger) judgeMessage(t *conversation, record turn.Record, e store.Entry
 			l.fail("P3 stranded", "%s waits, and the conversation is %s", e.ID, record.Shown())
 		}
 	case turn.InputClosed:
-		if silent := answers && by.entry.Text == ""; !silent && !l.askedFor(t.key, 0, closes, humanSays) {
+		if silent := answers && by.entry.Text == ""; !silent && !l.askedFor(t.key, 0, closes, humanSays, reset) {
 			l.fail("P3 closed", "%s was closed, and nobody asked for it", e.ID)
 		}
 	}
