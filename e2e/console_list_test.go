@@ -70,17 +70,17 @@ bots:
 `
 
 // TestConsoleManyConversations: the list answers at once and scrolls through
-// fifty thousand, with few rows in the document.
+// thousands, with few rows in the document.
 func TestConsoleManyConversations(t *testing.T) {
 	t.Parallel()
-	const many = 50_000
+	many := *manyShown
 	n := start(t, nil, append(settings(t, inMemory(t), manyConfig), "--log-level", "warn")...)
 	d := &desk{api: newCaller(t), node: n, page: &page{t: t, base: n.url}}
 	var next atomic.Int64
 	var writers sync.WaitGroup
 	for range 64 {
 		writers.Go(func() {
-			for i := next.Add(1); i <= many && !t.Failed(); i = next.Add(1) {
+			for i := next.Add(1); i <= int64(many) && !t.Failed(); i = next.Add(1) {
 				if _, ok, raw := d.api.say(n.url, "support", fmt.Sprintf("c%05d", i), "m1", fmt.Sprintf("text %d", i)); !ok {
 					t.Errorf("message %d: %v", i, raw)
 				}

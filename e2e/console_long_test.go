@@ -26,16 +26,16 @@ func (d *desk) closes(conversation string) {
 	}
 }
 
-// TestConsoleLongConversation: of fifty thousand messages the page reads the last
+// TestConsoleLongConversation: of many thousand messages the page reads the last
 // ones, and earlier ones for who asks; after a break and an action it reads what it
 // shows again, and no more.
 func TestConsoleLongConversation(t *testing.T) {
 	t.Parallel()
-	const many = 50_000
+	many := *manyShown
 	n := start(t, nil, append(settings(t, inMemory(t), manyConfig), "--log-level", "warn")...)
 	d := &desk{api: newCaller(t), node: n, page: &page{t: t, base: n.url}}
 	var next atomic.Int64
-	for part := int64(10_000); part <= many; part += 10_000 { // so many may wait at once
+	for part := int64(5_000); part <= int64(many); part += 5_000 { // up to 10,000 may wait at once
 		var writers sync.WaitGroup
 		for range 64 {
 			writers.Go(func() {

@@ -17,6 +17,7 @@
 // ONEREPLY_E2E_PICTURES names a folder for screenshots of what tests saw;
 // "make screenshots" makes those of the documentation.
 //
-// The tests of processes (process_…_test.go) take flags: -kills and -seed for
-// the kill test, -idle for the test of idle conversations.
+// Tests run side by side, since they mostly wait. Flags say how much they do:
+// -kills and -seed for the kill test, -faults and -herd for several nodes, -idle for
+// idle conversations, -many for what the console shows.
 package e2e

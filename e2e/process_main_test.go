@@ -16,7 +16,8 @@ import (
 var (
 	kills             = flag.Int("kills", 216, "how often the kill test kills the node")
 	seed              = flag.Uint64("seed", 0, "of the kill test; 0 takes one from the clock, and prints it")
-	idleConversations = flag.Int("idle", 40_000, "conversations that the memory test leaves idle; the promise speaks of 100000")
+	idleConversations = flag.Int("idle", 20_000, "conversations that the memory test leaves idle; the promise speaks of 100000")
+	manyShown         = flag.Int("many", 15_000, "conversations in the list, and messages in one conversation, that the console shows: a multiple of 5000. The promise speaks of 50000")
 )
 
 // workshop is where the program is built.
