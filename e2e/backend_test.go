@@ -32,6 +32,7 @@ type backend struct {
 	server *httptest.Server
 
 	mu            sync.Mutex
+	debounce      time.Duration // the quiet time; longer where a test has much to do in it
 	conversations map[string]*conversation
 	down          bool // the store is out of reach
 	refused       int  // streams that were refused meanwhile
@@ -56,10 +57,17 @@ type conversation struct {
 }
 
 func newBackend(t *testing.T) *backend {
-	b := &backend{conversations: map[string]*conversation{}}
+	b := &backend{debounce: debounce, conversations: map[string]*conversation{}}
 	b.server = httptest.NewServer(b.handler())
 	t.Cleanup(b.stop)
 	return b
+}
+
+// waits makes the quiet time longer.
+func (b *backend) waits(quiet time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.debounce = quiet
 }
 
 // stop takes the server away: connections are refused until restart.
@@ -202,9 +210,9 @@ func (b *backend) schedule(c *conversation) {
 		c.windowStart = time.Now()
 	}
 	c.phase = "collecting"
-	due := c.lastInput.Add(debounce)
+	due := c.lastInput.Add(b.debounce)
 	reason := ""
-	if latest := c.windowStart.Add(maxWait); due.After(latest) {
+	if latest := c.windowStart.Add(max(maxWait, 2*b.debounce)); due.After(latest) {
 		due, reason = latest, "max_wait"
 	}
 	if c.timer != nil {

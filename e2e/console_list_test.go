@@ -70,9 +70,9 @@ bots:
 `
 
 // TestConsoleManyConversations: the list answers at once and scrolls through
-// thousands, with few rows in the document.
+// thousands, with few rows in the document. It counts slow frames, so no other test
+// with a browser runs beside it.
 func TestConsoleManyConversations(t *testing.T) {
-	t.Parallel()
 	many := *manyShown
 	n := start(t, nil, append(settings(t, inMemory(t), manyConfig), "--log-level", "warn")...)
 	d := &desk{api: newCaller(t), node: n, page: &page{t: t, base: n.url}}

@@ -27,7 +27,7 @@ bots:
     debounce: 700ms
     max_wait: 3s
     lease: 3s
-    responder: {kind: echo, delay: 1500ms}
+    responder: {kind: echo, delay: 2500ms}
   shop:
     debounce: 50ms
     unknown_send: hold

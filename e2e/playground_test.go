@@ -4,6 +4,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 )
@@ -93,6 +94,9 @@ func TestRepeatIsShownAsRecognised(t *testing.T) {
 func TestEditAndDelete(t *testing.T) {
 	t.Parallel()
 	p := open(t)
+	if p.backend != nil {
+		p.backend.waits(6 * time.Second) // for all that is done before the reply
+	}
 	p.send("one", "two", "three")
 	p.until("all are accepted", counter("messages", 3))
 	p.run(one("#messages .mine .tools button:nth-child(2)") + ".click()")

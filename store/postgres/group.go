@@ -69,6 +69,9 @@ type pending struct {
 // do commits a write and waits for its answer. It ends early when the write's
 // context does. A write that is not sent by then never will be.
 func (g *groups) do(p *pending) (answer, error) {
+	if err := p.ctx.Err(); err != nil { // a run could send it before it is withdrawn
+		return answer{}, notApplied(err)
+	}
 	p.done = make(chan struct{})
 	if !g.add(p) {
 		return answer{}, notApplied(store.ErrClosed)
