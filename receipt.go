@@ -10,7 +10,9 @@ const (
 	OutcomeQueued    Outcome = "queued"    // it waits for the next reply
 	OutcomeDuplicate Outcome = "duplicate" // its ID was accepted before: nothing changed
 	OutcomeIgnored   Outcome = "ignored"   // it changed nothing; Reason says why
-	OutcomePaused    Outcome = "paused"    // it is kept, and waits until the conversation is resumed
+	OutcomePaused    Outcome = "paused"    // it is kept, and waits until the conversation is resumed; or it was an opt-out word, which paused it
+	OutcomeClosed    Outcome = "closed"    // it was a stop word: all that waited is settled without a reply
+	OutcomeWithdrawn Outcome = "withdrawn" // it was a deletion after which nothing waits
 )
 
 // Reasons of inputs that are ignored before they reach a conversation.

@@ -123,8 +123,8 @@ func TestTimelineIsWhatWasTold(t *testing.T) {
 		for _, part := range []string{
 			"message.accepted turn.scheduled message.accepted turn.scheduled message.repeated message.accepted turn.scheduled turn.started",
 			"message.accepted reply.discarded turn.scheduled turn.started reply.discarded attempt.failed turn.scheduled turn.started",
-			"reply.committed part.sent part.failed part.sent reply.sent message.accepted",
-			"reply.sent conversation.paused",
+			"reply.committed part.sent part.failed part.sent reply.sent turn.ended message.accepted",
+			"reply.sent turn.ended conversation.paused",
 		} {
 			if !strings.Contains(line, part) {
 				t.Errorf("%q is not in what was told: %s", part, line)
@@ -164,7 +164,7 @@ func TestTimelineIsBounded(t *testing.T) {
 		}
 		rest(time.Minute)
 		one := w.timeline(0, onereply.TimelineQuery{}).Turns[0]
-		if kept := len(one.Steps); kept > onereply.MaxTimelineSteps+1 || kept < 100 || one.Lost+kept != 2*200+3 {
+		if kept := len(one.Steps); kept > onereply.MaxTimelineSteps+1 || kept < 100 || one.Lost+kept != 2*200+4 {
 			t.Errorf("%d steps are kept, %d lost", kept, one.Lost)
 		}
 	})

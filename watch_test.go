@@ -39,7 +39,7 @@ func TestEventsOfATurn(t *testing.T) {
 		rest(time.Minute)
 		want := []string{
 			"message.accepted", "turn.scheduled", "turn.started", "message.accepted", "reply.discarded",
-			"turn.scheduled", "turn.started", "reply.committed", "reply.sent",
+			"turn.scheduled", "turn.started", "reply.committed", "reply.sent", "turn.ended",
 		}
 		if got := types(all); !slices.Equal(got, want) {
 			t.Errorf("the events are %q, want %q", got, want)

@@ -58,6 +58,7 @@ func (s *step) takeOver(e Wake) {
 	s.act(Cancel{Nonce: s.Lease.Nonce, Reason: Crashed})
 	s.notify(KindReplyDiscarded, Crashed)
 	if s.Pending == 0 {
+		s.endOpenTurn(EndedDeleted)
 		s.startNext()
 		return
 	}
@@ -88,7 +89,7 @@ func (s *step) endIfUsedUp() bool {
 		return false
 	default:
 		s.Tries.LastError = lost
-		s.failTurn()
+		s.failTurn(EndedFailed)
 	}
 	return true
 }
@@ -212,6 +213,7 @@ func (s *step) handBack() {
 func (s *step) openRetry() {
 	switch {
 	case s.Pending == 0:
+		s.endOpenTurn(EndedDeleted)
 		s.startNext()
 	case s.hasNewerInput():
 		s.openWindow(s.now)
@@ -259,7 +261,7 @@ func (s *step) attemptFailed(e GenerateFailed) {
 	case e.Fault == Rejected || s.Tries.Attempts >= s.policy.MaxAttempts:
 		s.Tries.Outages = 0
 		if !s.hasNewerInput() {
-			s.failTurn()
+			s.failTurn(EndedFailed)
 			return
 		}
 		s.Tries.Attempts = 0 // what waits now was never tried as it is
@@ -274,19 +276,22 @@ func (s *step) attemptFailed(e GenerateFailed) {
 }
 
 // failTurn gives the turn up. Its messages stay pending: the next input, or a
-// requeue, starts again with all of them.
-func (s *step) failTurn() {
+// requeue, starts again with all of them. The turn ends now, or once its fallback
+// text is sent.
+func (s *step) failTurn(how Ending) {
 	s.Lease = Lease{}
 	s.Attempt.Through, s.Attempt.Newer, s.Attempt.NewerSince, s.Attempt.Edited = s.Version, 0, 0, false
 	s.notify(KindTurnFailed, s.Tries.LastError)
 	s.Phase = Failed
 	s.Window.Start, s.Window.QuietUntil, s.Window.NotBefore, s.Window.Due = 0, 0, 0, 0
-	s.sendFallback()
+	s.endFailed(how)
 }
 
-// sendFallback sends the text that stands in for the failed turn's reply.
-func (s *step) sendFallback() {
+// endFailed ends a turn that was given up, or has the text sent first that stands in
+// for its reply.
+func (s *step) endFailed(how Ending) {
 	if !s.policy.Fallback || s.OnHold {
+		s.endTurn(s.Turn, how)
 		return
 	}
 	s.Seq++

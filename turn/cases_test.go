@@ -441,10 +441,13 @@ func TestOnlyWhatWasSetAsideIsChanged(t *testing.T) {
 	for _, deleted := range []bool{false, true} {
 		for target, want := range map[int64]turn.Outcome{1: turn.Ignored, 2: turn.Queued, 3: turn.Ignored} {
 			after, effects := turn.Step(record, turn.SetAsideChanged{Target: target, Deleted: deleted}, start, basic)
-			if effects.Outcome != want || effects.Changed != (want == turn.Queued) {
+			if deleted && want == turn.Queued {
+				want = turn.Emptied
+			}
+			if effects.Outcome != want || effects.Changed != (want != turn.Ignored) {
 				t.Errorf("a change of version %d is %s", target, effects.Outcome)
 			}
-			if gone := deleted && want == turn.Queued; (after.SetAside == nil) != gone || (after.Phase == turn.Idle) != gone {
+			if gone := deleted && want != turn.Ignored; (after.SetAside == nil) != gone || (after.Phase == turn.Idle) != gone {
 				t.Errorf("a change of version %d left %+v, %s", target, after.SetAside, after.Phase)
 			}
 		}

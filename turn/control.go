@@ -56,7 +56,8 @@ func (s *step) resume(e Resume) {
 	s.OnHold, s.PauseReason = false, ""
 	s.notify(KindConversationResumed, "")
 	if !e.Answer {
-		s.settleAll(InputClosed, 0, ByHuman)
+		s.closeTurn(EndedClosed)
+		s.settleAll(InputClosed, 0)
 	}
 	switch {
 	case s.Phase == Sending && s.Lease.Nonce == "":
@@ -76,21 +77,38 @@ func (s *step) closeWaiting() {
 		return
 	}
 	s.Changed = true
-	s.recallReply(ByHuman)
+	s.recallReply(EndedClosed)
 	if s.Pending > 0 || s.SetAside != nil {
-		s.settleAll(InputClosed, 0, ByHuman)
+		s.closeTurn(EndedClosed)
+		s.settleAll(InputClosed, 0)
 	}
 }
 
-// recallReply takes back a reply of the responder because a human steps in, or a reset
-// does: one that waits for its next try and can have reached nobody, or that a pause
-// keeps.
-func (s *step) recallReply(reason string) {
+// closeTurn ends the turn that waits or generates, because a human settles its messages,
+// or a reset does.
+func (s *step) closeTurn(how Ending) {
+	s.cancelAttempt(settledBy(how))
+	s.endOpenTurn(how)
+}
+
+// settledBy is the reason for which an attempt or a reply ends with its turn.
+func settledBy(how Ending) string {
+	if how == EndedReset {
+		return WasReset
+	}
+	return ByHuman
+}
+
+// recallReply takes back a reply of the responder because a human steps in and settles
+// all that waits, or a reset does: one that waits for its next try and can have reached
+// nobody, or that a pause keeps. No turn is opened for what waits then.
+func (s *step) recallReply(how Ending) {
+	s.settling = how
 	if s.Phase != Sending || s.Lease.Nonce != "" || s.Reply.Kind == ReplyHuman || s.Reply.Kind == ReplyResend {
 		return
 	}
 	if !s.mayBeSent() || s.Reply.unseen() && !s.Reply.Sealed {
-		s.stopReply(reason)
+		s.stopReply(settledBy(how))
 	}
 }
 
@@ -103,12 +121,10 @@ func (s *step) settledThrough() int64 {
 	return s.Answered
 }
 
-// settleAll ends the attempt under way and settles every pending input. A reply
-// that is being sent goes on, and settles what it answers. The reason is that of the
-// attempt's end.
-func (s *step) settleAll(status Status, by int64, reason string) {
+// settleAll settles every pending input, after closeTurn. A reply that is being sent
+// goes on, and settles what it answers.
+func (s *step) settleAll(status Status, by int64) {
 	s.Settles = append(s.Settles, Settle{AfterSeq: s.AfterSeq, From: s.settledThrough(), Through: s.Version, Status: status, ReplySeq: by})
-	s.cancelAttempt(reason)
 	s.Answered, s.AfterSeq = s.Version, s.Seq
 	s.Pending, s.Window.Media, s.Attempt.Newer, s.Attempt.NewerSince, s.Attempt.Edited = 0, 0, 0, 0, false
 	s.closeSetAside()
@@ -125,7 +141,8 @@ func (s *step) humanReply(e HumanReply) {
 		return
 	}
 	s.Changed = true
-	s.recallReply(ByHuman)
+	s.recallReply(EndedClosed)
+	s.closeTurn(EndedClosed)
 	s.Turn++
 	s.Seq++
 	s.AppendReply = s.Seq
@@ -135,7 +152,7 @@ func (s *step) humanReply(e HumanReply) {
 	}
 	s.Queue = append(s.Queue, reply)
 	s.notifyReply(KindReplyCommitted, &reply, ReplyHuman)
-	s.settleAll(InputAnswered, s.Seq, ByHuman)
+	s.settleAll(InputAnswered, s.Seq)
 }
 
 // requeue starts a failed turn again, now. Messages that earlier turns set aside

@@ -8,6 +8,8 @@ const (
 	Done      Outcome = "done"      // it was carried out
 	Queued    Outcome = "queued"    // an input: it waits for the next reply
 	OnPause   Outcome = "paused"    // an input: it is kept, and waits for a resume
+	Closed    Outcome = "closed"    // an input: a stop word, which settled all that waited without a reply
+	Emptied   Outcome = "withdrawn" // an input: a deletion after which nothing waits
 	Ignored   Outcome = "ignored"   // it changed nothing, and Reason says why
 	Fenced    Outcome = "fenced"    // it came from a lease that is no longer the live one
 	Committed Outcome = "committed" // an attempt: its reply is the conversation's
@@ -38,6 +40,22 @@ const (
 	WasEdited       = "edited"           // the input is the change of a message
 	NotUnconfirmed  = "no_trouble"       // no reply of that turn is unconfirmed
 	ByOperator      = "by_operator"      // an operator sent the reply again, or marked it as sent
+)
+
+// Ending is the way in which a turn ended. It is the reason of its
+// [KindTurnEnded].
+type Ending string
+
+// The endings.
+const (
+	EndedSent        Ending = "sent"        // its reply was delivered, all parts of it
+	EndedSilent      Ending = "no_reply"    // the responder chose not to reply
+	EndedClosed      Ending = "closed"      // a person settled its messages: nothing was sent
+	EndedStopped     Ending = "stopped"     // a person cut its reply in the middle, which is partial
+	EndedDeleted     Ending = "deleted"     // its messages were deleted by their authors
+	EndedReset       Ending = "reset"       // the conversation began afresh
+	EndedFailed      Ending = "failed"      // it was given up
+	EndedUndelivered Ending = "undelivered" // its reply did not certainly arrive as a whole, or was withdrawn
 )
 
 // Status is the state of an input or a reply in the transcript.
@@ -145,6 +163,7 @@ const (
 	KindReplySent           Kind = "reply.sent"
 	KindReplyFailed         Kind = "reply.failed"
 	KindTurnFailed          Kind = "turn.failed"
+	KindTurnEnded           Kind = "turn.ended" // told once for each turn; its reason is an [Ending]
 	KindConversationPaused  Kind = "conversation.paused"
 	KindConversationResumed Kind = "conversation.resumed"
 	KindConversationReset   Kind = "conversation.reset"

@@ -11,8 +11,10 @@ type Event interface{ event() }
 // Message is a new message. Its id was never seen before in this conversation: the
 // write that stores the record claims the id.
 type Message struct {
-	Quiet time.Duration // quiet time to wait after it; 0 means the policy's debounce
-	Media bool          // it has an attachment that is still being processed
+	Quiet  time.Duration // quiet time to wait after it; 0 means the policy's debounce
+	Media  bool          // it has an attachment that is still being processed
+	Closes Ending        // it is a stop word or a reset word: it settles all that waits, itself included, and the turn ends so
+	Pauses string        // it is an opt-out word, which closes and pauses: the reason of that pause
 }
 
 // Edit is a change of a message's text or attachments. The caller has seen in the

@@ -40,6 +40,7 @@ var rules = []struct {
 		return r.Phase != Idle || r.Pending == 0 && r.Answered == r.Version
 	}},
 	{"collecting needs something that waits", func(r Record) bool { return r.Phase != Collecting || r.Pending > 0 }},
+	{"a window that a resend interrupts has something that waits", func(r Record) bool { return !r.windowInterrupted() || r.Pending > 0 }},
 	{"generating needs something that waits, or a seal", func(r Record) bool {
 		return r.Phase != Generating || r.Pending > 0 || r.Attempt.Sealed
 	}},

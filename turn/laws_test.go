@@ -38,6 +38,30 @@ var stepLaws = []func(w *world, before turn.Record, event turn.Event, after turn
 	nothingStaleIsSent,
 	historyBeginsAfresh,
 	againChangesNothing,
+	turnsEnd,
+}
+
+// turnsEnd: each turn that has begun ends once, and is told to.
+func turnsEnd(w *world, before turn.Record, _ turn.Event, after turn.Record, e turn.Effects) error {
+	open := map[int64]bool{}
+	for number := int64(1); number <= after.Turn; number++ {
+		open[number] = number > before.Turn || before.TurnOpen(number)
+	}
+	for _, n := range e.Notices {
+		if n.Kind != turn.KindTurnEnded {
+			continue
+		}
+		if !open[n.Turn] {
+			return fmt.Errorf("turn %d ended (%s), and was not open", n.Turn, n.Reason)
+		}
+		open[n.Turn] = false
+	}
+	for number, is := range open {
+		if is != after.TurnOpen(number) {
+			return fmt.Errorf("turn %d is open: %v, and by what was told: %v", number, after.TurnOpen(number), is)
+		}
+	}
+	return nil
 }
 
 // versionGrows: by one with each accepted input, and with nothing else.
@@ -129,7 +153,7 @@ func nothingStartsEarly(w *world, before turn.Record, _ turn.Event, after turn.R
 // messageRestartsQuiet: the quiet time counts from the last message.
 func messageRestartsQuiet(w *world, _ turn.Record, event turn.Event, after turn.Record, _ turn.Effects) error {
 	m, isMessage := event.(turn.Message)
-	if !isMessage {
+	if !isMessage || m.Closes != "" || m.Pauses != "" {
 		return nil
 	}
 	quiet := m.Quiet

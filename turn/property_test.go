@@ -61,8 +61,12 @@ func (w *world) people() map[string]func(*rapid.T) {
 		quiet := time.Duration(rapid.SampledFrom([]int{0, 0, 0, 1, 60}).Draw(t, "quiet")) * time.Second
 		w.must(t, turn.Message{Quiet: quiet, Media: rapid.IntRange(0, 3).Draw(t, "media") == 3}, nil)
 	}
+	stopWord := func(t *rapid.T) {
+		w.must(t, turn.Message{Closes: rapid.SampledFrom([]turn.Ending{turn.EndedClosed, turn.EndedReset}).Draw(t, "closes"), Pauses: rapid.SampledFrom([]string{"", "", "opt_out"}).Draw(t, "pauses")}, nil)
+	}
 	return often(map[string]func(*rapid.T){
-		"message": message,
+		"message":   message,
+		"stop word": stopWord,
 		"edit": func(t *rapid.T) {
 			m := w.anyMessage(t)
 			if m.status == turn.InputFailed {

@@ -244,6 +244,32 @@ func (r Record) Wake() (Time, bool) {
 // the receiver's and not the reply's: it outlives a reply that is withdrawn.
 func (r Record) NextSend() Time { return max(r.Reply.RetryAt, r.NoSendUntil) }
 
+// TurnOpen reports whether the turn with a number has begun and not ended. Besides the
+// turn of the current window, attempt or reply, the replies of people that wait to be
+// sent are turns of their own. A reply that is sent again is not: its turn ended before.
+func (r Record) TurnOpen(number int64) bool {
+	for _, queued := range r.Queue {
+		if queued.Turn == number {
+			return true
+		}
+	}
+	if r.Reply != nil && r.Reply.Kind != ReplyResend {
+		return r.Reply.Turn == number
+	}
+	return number == r.Turn && r.turnWaits()
+}
+
+// turnWaits reports whether the last turn waits for its attempt, or for the end of one.
+func (r Record) turnWaits() bool {
+	return r.Phase == Collecting || r.Phase == Generating || r.windowInterrupted()
+}
+
+// windowInterrupted reports whether a reply is being sent again while a window is open,
+// which goes on afterwards. Only a window has a start.
+func (r Record) windowInterrupted() bool {
+	return r.Reply != nil && r.Reply.Kind == ReplyResend && r.Window.Start != 0
+}
+
 // mayBeSent reports whether the current reply goes out now: under a pause only what
 // people want sent does.
 func (r Record) mayBeSent() bool { return !r.OnHold || r.Reply.DespitePause() }

@@ -23,9 +23,10 @@ func (s *step) reset(e Reset) {
 		return
 	}
 	s.Changed = true
-	s.recallReply(WasReset)
+	s.recallReply(EndedReset)
 	if s.Pending > 0 || s.SetAside != nil || s.Phase == Generating {
-		s.settleAll(InputClosed, 0, WasReset)
+		s.closeTurn(EndedReset)
+		s.settleAll(InputClosed, 0)
 	}
 	s.beginAfresh(e.Reason)
 }

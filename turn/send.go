@@ -187,14 +187,26 @@ func (s *step) withdrawReply() {
 	s.answerAfresh()
 }
 
-// answerAfresh goes back to collecting after a reply that reached nobody. If a
-// human has settled its messages meanwhile, they are closed.
+// answerAfresh ends the turn of a reply that reached nobody. Its messages are answered
+// by the next turn, under another number, since the receiver may have seen this one. If
+// a human has settled them meanwhile, they are closed.
 func (s *step) answerAfresh() {
 	reply := *s.Reply
 	s.Reply = nil
+	how := EndedUndelivered
 	if s.Answered >= reply.Through {
 		s.settleInputs(reply, InputClosed, 0)
-	} else if s.Pending > 0 && len(s.Queue) == 0 {
+	}
+	switch {
+	case s.settling != "":
+		how = s.settling
+	case s.Answered >= reply.Through:
+		how = EndedClosed
+	case s.Pending == 0:
+		how = EndedDeleted
+	}
+	s.endTurn(reply.Turn, how)
+	if how == EndedUndelivered && len(s.Queue) == 0 {
 		s.openTurn(s.now)
 		return
 	}
@@ -221,7 +233,7 @@ func (s *step) giveUpReply(reason string) {
 		}
 		s.Reply = nil
 		s.policy.Fallback = false // the same channel would refuse it too
-		s.failTurn()
+		s.failTurn(EndedUndelivered)
 	}
 }
 
@@ -270,6 +282,7 @@ func (s *step) finishReply(status Status, reason string) {
 	}
 	switch reply.Kind {
 	case ReplyFallback:
+		s.endTurn(reply.Turn, EndedFailed)
 		s.returnToFailure()
 		return
 	case ReplyResend:
@@ -285,7 +298,21 @@ func (s *step) finishReply(status Status, reason string) {
 		s.Pending = s.Attempt.Newer
 		s.advanceAfterSeq(reply.ThroughSeq)
 	}
+	s.endTurn(reply.Turn, ending(status, reason))
 	s.startNext()
+}
+
+// ending is the way in which a turn ended whose reply has this status, for this reason.
+func ending(status Status, reason string) Ending {
+	switch {
+	case status == ReplySent:
+		return EndedSent
+	case status == ReplyNone:
+		return EndedSilent
+	case status == ReplyPartial && (reason == WasPaused || reason == ByHuman):
+		return EndedStopped
+	}
+	return EndedUndelivered
 }
 
 // resendReason is the reason of a notice about a reply that was sent again.

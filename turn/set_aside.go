@@ -42,13 +42,14 @@ func (s *step) setAsideInputs() {
 	s.advanceAfterSeq(s.Attempt.ThroughSeq)
 	s.notify(KindTurnFailed, s.Tries.LastError)
 	if s.Pending > 0 {
+		s.endTurn(s.Turn, EndedFailed)
 		s.startNext()
 		return
 	}
 	s.Answered, s.Attempt.Through = s.Version, s.Version
 	s.Phase = Failed
 	s.clearTurn()
-	s.sendFallback()
+	s.endFailed(EndedFailed)
 }
 
 // addSetAside adds messages to those that were set aside before. There may be
@@ -109,6 +110,9 @@ func (s *step) changeSetAside(e SetAsideChanged) {
 	}
 	if a.Pending--; a.Pending > 0 {
 		return
+	}
+	if s.Pending == 0 {
+		s.Outcome = Emptied
 	}
 	failed := s.Phase == Failed && s.Pending == 0
 	s.SetAside = nil

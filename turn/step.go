@@ -9,7 +9,8 @@ type step struct {
 	Effects
 	now       Time
 	policy    Policy
-	firstByte Time // of the attempt whose result the event is
+	firstByte Time   // of the attempt whose result the event is
+	settling  Ending // all that waits is about to be settled, and turns end so: see recallReply
 }
 
 // Step decides what event does to a conversation. It returns the record as it
@@ -160,6 +161,25 @@ func (s *step) notify(kind Kind, reason string) {
 	switch kind {
 	case KindReplyCommitted, KindReplyDiscarded, KindAttemptFailed:
 		s.Notices[len(s.Notices)-1].FirstByte = s.firstByte
+	}
+}
+
+// endTurn tells that a turn is over, and how it ended. Each turn ends once: see
+// [Record.TurnOpen].
+func (s *step) endTurn(number int64, how Ending) {
+	s.notify(KindTurnEnded, string(how))
+	s.Notices[len(s.Notices)-1].Turn = number
+}
+
+// endOpenTurn ends the turn that waits for its attempt, or for the end of one. Where a
+// reply is being sent again meanwhile, no window is left to return to.
+func (s *step) endOpenTurn(how Ending) {
+	if !s.turnWaits() {
+		return
+	}
+	s.endTurn(s.Turn, how)
+	if s.windowInterrupted() {
+		s.Window = Window{}
 	}
 }
 

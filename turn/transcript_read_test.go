@@ -45,7 +45,7 @@ func (s *story) read(t *testing.T, d *datadriven.TestData, kind string) happenin
 	case "edit", "delete":
 		return s.readChange(t, d, kind)
 	case "message":
-		return happening{event: turn.Message{Quiet: optional(t, d, "quiet"), Media: d.HasArg("media")}}
+		return happening{event: turn.Message{Quiet: optional(t, d, "quiet"), Media: d.HasArg("media"), Closes: turn.Ending(text(t, d, "closes")), Pauses: text(t, d, "pauses")}}
 	case "wake":
 		return happening{event: s.readWake(t, d)}
 	case "renew", "hand_back", "interrupted", "generated", "failed", "sent", "send_failed", "send_unknown":

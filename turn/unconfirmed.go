@@ -107,12 +107,12 @@ func (s *step) startResend() {
 }
 
 // returnToInterrupted goes back to what the resend interrupted. Only a window has
-// a start.
+// a start; one whose turn has ended meanwhile is gone: see endOpenTurn.
 func (s *step) returnToInterrupted() {
 	switch {
 	case len(s.Queue) > 0:
 		s.startNext()
-	case s.Window.Start != 0 && s.Pending > 0:
+	case s.Window.Start != 0:
 		s.openWindow(s.Window.Start)
 	default:
 		s.returnToFailure()

@@ -21,6 +21,10 @@ func (s *step) acceptMessage(e Message) {
 	s.noteSaid()
 	s.Seq++
 	s.Pending++
+	if e.Closes != "" || e.Pauses != "" {
+		s.closeByWord(e)
+		return
+	}
 	if e.Media {
 		s.expectMedia()
 	}
@@ -71,13 +75,41 @@ func (s *step) deleteMessage(e Delete) {
 		s.uncountMessage(e.HadMedia)
 	}
 	s.countInput(WasDeleted, e.Seq)
+	if s.Pending == 0 {
+		s.Outcome = Emptied
+		if s.windowInterrupted() {
+			s.endOpenTurn(EndedDeleted)
+		}
+	}
 	if s.Pending > 0 && !s.promptIsEmpty() || s.mustGoOn() {
 		s.inputAccepted(s.now.Add(s.policy.Debounce), false)
 		return
 	}
 	s.Window.QuietUntil = s.now.Add(s.policy.Debounce)
 	s.cancelAttempt(WasDeleted)
+	s.endOpenTurn(EndedDeleted)
 	s.startNext()
+}
+
+// closeByWord accepts a stop word, or a reset word, which is settled together with all
+// that waits. An opt-out word pauses the conversation besides. None of them opens a turn.
+func (s *step) closeByWord(e Message) {
+	if s.working() {
+		s.countNewer()
+	}
+	s.countInput("", s.Seq)
+	s.Outcome = Closed
+	how := e.Closes
+	if how == "" {
+		how = EndedClosed
+	}
+	s.recallReply(how)
+	s.closeTurn(how)
+	s.settleAll(InputClosed, 0)
+	if e.Pauses != "" {
+		s.pause(Pause{Reason: e.Pauses})
+		s.Outcome, s.Changed = OnPause, true
+	}
 }
 
 // promptIsEmpty reports whether all messages of the running attempt's prompt are
@@ -275,6 +307,8 @@ func (s *step) startNext() {
 		next.Since, next.RetryAt = s.now, s.now
 		s.Reply, s.Queue = &next, append([]Reply(nil), s.Queue[1:]...)
 		s.Attempt.Through, s.Phase = next.Through, Sending
+	case s.settling != "" && s.Pending > 0:
+		s.Phase = Idle // settleAll follows
 	case s.Pending > 0:
 		start := s.Attempt.NewerSince
 		if start == 0 {

@@ -228,6 +228,18 @@ test('sentences say nothing twice, and nothing that is not known', () => {
 	assert.equal(rejected.rows.length, 4);
 });
 
+test('a window ends with its turn', () => {
+	for (const reason of ['deleted', 'closed']) {
+		const story = read(steps(input(0, 1), scheduled(0, 1, 1500), [500, 'turn.ended', { version: 1, reason }]));
+		assert.equal(story.windows[0].end - zero, 500);
+		assert.equal(story.busy(), false);
+		assert.match(story.rows.at(-1).text, /^Turn 3 ended: .*(closed|deleted)/);
+	}
+	const next = read([...steps(input(0, 1), scheduled(0, 1, 1500)), { type: 'turn.ended', at: time(600), turn: 2, reason: 'sent' }]);
+	assert.equal(next.busy(), true); // it was another one that ended
+	assert.equal(next.rows.length, 2);
+});
+
 test('a person who ends the window is told of', () => {
 	const story = read(steps(input(0, 1), scheduled(0, 1, 3_600_000), [500, 'turn.scheduled', { version: 1, due_at: 500 }]));
 	assert.match(story.rows[1].text, /opens and ends in 60 min/);

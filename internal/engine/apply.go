@@ -91,8 +91,7 @@ func (n *Node) step(c *conversation, b *batch, t *task, event turn.Event) turn.E
 // only the store knows all that were ever claimed: the first write of a repeat is
 // refused as a duplicate, and comes back here with that known.
 //
-// A stop word settles what waits without a reply, an opt-out word pauses the conversation
-// besides, and a reset word begins afresh. They are messages like any other before that.
+// A reset word begins afresh after it is closed.
 func (n *Node) receive(c *conversation, b *batch, t *task) {
 	switch {
 	case isReplyID(c, b, t.ID): // a provider gives us back what we sent
@@ -106,23 +105,28 @@ func (n *Node) receive(c *conversation, b *batch, t *task) {
 		return
 	}
 	bot := n.bot(c)
-	effects := n.step(c, b, t, turn.Message{Quiet: bot.quiet(t), Media: anyPending(t.Body.Attachments)})
+	message := turn.Message{Quiet: bot.quiet(t), Media: anyPending(t.Body.Attachments)}
+	if bot.StopWords.Has(t.Body.Text) {
+		message.Closes = turn.EndedClosed
+	}
+	if bot.OptOutWords.Has(t.Body.Text) {
+		message.Pauses = "opt_out"
+	}
+	reset := bot.ResetWords.Has(t.Body.Text)
+	if reset {
+		message.Closes = turn.EndedReset
+	}
+	effects := n.step(c, b, t, message)
 	entry := store.Entry{
 		Seq: b.write.Record.Seq, Kind: store.Message, ID: t.ID, Status: turn.InputPending,
 		At: n.now, Version: b.write.Record.Version, Body: t.Body,
 	}
 	b.appendEntry(entry)
-	stop, optOut := bot.StopWords.Has(t.Body.Text), bot.OptOutWords.Has(t.Body.Text)
-	if stop || optOut {
-		n.step(c, b, t, turn.Close{})
-	}
-	if optOut {
-		n.step(c, b, t, turn.Pause{Reason: "opt_out"})
-	}
-	if bot.ResetWords.Has(t.Body.Text) {
+	n.writeReplies(c, b, t, effects)
+	if reset {
 		n.step(c, b, t, turn.Reset{Reason: ResetWord})
+		t.result.Outcome, t.result.Reason = effects.Outcome, effects.Reason
 	}
-	t.result.Outcome, t.result.Reason = effects.Outcome, effects.Reason
 	t.history.placement = placement{
 		seq: entry.Seq, at: n.now, outcome: effects.Outcome, reason: effects.Reason, version: b.write.Record.Version,
 	}

@@ -19,7 +19,7 @@ func (n *Node) change(c *conversation, b *batch, t *task) {
 	case entry == nil:
 		t.result.Err = fmt.Errorf("%w: %q was never received", ErrNotFound, t.ID)
 	case t.history.mayBeApplied && t.Op == Retract && entry.Status == turn.InputDeleted:
-		t.result.Outcome = turn.Queued // an earlier try of this very request did it
+		t.result.Outcome = b.deletedOutcome() // an earlier try of this very request did it
 	case entry.Status != turn.InputPending && entry.Status != turn.InputFailed:
 		t.result.Outcome, t.result.Reason = turn.Ignored, turn.AlreadyAnswered
 	case t.Op == Retract:
@@ -109,6 +109,15 @@ func (n *Node) retract(c *conversation, b *batch, t *task, entry store.Entry) {
 	entry.Status = turn.InputDeleted
 	entry.Body = store.Body{Sender: entry.Sender, SentAt: entry.SentAt, Trace: entry.Trace}
 	b.replace(entry)
+}
+
+// deletedOutcome is the outcome of a deletion that an earlier write carried out, by
+// what waits now.
+func (b *batch) deletedOutcome() turn.Outcome {
+	if b.write.Record.Pending == 0 {
+		return turn.Emptied
+	}
+	return turn.Queued
 }
 
 // replace records a change of an entry, in the entry itself where the same batch

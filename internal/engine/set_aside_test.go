@@ -75,7 +75,7 @@ func TestWhatItsAuthorChangedIsRequeuedSo(t *testing.T) {
 		h.pass(time.Second)
 		got := h.answers["retract"]
 		m := h.entries(keyOf("c"), store.EntryQuery{ID: "m"})[0]
-		if got.Outcome != turn.Queued || m.Status != turn.InputDeleted || m.Text != "" || count[engine.Start](h) > 0 {
+		if got.Outcome != turn.Emptied || m.Status != turn.InputDeleted || m.Text != "" || count[engine.Start](h) > 0 {
 			t.Errorf("the deletion was %s (%s), the message is %s: %q", got.Outcome, got.Reason, m.Status, m.Text)
 		}
 		if r := h.record(); r.Phase != turn.Idle || r.SetAside != nil || r.Tries.LastError != "" {
@@ -125,7 +125,7 @@ func TestADeletionMeetsWhatIsSetAsideJustNow(t *testing.T) {
 	}
 	h.pass(time.Minute)
 	m := h.entries(keyOf("c"), store.EntryQuery{ID: "m"})[0]
-	if got := h.answers["retract"]; got.Outcome != turn.Queued || m.Status != turn.InputDeleted {
+	if got := h.answers["retract"]; got.Outcome != turn.Emptied || m.Status != turn.InputDeleted {
 		t.Errorf("the deletion was %s (%s), and the message is %s", got.Outcome, got.Reason, m.Status)
 	}
 	if r := h.record(); r.Pending != 0 || r.SetAside != nil {

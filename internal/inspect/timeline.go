@@ -132,23 +132,11 @@ func (t *timeline) turns() []Turn {
 	return turns
 }
 
-// open reports whether a turn is not over: it is the current one, or its reply is on
-// its way.
+// open reports whether something is still to happen in a turn: it is not over, or its
+// reply is sent again.
 func (t *timeline) open(number int64) bool {
-	r := t.record
-	if r.Reply != nil && r.Reply.Turn == number {
-		return true
-	}
-	for _, reply := range r.Queue {
-		if reply.Turn == number {
-			return true
-		}
-	}
-	// While an earlier reply is sent again, the phase is sending, and a window that was
-	// open before stays open behind it.
-	waits := r.Phase == turn.Collecting || r.Phase == turn.Generating
-	interrupted := r.Reply != nil && r.Reply.Kind == turn.ReplyResend && r.Pending > 0 && r.Window.Start != 0
-	return number == r.Turn && (waits || interrupted)
+	again := t.record.Reply != nil && t.record.Reply.Turn == number
+	return again || t.record.TurnOpen(number)
 }
 
 // event is the event that a step was, without its texts and its conversation. A step

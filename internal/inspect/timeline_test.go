@@ -145,7 +145,6 @@ func TestOpen(t *testing.T) {
 		"sent again":            {turn.Record{Phase: turn.Sending, Turn: 2, Reply: again}, []int64{1}},
 		"sent again, and waits": {turn.Record{Phase: turn.Sending, Turn: 2, Reply: again, Pending: 1, Window: turn.Window{Start: now}}, []int64{1, 2}},
 		"no window is open":     {turn.Record{Phase: turn.Sending, Turn: 2, Reply: again, Pending: 1}, []int64{1}},
-		"nothing waits":         {turn.Record{Phase: turn.Sending, Turn: 2, Reply: again, Window: turn.Window{Start: now}}, []int64{1}},
 		"another reply":         {turn.Record{Phase: turn.Sending, Turn: 3, Reply: sending, Pending: 1, Window: turn.Window{Start: now}}, []int64{2}},
 	} {
 		timeline := timeline{record: test.record}

@@ -35,7 +35,7 @@ export function copier(text, what, say) {
 
 const isPaused = ({ phase }) => phase === 'paused';
 
-/** Each action with what it does; allowed says in which states it makes sense. Those that mend are about a turn's reply. */
+/** Each action; allowed says in which states it makes sense. Those that mend are about a turn's reply. */
 const actions = [
 	{ name: 'flush', label: 'Flush now', about: 'Ends the quiet time: the bot answers at once.', done: 'The quiet time is over.', allowed: ({ pending, phase }) => pending > 0 && phase !== 'paused' },
 	{ name: 'pause', label: 'Pause', about: 'You take over: messages are kept, nothing is answered.', done: 'Paused. Messages are kept.', field: 'Reason', allowed: (state) => !isPaused(state), body: (value) => ({ reason: value }), flags: (value) => (value ? [`--reason=${value}`] : []) },
@@ -111,7 +111,7 @@ export class Actions {
 	}
 }
 
-/** The buttons of the actions that the API names, with which a person mends what did not end well. */
+/** The buttons of the actions that the API names, to mend what ended badly. */
 export function remedies(api, turn, frame, done, names) {
 	return actions.filter(({ name }) => names.includes(name.replace('-', '_'))).map((action) => {
 		const press = button(action.label, { 'data-action': action.name }, () => attempt(press, frame, action.done, () => api.act(pathOf(action, turn)), done));

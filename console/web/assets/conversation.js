@@ -10,12 +10,13 @@ const settled = new Set(['sent', 'undelivered', 'unknown', 'withdrawn', 'no_repl
 
 const phases = {
 	'turn.scheduled': 'collecting', 'turn.started': 'generating', 'reply.discarded': 'idle', 'reply.committed': 'sending', 'reply.sent': 'idle',
-	'reply.failed': 'idle', 'turn.failed': 'failed', 'conversation.paused': 'paused', 'conversation.resumed': 'idle',
+	'reply.failed': 'idle', 'turn.failed': 'failed', 'turn.ended': 'idle', 'conversation.paused': 'paused', 'conversation.resumed': 'idle',
 };
 
 /** The phase to which an event leads. A pause is told before what it ends. */
 export function phaseAfter(phase, { type, part, parts, text }) {
-	const stays = phase === 'paused' ? type === 'turn.scheduled' || type === 'reply.discarded' : type === 'reply.sent' && part < parts;
+	const ends = type === 'turn.ended';
+	const stays = phase === 'paused' ? ends || type === 'turn.scheduled' || type === 'reply.discarded' : phase === 'failed' ? ends : type === 'reply.sent' && part < parts;
 	return stays ? phase : isNone({ type, parts, text }) ? 'idle' : phases[type] ?? phase;
 }
 

@@ -68,17 +68,17 @@ export class Story {
 		this.lost = 0; // steps before the first that are not kept
 	}
 
-	/** Everything that is drawn, in the order of time; for going from one to the next. */
+	/** All that is drawn, in order of time. */
 	items() {
 		return lanes.flatMap((lane) => this[`${lane}s`]).sort((a, b) => a.at - b.at || lanes.indexOf(a.lane) - lanes.indexOf(b.lane));
 	}
 
-	/** When things were going on, for the scale of time; open things last until now. */
+	/** When things went on; open ones last until now. */
 	spans(now) {
 		return this.items().flatMap((item) => (item.lane === 'window' ? busyParts(item, now) : [[item.at, item.end ?? (isSpan(item) ? Math.max(now, item.at) : item.at)]]));
 	}
 
-	/** For how long nothing but the clock will move, in milliseconds: endless where nothing is open. */
+	/** For so many milliseconds nothing but the clock will move. */
 	quietFor(now) {
 		return Math.max(0, Math.min(...this.open().map(({ due, at }) => (due ?? at) - now)));
 	}
@@ -149,13 +149,13 @@ export class Story {
 		return open(this.sends);
 	}
 
-	/** The try to send the part that is next; a part may need several. */
+	/** A try to send the next part. */
 	startSend(at, turn, { reply_id: reply, part = 1, parts = 1 }) {
 		const tries = this.sends.filter((one) => one.reply === reply && one.part === part).length;
 		return this.add('send', at, turn, { reply, part, parts, try: tries + 1 });
 	}
 
-	// A send that is no attempt's has a lease of its own, of which nothing else tells.
+	// A send that is no attempt's has a lease of its own.
 	leaseOfSend({ token, node }, send) {
 		if (!token || this.leases.some((one) => one.token === token)) return;
 		this.add('lease', send.at, send.turn, { token, holder: node });
@@ -169,7 +169,7 @@ export class Story {
 	}
 }
 
-/** The latest in a lane that has not ended, of that token if one is given. */
+/** The latest that has not ended, of that token if given. */
 const open = (list, token) => list.findLast((one) => !one.end && (!token || one.token === token));
 
 /** The lanes, from top to bottom. */
@@ -182,14 +182,14 @@ export const windowEnd = (window, now) => window.end ?? Math.max(window.due, now
 
 const longestWait = 30_000; // of a window that is drawn to scale
 
-/** When something happened to a window: the long waits between are left out. */
+/** When something happened to a window, without long waits. */
 function busyParts(window, now) {
 	const end = windowEnd(window, now);
 	const times = [window.at, ...window.moves.map(({ at }) => at), Math.min(now, end), end].sort((a, b) => a - b);
 	return times.map((time, index) => [index && time - times[index - 1] <= longestWait ? times[index - 1] : time, time]);
 }
 
-/** What a person did, which changes nothing in the drawing but its mark. */
+/** What a person did: a mark. */
 const told = (text) => function mark(step, at, turn) {
 	return this.mark(at, turn, 'quiet', text);
 };
@@ -334,6 +334,12 @@ const takers = {
 		return this.mark(at, turn, 'discard', `Turn ${step.turn} failed: ${why(step.reason)}. What waits is kept.`);
 	},
 
+	'turn.ended'(step, at, turn) {
+		const window = this.openWindow();
+		if (window?.turn === turn) window.end = at;
+		if (!/sent|no_reply|failed|undel/.test(step.reason)) return this.mark(at, turn, 'quiet', `Turn ${step.turn} ended: ${step.reason}.`);
+	},
+
 	'conversation.paused'(step, at, turn) {
 		this.closeWindow(at);
 		return this.mark(at, turn, 'quiet', `Paused${step.reason ? `: ${because(step.reason)}` : ''}. Messages are kept, nothing is sent.`);
@@ -351,7 +357,7 @@ const takers = {
 
 export const types = Object.keys(takers);
 
-/** A try that did not deliver its part; the next one follows, where there is one. */
+/** A try that failed; the next one follows. */
 function badSend(step, at, turn, outcome, words) {
 	const item = this.endSend(step, at, turn, outcome);
 	this.endLease(at);
@@ -381,7 +387,7 @@ function failedAttempt(step, at) {
 	return { tone: 'discard', text: `${told ? `This was the failure of attempt ${number}.` : `Attempt ${number} failed: ${why(step.reason)}.`}${next}`, item };
 }
 
-/** A committed reply that certainly reached nobody, and was overtaken. */
+/** A reply that reached nobody was taken back. */
 function withdrawn(step, at, turn) {
 	const item = this.endSend(step, at, turn, 'withdrawn');
 	if (item.at > at) item.at = at; // a try that was not begun

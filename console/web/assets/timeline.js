@@ -31,7 +31,7 @@ const lane = {
 const names = ['inputs', 'window', 'lease', 'attempt', 'commit', 'send'];
 
 export class Timeline {
-	/** Least and most are the pixels of a second between which it fits itself into its width. */
+	/** Least and most are pixels of a second. */
 	constructor(root, { least = usual, most = usual, label = 'Timeline', empty = '' } = {}) {
 		Object.assign(this, { least, most, root });
 		this.nodes = new Map();
@@ -157,7 +157,7 @@ export class Timeline {
 		this.why.classList.toggle('told', Boolean(item));
 	}
 
-	/** Draws a story, and goes on while something moves. Now is the server's time; live says whether it is known to go on. */
+	/** Draws a story, and goes on while something moves. Now is the server's time. */
 	render(story, now, live) {
 		Object.assign(this, { story, now, live });
 		this.until = performance.now() + afterglow;
@@ -237,7 +237,7 @@ export class Timeline {
 		this.write(`pause/${part.start}`, 'axis pause', x, lane.axis, lasting(part.pause));
 	}
 
-	// Inputs that come fast are set below each other, so that none is hidden.
+	// Fast inputs are set below each other.
 	drawInputs() {
 		const { rows, radius } = lane.input;
 		const ends = rows.map(() => -Infinity);
@@ -417,7 +417,7 @@ function set(node, name, value) {
 	if (node.getAttribute(name) !== text) node.setAttribute(name, text);
 }
 
-/** Takes the first row that is free from x on, or the one that is so first. */
+/** Takes the row that is free first. */
 function freeRow(ends, x, width) {
 	const free = ends.findIndex((end) => end <= x);
 	const row = free >= 0 ? free : ends.indexOf(Math.min(...ends));

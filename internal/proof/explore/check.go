@@ -43,6 +43,7 @@ func (w *world) judge(q request, x write, before *storage) {
 	w.judgeFailed(q, x, was)
 	w.judgeSends(q, x, was)
 	w.judgeReset(q)
+	w.judgeTurns(q, x, was)
 	if is.Turn < was.Turn {
 		w.fail("P7 turn", "turn %d follows turn %d: its reply would have an id that was given out before", is.Turn, was.Turn)
 	}
@@ -273,6 +274,9 @@ func (w *world) check() {
 	w.checkReplies()
 	w.checkFlights()
 	w.checkTimer()
+	if w.broken == nil {
+		w.broken = w.untold
+	}
 }
 
 // checkTimer is P6: a timer if and only if there is work, and it is at the

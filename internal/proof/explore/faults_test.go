@@ -63,7 +63,7 @@ func after(patch func(was turn.Record, r *turn.Record, e turn.Event, now turn.Ti
 }
 
 func seededFaults() []seeded {
-	return slices.Concat(coreFaults(), replyFaults(), peopleFaults(), worldFaults(), lifeFaults(), causeFaults(), talkFaults(), operatorFaults(), receiverFaults())
+	return slices.Concat(coreFaults(), replyFaults(), peopleFaults(), worldFaults(), lifeFaults(), causeFaults(), talkFaults(), operatorFaults(), receiverFaults(), endingFaults())
 }
 
 func coreFaults() []seeded {
@@ -199,7 +199,7 @@ func settling(patch func(*turn.Settle, turn.Record)) StepFunc {
 func settlesNothing(r turn.Record, e turn.Event, now turn.Time, p turn.Policy) (turn.Record, turn.Effects) {
 	is, effects := turn.Step(r, e, now, p)
 	if _, ok := e.(turn.Sent); ok && effects.Changed && is.Reply == nil {
-		effects.Settles = nil
+		effects.Settles, effects.Notices = nil, nil
 		is = r
 		is.Phase, is.Reply, is.Lease = turn.Collecting, nil, turn.Lease{}
 		is.Window.Start, is.Window.Due = now, now

@@ -46,6 +46,7 @@ type ledger struct {
 	lost   int   // those of them whose worker was lost
 	failed bool  // this turn was given up
 
+	openTurns   uint64    // by number: the turns that began and were not told to have ended
 	tokens      int64     // the greatest token ever given out
 	minuteStart turn.Time // of the minute that the ceiling on turns counts in
 	minuteRuns  int       // attempts that began in it
@@ -144,7 +145,7 @@ func (l *ledger) noteMedia(w *world, q request, x write) {
 		l.announced &^= 1 << q.message
 	case flush:
 		l.mediaUntil = min(l.mediaUntil, x.at)
-	case human, closing, resumeClosing, reset:
+	case human, closing, resumeClosing, reset, stopWord:
 		l.announced = 0
 	}
 }

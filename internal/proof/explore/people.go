@@ -55,6 +55,10 @@ func (w *world) inputMoves(list []move, i uint8) []move {
 	if w.ledger.messages < maxMessages {
 		m.choice = uint8(receive)
 		list = w.answers(list, m)
+		if w.scope.Words {
+			m.choice = uint8(stopWord)
+			list = w.answers(list, m)
+		}
 	}
 	if !w.scope.Edits {
 		return list
@@ -75,6 +79,9 @@ func (w *world) ask(m move) {
 	switch q.kind {
 	case receive:
 		w.askMessage(&q)
+	case stopWord:
+		w.askMessage(&q)
+		w.ledger.closed = true
 	case edit, remove:
 		w.left.Inputs--
 		w.ledger.changes++
@@ -128,8 +135,8 @@ func (w *world) askMessage(q *request) {
 func (w *world) describeRequest(m move) string {
 	q := kind(m.choice)
 	switch {
-	case q == receive && m.index == 0:
-		return fmt.Sprintf("message m%d arrives", w.ledger.messages+1)
+	case (q == receive || q == stopWord) && m.index == 0:
+		return fmt.Sprintf("%v m%d arrives", q, w.ledger.messages+1)
 	case q == receive:
 		return fmt.Sprintf("message m%d arrives again", m.index)
 	case q == resend || q == markSent:

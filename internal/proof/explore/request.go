@@ -12,6 +12,7 @@ type kind uint8
 
 const (
 	receive kind = iota
+	stopWord
 	edit
 	remove
 	typing
@@ -43,7 +44,7 @@ const (
 )
 
 var kindNames = [...]string{
-	"message", "edit", "delete", "typing", "flush", "requeue", "pause", "resume", "resume and close", "close",
+	"message", "stop word", "edit", "delete", "typing", "flush", "requeue", "pause", "resume", "resume and close", "close",
 	"a person's reply", "send again", "mark as sent", "reset", "wake-up", "claim and wake-up", "renew", "hand back", "seal", "interrupted", "generated",
 	"the model failed", "the model rejected it", "the model is out of reach", "sent", "send failed",
 	"send refused for good", "send with unknown outcome",
@@ -87,6 +88,8 @@ func (q request) event(s *storage, tick time.Duration) turn.Event {
 	switch q.kind {
 	case receive:
 		return turn.Message{Media: q.media}
+	case stopWord:
+		return turn.Message{Closes: turn.EndedClosed}
 	case edit, remove:
 		m := s.message(q.message)
 		if q.touches(s) {
@@ -164,7 +167,7 @@ func (q request) asked(tick time.Duration) time.Duration {
 func (q request) known(s *storage) bool {
 	m := s.message(q.message)
 	switch q.kind {
-	case receive:
+	case receive, stopWord:
 		return m != nil && !m.forgotten
 	case edit:
 		return m == nil || !m.open() || m.edit == q.number

@@ -205,7 +205,7 @@ func (w *world) cancel(i int, a turn.Cancel) {
 
 // acknowledge tells the sender of a message that it is durable.
 func (w *world) acknowledge(q request) {
-	if q.kind == receive {
+	if q.kind == receive || q.kind == stopWord {
 		w.ledger.acknowledged |= 1 << q.message
 	}
 }

@@ -29,6 +29,7 @@ type world struct {
 	given   int // nonces given out
 	life    int // how often the conversation was deleted
 	broken  *Violation
+	untold  *Violation // what is wrong with what was told of turns: see judgeTurns
 }
 
 func newWorld(scope *Scope) *world {

@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"slices"
 	"time"
 
 	"github.com/onereply/onereply/internal/engine"
@@ -393,4 +394,10 @@ func mediaIgnored(_ *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) tur
 		return m
 	}
 	return e
+}
+
+func endUntold(_, _ *turn.Record, e turn.Event, effects *turn.Effects, _ turn.Time) {
+	if _, ok := e.(turn.Delete); ok {
+		effects.Notices = slices.DeleteFunc(effects.Notices, func(n turn.Notice) bool { return n.Kind == turn.KindTurnEnded })
+	}
 }

@@ -137,6 +137,7 @@ func coreFaults() []seededFault {
 		{name: "turns are counted anew after a reset", check: "P7 id", calm: true, step: changeDecision(turnsAnew)},
 		{name: "a long silence ends no talk", check: "P2 fresh", calm: true, step: changeInput(silenceUnseen)},
 		{name: "each short silence ends the talk", check: "P2 fresh", calm: true, step: changeInput(endsEachTalk)},
+		{name: "the end of a turn is not told after a deletion", check: "P3 ended", step: changeDecision(endUntold)},
 		{name: "attachments are not waited for", check: "P2 due", step: changeInput(mediaIgnored)},
 	}
 }

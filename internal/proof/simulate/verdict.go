@@ -80,6 +80,7 @@ func (l *ledger) verdict(t *conversation) {
 		}
 	}
 	l.judgeAside(record, entries)
+	l.judgeTurns(t, entries)
 	for id, m := range t.messages {
 		if m.acked && !there[id] {
 			l.fail("P4 lost", "%s was acknowledged and is gone", id)
@@ -106,6 +107,36 @@ func (l *ledger) judgeAside(record turn.Record, entries []store.Entry) {
 	}
 	if count != known {
 		l.fail("P3 aside", "%d messages are set aside, and the record knows of %d", count, known)
+	}
+}
+
+// judgeTurns is P3 for who watches: the steps that are kept tell the end of each turn
+// once, unless it is not over.
+func (l *ledger) judgeTurns(t *conversation, entries []store.Entry) {
+	snapshot := l.snapshot(t.key)
+	traces := []store.Trace{snapshot.Log.Trace}
+	for _, e := range entries {
+		traces = append(traces, e.Trace)
+	}
+	ends := map[int64]int{}
+	for _, trace := range traces {
+		if trace.Lost > 0 {
+			return
+		}
+		for _, step := range trace.Steps {
+			if step.Kind == turn.KindTurnEnded {
+				ends[step.Turn]++
+			}
+		}
+	}
+	for number := int64(1); number <= snapshot.Record.Turn; number++ {
+		want := 1
+		if snapshot.Record.TurnOpen(number) {
+			want = 0
+		}
+		if ends[number] != want {
+			l.fail("P3 ended", "turn %d of %s ended %d times, and %d times is right", number, t.key.Conversation, ends[number], want)
+		}
 	}
 }
 
