@@ -74,7 +74,7 @@ type Bot struct {
 	MaxDiscards int
 
 	// Lease is how long a node that stopped renewing keeps a conversation from the
-	// others: the time until a take-over after a crash. Default 30s; at least 1s.
+	// others: the time until a take-over after a crash. Default 10s; at least 1s.
 	Lease time.Duration
 
 	// History is how many earlier entries of the transcript the responder is given at
@@ -179,7 +179,7 @@ func (b Bot) withDefaults() (Bot, error) {
 	}
 	duration(&b.Debounce, 1500*time.Millisecond)
 	duration(&b.MaxWait, 10*time.Second)
-	duration(&b.Lease, 30*time.Second)
+	duration(&b.Lease, 10*time.Second)
 	duration(&b.MediaWait, 15*time.Second)
 	duration(&b.Timeout, 60*time.Second)
 	duration(&b.RetryFor, time.Hour)

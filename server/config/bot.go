@@ -70,7 +70,7 @@ func defaults(name string) onereply.Bot {
 		MaxWait:     10 * time.Second,
 		OnNewInput:  onereply.ModeInterrupt,
 		MaxDiscards: 2,
-		Lease:       30 * time.Second,
+		Lease:       10 * time.Second,
 		History:     40,
 		MediaWait:   15 * time.Second,
 		UnknownSend: onereply.UnknownAuto,

@@ -103,7 +103,7 @@ func TestFull(t *testing.T) {
 		}, {
 			Settings: onereply.Bot{
 				Name: "zero", Debounce: onereply.Zero, MaxWait: onereply.Zero, OnNewInput: onereply.ModeInterrupt,
-				MaxDiscards: onereply.Zero, Lease: 30 * time.Second, History: onereply.Zero, MediaWait: onereply.Zero,
+				MaxDiscards: onereply.Zero, Lease: 10 * time.Second, History: onereply.Zero, MediaWait: onereply.Zero,
 				UnknownSend: onereply.UnknownAuto, Names: onereply.NamesAuto, Timeout: 60 * time.Second, Attempts: 3, RetryFor: onereply.Zero,
 				SendTimeout: 15 * time.Second, GroupWait: onereply.Zero, SplitWait: onereply.Zero,
 			},

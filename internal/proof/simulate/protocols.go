@@ -116,7 +116,7 @@ func plainSettings() settings {
 		nodes: 3, conversations: 1, parts: 1, generations: 8, recognises: true,
 		policy: turn.Policy{
 			Debounce: 1500 * time.Millisecond, MaxWait: 10 * time.Second, OnNewInput: turn.Interrupt, MaxDiscards: 2,
-			Lease: 30 * time.Second, MediaWait: 15 * time.Second, MaxAttempts: 3, ResendUnknown: true, RetryFor: time.Minute,
+			Lease: 10 * time.Second, MediaWait: 15 * time.Second, MaxAttempts: 3, ResendUnknown: true, RetryFor: time.Minute,
 		},
 		timeout: 60 * time.Second, sendTimeout: 15 * time.Second, fastest: time.Second, slowest: 5 * time.Second, traffic: 30 * time.Second,
 	}
