@@ -171,8 +171,8 @@ func TestTheEndOfTheWindow(t *testing.T) {
 	}
 }
 
-// After a discard the hard cap counts from the discard, for a person who goes on
-// typing.
+// After a discard the hard cap still counts from the first message, and leaves two
+// quiet times, for a person who goes on typing.
 func TestTheCapAfterADiscard(t *testing.T) {
 	var attempts times
 	inLab(t, withBot(func(l *lab, b *Bot) {
@@ -189,12 +189,12 @@ func TestTheCapAfterADiscard(t *testing.T) {
 			l.say(fmt.Sprint(at))
 		}
 		l.until(8 * time.Second)
-		attempts.want(l, time.Second, 7*time.Second)
+		attempts.want(l, time.Second, 5*time.Second, 7600*time.Millisecond)
 	})
 }
 
-// After a hand-back another node begins at once; where a person types on, at the hard
-// cap, which counts from the hand-back.
+// After a hand-back another node begins at once; where a person types on, two quiet times
+// later, since the hard cap is over.
 func TestTheCapAfterAHandBack(t *testing.T) {
 	for _, types := range []bool{false, true} {
 		var attempts times
@@ -221,14 +221,14 @@ func TestTheCapAfterAHandBack(t *testing.T) {
 			_ = l.node.Drain(ended)
 			from, to := 10*time.Second, 10*time.Second+600*time.Millisecond // found by a claim
 			if types {
-				for at := 10*time.Second + 50*time.Millisecond; at < 14*time.Second; at += 150 * time.Millisecond {
+				for at := 10*time.Second + 50*time.Millisecond; at < 12*time.Second; at += 150 * time.Millisecond {
 					l.until(at)
 					r := engine.Request{Key: key, Op: engine.Receive, ID: fmt.Sprint(at), Body: store.Body{Text: "x"}}
 					if _, err := other.Submit(l.t.Context(), &r); err != nil {
 						l.t.Error(err)
 					}
 				}
-				from, to = 14*time.Second, 14*time.Second+100*time.Millisecond
+				from, to = 12*time.Second, 12*time.Second+100*time.Millisecond
 			}
 			l.until(15 * time.Second)
 			if len(attempts.all) != 1 || attempts.all[0] < from || attempts.all[0] > to {
