@@ -34,6 +34,10 @@ func (e *expiring) store(now func() turn.Time) *faultStore {
 	}}
 }
 
+// What Expire asks for follows from the time and the retention alone, and nothing that
+// runs beside it changes that: a table says all of it, and the simulation could add
+// nothing. What a store removes then is tested in store/storetest.
+//
 // Transcripts go after the retention, ids not before eight days.
 func TestWhatExpires(t *testing.T) {
 	const hour = time.Hour
