@@ -39,10 +39,10 @@ func (b Bot) engineBot() engine.Bot {
 		Policy: turn.Policy{
 			Debounce: b.Debounce, MaxWait: b.MaxWait, OnNewInput: turn.Mode(b.OnNewInput), MaxDiscards: b.MaxDiscards,
 			Lease: b.Lease, MediaWait: b.MediaWait, MaxAttempts: b.Attempts, ResendUnknown: resend,
-			RetryFor: b.RetryFor, Fallback: b.Fallback != "", TurnsPerMinute: b.TurnsPerMinute,
+			RetryFor: b.RetryFor, Fallback: b.Fallback != "", Refusal: b.RefusalText != "", TurnsPerMinute: b.TurnsPerMinute,
 			SessionIdle: b.SessionIdle,
 		},
-		Fallback: b.Fallback, History: b.History, GroupWait: b.GroupWait, SplitAt: b.SplitAt, SplitWait: b.SplitWait,
+		Fallback: b.Fallback, Refusal: b.RefusalText, History: b.History, GroupWait: b.GroupWait, SplitAt: b.SplitAt, SplitWait: b.SplitWait,
 		StopWords: words.NewList(b.StopWords), OptOutWords: words.NewList(b.OptOutWords), ResetWords: words.NewList(b.ResetWords),
 		Split: can.Split, Whole: can.AllParts,
 		Pace: engine.Pace(b.Pace),

@@ -106,6 +106,11 @@ type Bot struct {
 	// Fallback is a text to send when the turn fails, up to [MaxTextBytes]. "": none.
 	Fallback string
 
+	// RefusalText is a text to send when the model refused all messages that waited, up to
+	// [MaxTextBytes]. "": the Fallback. Of both texts at most one is sent until a turn
+	// succeeds.
+	RefusalText string
+
 	// RetryFor is how long a send that failed, or is unknown, is tried again. It also
 	// bounds the pauses that a receiver asks for. Default
 	// 1h; Zero for not at all.
@@ -235,6 +240,7 @@ func (b Bot) validate() error {
 		reject(words.Key(word) == "", "the word %q must have a letter, a digit or a symbol, and at most %d bytes", word, words.MaxBytes)
 	}
 	reject(len(b.Fallback) > MaxTextBytes, "Fallback must have at most %d bytes", MaxTextBytes)
+	reject(len(b.RefusalText) > MaxTextBytes, "RefusalText must have at most %d bytes", MaxTextBytes)
 	switch b.OnNewInput {
 	case ModeInterrupt, ModeDiscard, ModeFinish:
 	default:

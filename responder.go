@@ -139,6 +139,12 @@ const (
 
 	// ResponderBadRequest fails the turn at once: trying again is pointless.
 	ResponderBadRequest ResponderErrorKind = "bad_request"
+
+	// ResponderRefused is for a prompt that is refused for what it holds: it is too long, or a
+	// filter stops it. Another attempt asks for less, without the history first, until the
+	// message is found that is refused alone. That one is set aside, and the rest is answered.
+	// It takes at most 8 calls a turn. A sealed attempt is a [ResponderBadRequest] instead.
+	ResponderRefused ResponderErrorKind = "refused"
 )
 
 // ResponderError is an error of a [Responder] that says what to do about it. A Kind
@@ -171,6 +177,8 @@ func (f *ResponderError) class() turn.Fault {
 		return turn.Outage
 	case ResponderBadRequest:
 		return turn.Rejected
+	case ResponderRefused:
+		return turn.Refused
 	}
 	return turn.Failure
 }

@@ -103,8 +103,8 @@ func TestTurnsThatFail(t *testing.T) {
 					t.Errorf("requeued: %+v, %v", s, err)
 				}
 				rest(time.Minute)
-				w.wantReplies("Sorry.", "Sorry.")
-				w.wantTranscript("text of m (pending)", "Sorry. (sent)", "Sorry. (sent)")
+				w.wantReplies("Sorry.") // once until a turn succeeds
+				w.wantTranscript("text of m (pending)", "Sorry. (sent)")
 			})
 		})
 	}

@@ -94,6 +94,7 @@ func TestEachKeyReachesTheRuntime(t *testing.T) {
 		{"responder.timeout: 122s", map[string]any{"Timeout": 122 * time.Second}},
 		{"responder.attempts: 133", map[string]any{"Policy.MaxAttempts": 133}},
 		{"responder.fallback: Sorry.", map[string]any{"Fallback": "Sorry.", "Policy.Fallback": true}},
+		{"responder.refusal_text: Not that.", map[string]any{"Refusal": "Not that.", "Policy.Refusal": true}},
 		{"delivery.retry_for: 144s", map[string]any{"Policy.RetryFor": 144 * time.Second}},
 		{"delivery.retry_for: 0s", map[string]any{"Policy.RetryFor": time.Duration(0)}},
 		{"delivery.timeout: 155s", map[string]any{"SendTimeout": 155 * time.Second}},

@@ -23,11 +23,12 @@ type Status string
 
 // The statuses of messages.
 const (
-	StatusPending  Status = "pending"  // it waits for a reply
-	StatusAnswered Status = "answered" // a reply that was sent answers it
-	StatusClosed   Status = "closed"   // it was settled without a reply
-	StatusFailed   Status = "failed"   // it was set aside: each worker that took it was lost
-	StatusDeleted  Status = "deleted"  // by its author; the text is gone
+	StatusPending   Status = "pending"   // it waits for a reply
+	StatusAnswered  Status = "answered"  // a reply that was sent answers it
+	StatusClosed    Status = "closed"    // it was settled without a reply
+	StatusFailed    Status = "failed"    // it was set aside: the model refuses it, or each worker that took it was lost
+	StatusDismissed Status = "dismissed" // it was set aside, and then closed by a person
+	StatusDeleted   Status = "deleted"   // by its author; the text is gone
 )
 
 // The statuses of replies.
@@ -79,7 +80,7 @@ type Entry struct {
 	// LateInput: the reply was sent although newer input existed.
 	LateInput bool `json:"late_input,omitempty"`
 
-	// Author of a reply is "human", "fallback", or "" for the responder.
+	// Author of a reply is "human", "fallback", "refusal", or "" for the responder.
 	Author string `json:"author,omitempty"`
 
 	// EditedAt is when the message was edited last; zero: never.

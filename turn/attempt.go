@@ -10,6 +10,7 @@ package turn
 // An attempt ends in one of these ways:
 //   - a result: commit.go decides whether it is still current;
 //   - a failure of the model: it is tried again, or the turn fails;
+//   - the model refuses what the prompt holds: refused.go looks for the message;
 //   - the lease runs out: another worker takes over, and the old one is fenced;
 //   - newer input, a pause or a person makes it pointless: it is cancelled;
 //   - its node leaves: it hands the lease back, which costs no attempt.
@@ -136,7 +137,7 @@ func (s *step) startWork() {
 		s.act(Send{Lease: s.Lease, Reply: *s.Reply})
 		return
 	}
-	s.act(Run{Lease: s.Lease, Turn: s.Turn, Attempt: s.Tries.Runs, Through: s.Attempt.Through, AfterSeq: s.AfterSeq})
+	s.act(Run{Lease: s.Lease, Turn: s.Turn, Attempt: s.Tries.Runs, Through: s.Attempt.Through, AfterSeq: s.AfterSeq, Part: s.Attempt.Part})
 }
 
 // beginAttempt starts an attempt over all that waits. It is counted in the write
@@ -145,6 +146,7 @@ func (s *step) startWork() {
 func (s *step) beginAttempt() {
 	s.Phase = Generating
 	s.Attempt.Through, s.Attempt.ThroughSeq = s.Version, s.Seq
+	s.Attempt.Part, s.Attempt.Outdated = s.Tries.Search.Next, false
 	s.Window.Media, s.Window.NotBefore = 0, 0
 	s.Tries.Attempts++
 	s.Tries.Runs++
@@ -234,10 +236,10 @@ func (s *step) cancelAttempt(reason string) {
 	s.Lease = Lease{}
 }
 
-// seal makes the attempt undiscardable, unless it is lost already. An agent calls
-// it before it does something irreversible.
+// seal makes the attempt undiscardable, unless it is lost already, or only a probe. An
+// agent calls it before it does something irreversible.
 func (s *step) seal(e Seal) {
-	if s.Phase != Generating || e.Token != s.Lease.Token || s.superseded() {
+	if s.Phase != Generating || e.Token != s.Lease.Token || s.superseded() || s.Attempt.Part.isProbe() {
 		s.Outcome, s.Reason = Fenced, Superseded
 		return
 	}
@@ -248,6 +250,10 @@ func (s *step) seal(e Seal) {
 // attemptFailed handles an attempt without a result: it is tried again after a
 // back-off, or the turn fails. An outage is waited out and uses up no attempt.
 func (s *step) attemptFailed(e GenerateFailed) {
+	if e.Fault == Refused && !s.Attempt.Sealed {
+		s.attemptRefused(e)
+		return
+	}
 	s.Tries.LastError = e.Text
 	s.notify(KindReplyDiscarded, string(e.Fault))
 	s.notify(KindAttemptFailed, string(e.Fault))
@@ -258,7 +264,7 @@ func (s *step) attemptFailed(e GenerateFailed) {
 		s.Tries.Attempts--
 		s.Tries.Outages++
 		failures = s.Tries.Outages
-	case e.Fault == Rejected || s.Tries.Attempts >= s.policy.MaxAttempts:
+	case e.Fault == Rejected || e.Fault == Refused || s.Tries.Attempts >= s.policy.MaxAttempts:
 		s.Tries.Outages = 0
 		if !s.hasNewerInput() {
 			s.failTurn(EndedFailed)
@@ -284,13 +290,17 @@ func (s *step) failTurn(how Ending) {
 	s.notify(KindTurnFailed, s.Tries.LastError)
 	s.Phase = Failed
 	s.Window.Start, s.Window.QuietUntil, s.Window.NotBefore, s.Window.Due = 0, 0, 0, 0
-	s.endFailed(how)
+	s.endFailed(how, ReplyFallback)
 }
 
 // endFailed ends a turn that was given up, or has the text sent first that stands in
-// for its reply.
-func (s *step) endFailed(how Ending) {
-	if !s.policy.Fallback || s.OnHold {
+// for its reply: at most one until a turn succeeds. Where there is none for a refusal, it
+// is that of a failure.
+func (s *step) endFailed(how Ending, standIn string) {
+	if standIn == ReplyRefusal && !s.policy.Refusal {
+		standIn = ReplyFallback
+	}
+	if standIn == ReplyFallback && !s.policy.Fallback || s.OnHold || s.StoodIn {
 		s.endTurn(s.Turn, how)
 		return
 	}
@@ -298,10 +308,10 @@ func (s *step) endFailed(how Ending) {
 	s.AppendReply = s.Seq
 	s.Reply = &Reply{
 		Turn: s.Turn, Seq: s.Seq, Through: s.Answered, From: s.Answered, AfterSeq: s.AfterSeq,
-		Parts: 1, Kind: ReplyFallback, Since: s.now, RetryAt: s.now,
+		Parts: 1, Kind: standIn, Since: s.now, RetryAt: s.now,
 	}
 	s.Phase = Sending
-	s.notifyReply(KindReplyCommitted, s.Reply, ReplyFallback)
+	s.notifyReply(KindReplyCommitted, s.Reply, standIn)
 }
 
 // advanceAfterSeq moves the sequence that all pending messages lie behind. A

@@ -13,11 +13,14 @@ package turn
 // so no input can slip in between. A deletion of everything, or a human who took
 // over, has taken the lease away before, so such an attempt is fenced.
 func (s *step) attemptGenerated(e Generated) {
-	if s.superseded() {
+	switch {
+	case s.superseded():
 		s.discardAttempt()
-		return
+	case s.Attempt.Part.isProbe(), s.Attempt.Part.Answers > 0 && s.Attempt.Outdated:
+		s.probeAccepted(e)
+	default:
+		s.commitReply(e.Parts)
 	}
-	s.commitReply(e.Parts)
 }
 
 // attemptInterrupted ends an attempt whose holder stopped because of newer input.
@@ -44,6 +47,7 @@ func (s *step) discardAttempt() {
 // receiver asked for a pause, until its end.
 func (s *step) commitReply(parts int) {
 	s.Outcome = Committed
+	s.answersPart()
 	s.Seq++
 	s.AppendReply = s.Seq
 	s.Reply = &Reply{

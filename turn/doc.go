@@ -17,7 +17,8 @@
 //	attempt.go      a worker takes the lease and runs the responder
 //	commit.go       the final check: commit or discard
 //	send.go         the reply is delivered
-//	set_aside.go    messages that bring down every worker, and how they come back
+//	refused.go      a prompt that the model refuses, and the search for the message
+//	set_aside.go    messages that nobody can answer, and how they come back
 //	control.go      people step in: flush, pause, resume, a human's reply
 //	reset.go        a fresh start: a history that begins anew
 //	unconfirmed.go  replies that may not have arrived, and what people do about them

@@ -63,11 +63,12 @@ type Status string
 
 // The statuses. The first five are of inputs, the others of replies.
 const (
-	InputPending  Status = "pending"
-	InputAnswered Status = "answered"
-	InputClosed   Status = "closed"  // settled without a reply
-	InputFailed   Status = "failed"  // set aside: see [SetAside]
-	InputDeleted  Status = "deleted" // by its author; the text is gone
+	InputPending   Status = "pending"
+	InputAnswered  Status = "answered"
+	InputClosed    Status = "closed"    // settled without a reply
+	InputFailed    Status = "failed"    // set aside: see [SetAside]
+	InputDismissed Status = "dismissed" // set aside, and then closed by a person: no prompt ever holds it
+	InputDeleted   Status = "deleted"   // by its author; the text is gone
 
 	ReplyCommitted Status = "committed" // on its way
 	ReplySent      Status = "sent"
@@ -132,6 +133,7 @@ type Run struct {
 	Attempt  int // number within the turn, from 1
 	Through  int64
 	AfterSeq int64
+	Part     Part
 }
 
 // Cancel ends the attempt that runs under the nonce, wherever it runs.

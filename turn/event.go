@@ -115,8 +115,9 @@ type Interrupted struct {
 // Generated is an attempt's result.
 type Generated struct {
 	Nonce     string
-	Parts     int  // 0: the responder chose not to reply
-	FirstByte Time // when the responder gave the first piece of its text, 0 if it gave none; for the notice only
+	Parts     int     // 0: the responder chose not to reply
+	FirstByte Time    // when the responder gave the first piece of its text, 0 if it gave none; for the notice only
+	Waiting   []int64 // the versions of the messages that waited when it began, in order
 }
 
 // Fault is the kind of a failed attempt.
@@ -127,6 +128,7 @@ const (
 	Outage   Fault = "outage"   // nobody was there to answer: waited out, uses up no attempt
 	Failure  Fault = "failure"  // the call failed: uses up one attempt
 	Rejected Fault = "rejected" // the call can never succeed: uses up all attempts at once
+	Refused  Fault = "refused"  // the model does not take what the prompt holds: see refused.go
 )
 
 // GenerateFailed is an attempt that gave no result.
@@ -138,6 +140,8 @@ type GenerateFailed struct {
 	Jitter int           // 0 to 999, drawn evenly: spreads the back-off
 
 	FirstByte Time
+	Waiting   []int64 // the versions of the messages that waited when it began, in order
+	History   bool    // its prompt held a history
 }
 
 // Sent says that the current part was delivered.
@@ -212,6 +216,7 @@ type Policy struct {
 	ResendUnknown  bool          // send again where the outcome is unknown; otherwise leave it
 	RetryFor       time.Duration // how long certain send failures are tried again
 	Fallback       bool          // a text stands in for a failed turn
+	Refusal        bool          // another one stands in where the model refused all that waited
 	NoSendUntil    Time          // the receiver asked for a pause that holds for the whole bot; 0: it did not
 	SessionIdle    time.Duration // a message after so long a silence begins afresh; 0: never
 	TurnsPerMinute int           // attempts that may start in a minute, after which it rests for one; 0: no ceiling

@@ -244,6 +244,10 @@ func commitIsCurrent(w *world, before turn.Record, event turn.Event, _ turn.Reco
 	for _, m := range w.ledger.waiting(before.Answered) {
 		waiting = append(waiting, sight{m.id, m.version})
 	}
+	part := before.Attempt.Part
+	if part.Answers > 0 {
+		waiting = slices.DeleteFunc(waiting, func(s sight) bool { return !part.Holds(s.version) })
+	}
 	if !reflect.DeepEqual(waiting, w.ledger.prompt) && !w.bound(before) {
 		return fmt.Errorf("the reply saw %v, but what waits is %v", w.ledger.prompt, waiting)
 	}

@@ -14,6 +14,7 @@ type ledger struct {
 	messages []*message
 	replies  map[int64]*reply
 	prompt   []sight // what the attempt under way was shown
+	versions []int64 // of all that waited then
 	token    int64   // of the lease under which it runs
 
 	full      bool           // whether the record had room for another reply in trouble
@@ -121,6 +122,13 @@ func (l *ledger) begin(actions []turn.Action) {
 		switch a := action.(type) {
 		case turn.Run:
 			l.prompt, l.token = l.see(a), a.Lease.Token
+			l.versions = nil
+			whole := a
+			whole.Part = turn.Part{}
+			for _, s := range l.see(whole) {
+				l.versions = append(l.versions, s.version)
+			}
+			slices.Sort(l.versions)
 		case turn.Send:
 			l.replies[a.Reply.Seq].underWay = true
 		}
@@ -218,7 +226,7 @@ func (l *ledger) waiting(answered int64) []*message {
 func (l *ledger) see(run turn.Run) []sight {
 	var seen []sight
 	for _, m := range l.messages {
-		if m.status == turn.InputPending && m.seq > run.AfterSeq && m.version <= run.Through {
+		if m.status == turn.InputPending && m.seq > run.AfterSeq && m.version <= run.Through && run.Part.Holds(m.version) {
 			seen = append(seen, sight{m.id, m.version})
 		}
 	}

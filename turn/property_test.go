@@ -166,7 +166,7 @@ func (w *world) work(t *rapid.T) {
 		return
 	}
 	parts := rapid.SampledFrom([]int{1, 2, 2, 0}).Draw(t, "parts")
-	w.must(t, turn.Generated{Nonce: w.nonce(t), Parts: parts}, nil)
+	w.must(t, turn.Generated{Nonce: w.nonce(t), Parts: parts, Waiting: w.ledger.versions}, nil)
 }
 
 // failure is any other result.
@@ -179,6 +179,8 @@ func (w *world) failure(t *rapid.T) {
 		turn.GenerateFailed{Nonce: nonce, Fault: turn.Outage, Text: "outage", After: after, Jitter: jitter},
 		turn.GenerateFailed{Nonce: nonce, Fault: turn.Failure, Text: "failure", After: after, Jitter: jitter},
 		turn.GenerateFailed{Nonce: nonce, Fault: turn.Rejected, Text: "rejected", Jitter: jitter},
+		turn.GenerateFailed{Nonce: nonce, Fault: turn.Refused, Text: "refused", Waiting: w.ledger.versions, History: jitter%2 == 0},
+		turn.GenerateFailed{Nonce: nonce, Fault: turn.Refused, Text: "refused", Waiting: w.ledger.versions},
 		turn.HandBack{Nonce: nonce},
 	}
 	if w.record.Phase == turn.Sending {
@@ -214,7 +216,7 @@ func (w *world) settleAll(t *rapid.T) {
 	if w.record.OnHold {
 		w.must(t, turn.Resume{Answer: true}, nil)
 	}
-	for limit := 12 + 4*len(w.record.Queue) + 4*len(w.record.Unconfirmed); w.record.Shown() != turn.Idle; limit-- {
+	for limit := 20 + 4*len(w.record.Queue) + 4*len(w.record.Unconfirmed); w.record.Shown() != turn.Idle; limit-- {
 		if limit == 0 {
 			t.Fatalf("it does not come to rest: %+v", w.record)
 		}
@@ -238,7 +240,7 @@ func (w *world) carryOut(t *rapid.T, effects turn.Effects) {
 	for _, action := range effects.Actions {
 		switch a := action.(type) {
 		case turn.Run:
-			w.carryOut(t, w.must(t, turn.Generated{Nonce: a.Lease.Nonce, Parts: 2}, nil))
+			w.carryOut(t, w.must(t, turn.Generated{Nonce: a.Lease.Nonce, Parts: 2, Waiting: w.ledger.versions}, nil))
 		case turn.Send:
 			w.carryOut(t, w.must(t, turn.Sent{Nonce: a.Lease.Nonce, Part: a.Reply.Done}, nil))
 		}

@@ -93,12 +93,16 @@ const (
 	ReplyAnswer   = ""         // from the responder
 	ReplyHuman    = "human"    // from a person; it is sent also while the conversation is paused
 	ReplyFallback = "fallback" // the text that stands in for a failed turn; it answers nothing
+	ReplyRefusal  = "refusal"  // the same, for a turn all of whose messages the model refused
 	ReplyResend   = "resend"   // an unconfirmed reply that an operator has sent again; it goes out under a pause too, and answers nothing anew
 )
 
 // DespitePause reports whether the reply goes out under a pause too: only a reply
 // that a human wrote, or has sent again, does.
 func (r Reply) DespitePause() bool { return r.Kind == ReplyHuman || r.Kind == ReplyResend }
+
+// standsIn reports whether the reply stands in for one that a turn did not give.
+func (r Reply) standsIn() bool { return r.Kind == ReplyFallback || r.Kind == ReplyRefusal }
 
 // clone copies what a Record shares with its copies.
 func (r Record) clone() Record {
@@ -156,6 +160,7 @@ type Record struct {
 	Reply       *Reply        `json:"reply,omitempty"`         // it is being sent
 	NoSendUntil Time          `json:"no_send_until,omitempty"` // the receiver asked for a pause: nothing is sent before
 	Queue       []Reply       `json:"queue,omitempty"`         // replies of people, which wait for their turn to be sent
+	StoodIn     bool          `json:"stood_in,omitempty"`      // a text stood in for a reply, and no turn has succeeded since
 	Unconfirmed []Unconfirmed `json:"unconfirmed,omitempty"`   // replies that need somebody, oldest first
 	SetAside    *SetAside     `json:"set_aside,omitempty"`     // inputs that need somebody
 }
@@ -182,6 +187,8 @@ type Attempt struct {
 	NewerSince Time  `json:"newer_since,omitempty"` // when the first of these was accepted
 	Edited     bool  `json:"edited,omitempty"`      // a message of its prompt was edited since
 	Sealed     bool  `json:"sealed,omitempty"`      // it must not be discarded: something irreversible was done
+	Part       Part  `json:"part,omitzero"`         // what its prompt held of that which waited
+	Outdated   bool  `json:"outdated,omitempty"`    // a message that waited was edited or deleted since
 }
 
 // over is what stays of an attempt when it has ended: how far it had seen.
@@ -196,6 +203,7 @@ type Tries struct {
 	Lost      Lost   `json:"lost,omitzero"`      // workers that were lost over it
 	Outages   int    `json:"outages,omitempty"`  // times in a row that the model could not be reached
 	LastError string `json:"last_error,omitempty"`
+	Search    Search `json:"search,omitzero"` // for a message that the model refuses
 }
 
 // MinuteCount counts the attempts of a conversation for the ceiling on turns per

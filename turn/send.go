@@ -244,7 +244,7 @@ func (s *step) stopReply(reason string) {
 		s.finishReply(ReplyUnknown, reason)
 	case s.Reply.Done > 0:
 		s.finishReply(ReplyPartial, reason)
-	case s.Reply.Kind == ReplyFallback:
+	case s.Reply.standsIn():
 		s.finishReply(ReplyFailed, reason)
 	default:
 		s.Marks = append(s.Marks, Mark{Seq: s.Reply.Seq, Status: ReplyWithdrawn, Reason: reason})
@@ -275,13 +275,14 @@ func (s *step) finishReply(status Status, reason string) {
 	s.addUnconfirmed(reply, status)
 	s.Reply = nil
 	s.Lease = Lease{}
-	beside := reply.Kind == ReplyFallback || reply.Kind == ReplyResend
+	beside := reply.standsIn() || reply.Kind == ReplyResend
 	failed := beside && (s.Pending > 0 || s.LastTurnSetAside())
 	if status == ReplySent && !failed {
 		s.Tries.LastError = ""
 	}
 	switch reply.Kind {
-	case ReplyFallback:
+	case ReplyFallback, ReplyRefusal:
+		s.StoodIn = s.StoodIn || status == ReplySent || status == ReplyUnknown
 		s.endTurn(reply.Turn, EndedFailed)
 		s.returnToFailure()
 		return
@@ -289,6 +290,7 @@ func (s *step) finishReply(status Status, reason string) {
 		s.returnToInterrupted()
 		return
 	case ReplyAnswer:
+		s.StoodIn = false
 		answered := InputAnswered
 		if status == ReplyNone {
 			answered = InputClosed

@@ -1,8 +1,9 @@
 package turn
 
 // SetAside is the quarantine of a conversation: messages that cost every worker
-// that took them its life. They must neither be tried for ever nor hold up the
-// messages that come after them, and they must not be lost.
+// that took them its life, and messages that the model refuses. They must neither be
+// tried for ever nor hold up the messages that come after them, and they must not be
+// lost.
 //
 // In the transcript each of them has the status InputFailed; its id stays
 // claimed. The record keeps what is needed to find them all again: the range of
@@ -12,17 +13,19 @@ package turn
 // The next messages are answered without them, and they are no part of the
 // history. People see them until one of these ends it:
 //   - a requeue: all of them wait again, with whatever else waits;
-//   - a human who answers or closes what waits: they are closed;
+//   - a human who answers or closes what waits: they are dismissed, which is closed, and
+//     never part of a history either;
 //   - their authors, who delete the last of them. An edit changes what a requeue
 //     brings back.
 type SetAside struct {
-	Answered int64 `json:"answered"`  // their versions are greater
-	Through  int64 `json:"through"`   // and not greater than this
-	AfterSeq int64 `json:"after_seq"` // their sequences are greater
-	Pending  int   `json:"pending"`   // how many messages they are
-	Turn     int64 `json:"turn"`      // the last turn that set any aside
-	At       Time  `json:"at"`        // when it did
-	Since    Time  `json:"since"`     // when the first of them was accepted
+	Answered int64 `json:"answered"`          // their versions are greater
+	Through  int64 `json:"through"`           // and not greater than this
+	AfterSeq int64 `json:"after_seq"`         // their sequences are greater
+	Pending  int   `json:"pending"`           // how many messages they are
+	Turn     int64 `json:"turn"`              // the last turn that set any aside
+	At       Time  `json:"at"`                // when it did
+	Since    Time  `json:"since"`             // when the first of them was accepted
+	Refused  bool  `json:"refused,omitempty"` // the last ones because the model refused them
 }
 
 // LastTurnSetAside reports whether the last turn ended by setting its messages
@@ -46,10 +49,15 @@ func (s *step) setAsideInputs() {
 		s.startNext()
 		return
 	}
-	s.Answered, s.Attempt.Through = s.Version, s.Version
+	s.failSetAside(ReplyFallback)
+}
+
+// failSetAside ends a turn all of whose messages were set aside.
+func (s *step) failSetAside(standIn string) {
+	s.Answered, s.Attempt.Through, s.AfterSeq = s.Version, s.Version, s.Seq
 	s.Phase = Failed
 	s.clearTurn()
-	s.endFailed(EndedFailed)
+	s.endFailed(EndedFailed, standIn)
 }
 
 // addSetAside adds messages to those that were set aside before. There may be
@@ -61,6 +69,7 @@ func (s *step) addSetAside(more SetAside) {
 	}
 	if was := s.SetAside; was != nil {
 		more.Answered, more.AfterSeq = min(was.Answered, more.Answered), min(was.AfterSeq, more.AfterSeq)
+		more.Through = max(was.Through, more.Through)
 		more.Pending, more.Since = was.Pending+more.Pending, earliest(was.Since, more.Since)
 	}
 	s.SetAside = &more
@@ -72,21 +81,22 @@ func (s *step) bringBackSetAside() {
 	if a == nil {
 		return
 	}
+	s.endSearch()
 	s.Settles = append(s.Settles, s.reopenSetAside())
-	s.Answered, s.AfterSeq = a.Answered, a.AfterSeq
+	s.Answered, s.AfterSeq = min(s.Answered, a.Answered), min(s.AfterSeq, a.AfterSeq)
 	s.Pending += a.Pending
 	s.Window.WaitingSince = earliest(s.Window.WaitingSince, a.Since)
 	s.SetAside = nil
 }
 
-// closeSetAside closes them without a reply.
+// closeSetAside dismisses them.
 func (s *step) closeSetAside() {
 	if s.SetAside == nil {
 		return
 	}
 	reopen := s.reopenSetAside()
 	closed := reopen
-	closed.Status, closed.Reopen = InputClosed, false
+	closed.Status, closed.Reopen = InputDismissed, false
 	s.Settles = append(s.Settles, reopen, closed)
 	s.SetAside = nil
 }

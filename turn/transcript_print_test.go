@@ -72,7 +72,11 @@ func replies(e turn.Effects) []string {
 func tellAction(action turn.Action, prompt []sight) string {
 	switch a := action.(type) {
 	case turn.Run:
-		return fmt.Sprintf("run attempt %d of turn %d as %s on %s", a.Attempt, a.Turn, a.Lease.Nonce, names(prompt))
+		line := fmt.Sprintf("run attempt %d of turn %d as %s on %s", a.Attempt, a.Turn, a.Lease.Nonce, names(prompt))
+		if a.Part.NoHistory {
+			line += " without the history"
+		}
+		return line
 	case turn.Cancel:
 		return fmt.Sprintf("cancel %s (%s)", a.Nonce, a.Reason)
 	case turn.Send:

@@ -32,6 +32,8 @@ func readPolicy(t *testing.T, d *datadriven.TestData, p *turn.Policy) {
 			p.ResendUnknown = arg.Vals[0] == "resend"
 		case arg.Key == "fallback":
 			p.Fallback = true
+		case arg.Key == "refusal":
+			p.Refusal = true
 		default:
 			t.Fatalf("%s: unknown setting %q", d.Pos, arg.Key)
 		}
@@ -128,9 +130,9 @@ func (s *story) readResult(t *testing.T, d *datadriven.TestData, kind string) tu
 	case "interrupted":
 		return turn.Interrupted{Nonce: nonce}
 	case "generated":
-		return turn.Generated{Nonce: nonce, Parts: number(t, d, "parts", 1), FirstByte: firstByte}
+		return turn.Generated{Nonce: nonce, Parts: number(t, d, "parts", 1), FirstByte: firstByte, Waiting: s.ledger.versions}
 	case "failed":
-		return turn.GenerateFailed{Nonce: nonce, Fault: turn.Fault(text(t, d, "fault")), Text: reason, After: after, Jitter: jitter}
+		return turn.GenerateFailed{Nonce: nonce, Fault: turn.Fault(text(t, d, "fault")), Text: reason, After: after, Jitter: jitter, Waiting: s.ledger.versions, History: d.HasArg("history")}
 	case "sent":
 		return turn.Sent{Nonce: nonce, Part: part, Pause: optional(t, d, "pause")}
 	case "send_failed":

@@ -29,9 +29,9 @@ func (r Record) NeedsAttention() bool {
 }
 
 // addUnconfirmed remembers a reply that ended without being certainly delivered.
-// A fallback text is not remembered: its turn is failed, which is seen anyway.
+// A text that stood in is not remembered: its turn is failed, which is seen anyway.
 func (s *step) addUnconfirmed(reply Reply, status Status) {
-	if reply.Kind == ReplyFallback || status == ReplySent || status == ReplyNone {
+	if reply.standsIn() || status == ReplySent || status == ReplyNone {
 		return
 	}
 	s.Unconfirmed = append(s.Unconfirmed, Unconfirmed{

@@ -45,6 +45,7 @@ func (s *step) editMessage(e Edit) {
 		return
 	}
 	s.Changed = true
+	s.endSearch()
 	seen := e.Target <= s.Attempt.Through
 	if e.HadMedia && !seen {
 		s.Window.Media = max(s.Window.Media-1, 0)
@@ -70,6 +71,7 @@ func (s *step) deleteMessage(e Delete) {
 		return
 	}
 	s.Changed = true
+	s.endSearch()
 	s.Pending--
 	if e.Target > s.Attempt.Through {
 		s.uncountMessage(e.HadMedia)

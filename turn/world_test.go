@@ -41,6 +41,7 @@ func drawWorld(t *rapid.T) *world {
 			RetryFor:       seconds("retry for", 0, 60),
 			Fallback:       rapid.Bool().Draw(t, "fallback"),
 			SessionIdle:    seconds("session idle", 0, 0, 1, 20),
+			Refusal:        rapid.Bool().Draw(t, "refusal"),
 			TurnsPerMinute: rapid.SampledFrom([]int{0, 0, 1, 3}).Draw(t, "turns per minute"),
 		},
 	}

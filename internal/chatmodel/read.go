@@ -59,7 +59,7 @@ func (r *Reading) Add(piece string) error {
 }
 
 // Refused is the error for an answer that turned out to be a refusal.
-func (r *Reading) Refused(detail upstream.Detail) error { return r.answer.RefusedFor(detail) }
+func (r *Reading) Refused(detail upstream.Detail) error { return RefusedFor(r.answer, detail) }
 
 // Broken is the error for an answer that can't be understood.
 func (r *Reading) Broken(format string, args ...any) error { return r.answer.Broken(format, args...) }
@@ -96,11 +96,11 @@ func (r *Reading) stream() error {
 }
 
 // reply is the collected text. A blank one is a failed attempt, unless the model or its
-// provider has kept it back: asking again would end the same way, so that is a bad
-// request.
+// provider has kept it back: asking again would end the same way, so that prompt is
+// refused.
 func (r *Reading) reply() (onereply.Reply, error) {
 	if r.text.Blank() && r.Stop == r.format.Withheld {
-		return onereply.Reply{}, r.answer.ErrorOfKind(onereply.ResponderBadRequest, "%s", r.format.Advice)
+		return onereply.Reply{}, r.answer.ErrorOfKind(onereply.ResponderRefused, "%s", r.format.Advice)
 	}
 	reply, err := r.text.Reply()
 	if err != nil {

@@ -26,6 +26,7 @@ type run struct {
 
 	// What the attempt is to answer, as of the write that began it.
 	through int64
+	part    turn.Part
 	turn    int64
 	attempt int
 	prompt  Prompt
@@ -49,7 +50,7 @@ func (n *Node) startRun(c *conversation, a turn.Run) {
 	n.working++
 	c.run = &run{
 		lease: a.Lease, renewAt: n.renewal(c, a.Lease),
-		through: a.Through, turn: a.Turn, attempt: a.Attempt,
+		through: a.Through, part: a.Part, turn: a.Turn, attempt: a.Attempt,
 	}
 	if n.leaving {
 		n.stopRun(c, turn.HandedBack)
@@ -57,8 +58,16 @@ func (n *Node) startRun(c *conversation, a turn.Run) {
 		return
 	}
 	n.emit(ReadPrompt{
-		Key: c.key, Nonce: a.Lease.Nonce, AfterSeq: a.AfterSeq, FreshAfter: c.snap.Record.FreshAfter, History: n.bot(c).History,
+		Key: c.key, Nonce: a.Lease.Nonce, AfterSeq: a.AfterSeq, FreshAfter: c.snap.Record.FreshAfter, History: n.history(c, a.Part),
 	})
+}
+
+// history is how many entries of the history an attempt is shown.
+func (n *Node) history(c *conversation, part turn.Part) int {
+	if part.NoHistory {
+		return 0
+	}
+	return n.bot(c).History
 }
 
 // PromptRead takes the answer to a ReadPrompt. It may come after the attempt
@@ -71,7 +80,7 @@ func (n *Node) PromptRead(now turn.Time, key store.Key, nonce string, entries, t
 		n.release(c)
 		return
 	}
-	r.prompt = newPrompt(entries, tail, r.through, n.bot(c).History)
+	r.prompt = newPrompt(entries, tail, r.through, r.part, n.history(c, r.part))
 	switch {
 	case r.stopped != "":
 		n.runEnded(c, &task{})
@@ -147,14 +156,14 @@ func (n *Node) Responded(now turn.Time, response Response) {
 	case response.Fault != "":
 		t.event = turn.GenerateFailed{
 			Nonce: r.lease.Nonce, Fault: response.Fault, Text: response.Reason, After: response.After, Jitter: n.jitter(),
-			FirstByte: r.firstByte,
+			FirstByte: r.firstByte, Waiting: r.prompt.waiting, History: len(r.prompt.History) > 0,
 		}
 	case response.None:
-		t.event = turn.Generated{Nonce: r.lease.Nonce, FirstByte: r.firstByte}
+		t.event = turn.Generated{Nonce: r.lease.Nonce, FirstByte: r.firstByte, Waiting: r.prompt.waiting}
 		t.reply = store.Body{Covers: r.prompt.IDs()}
 	default:
 		n.cut(c, &response)
-		t.event = turn.Generated{Nonce: r.lease.Nonce, Parts: n.bot(c).sends(response.Parts), FirstByte: r.firstByte}
+		t.event = turn.Generated{Nonce: r.lease.Nonce, Parts: n.bot(c).sends(response.Parts), FirstByte: r.firstByte, Waiting: r.prompt.waiting}
 		t.reply = store.Body{Text: response.Text, Parts: response.Parts, Covers: r.prompt.IDs()}
 	}
 	n.runEnded(c, t)

@@ -56,8 +56,10 @@ const (
 type Bot struct {
 	// Policy is what the core decides by.
 	Policy turn.Policy
-	// Fallback is the text that stands in for a turn that failed; "": none.
+	// Fallback is the text that stands in for a turn that failed, Refusal for one whose
+	// messages the model refused; "": none.
 	Fallback string
+	Refusal  string
 	// History is how many entries of the transcript a prompt shows of earlier turns.
 	History int
 

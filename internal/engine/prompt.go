@@ -14,6 +14,10 @@ import (
 type Prompt struct {
 	Messages []store.Entry // in the order in which they were sent
 	History  []store.Entry // what came before: messages, and replies that were sent
+
+	// waiting has the versions of all messages that waited, in order. Messages may be a part
+	// of them: see turn.Part.
+	waiting []int64
 }
 
 // newPrompt makes a prompt of the entries as they were at the version through. They are
@@ -22,15 +26,23 @@ type Prompt struct {
 //
 // A message that was settled between the two reads is in both. It is left out of the
 // history: whatever settled it decides about the attempt.
-func newPrompt(entries, tail []store.Entry, through int64, history int) Prompt {
+//
+// A part that bounds the prompt bounds it as of that version too.
+func newPrompt(entries, tail []store.Entry, through int64, part turn.Part, history int) Prompt {
 	var p Prompt
 	asked := map[int64]bool{}
 	for _, e := range entries {
-		if seen, ok := asOf(e, through); ok {
+		seen, ok := asOf(e, through)
+		if !ok {
+			continue
+		}
+		asked[e.Seq] = true
+		p.waiting = append(p.waiting, seen.Version)
+		if part.Holds(seen.Version) {
 			p.Messages = append(p.Messages, seen)
-			asked[e.Seq] = true
 		}
 	}
+	slices.Sort(p.waiting)
 	sortBySent(p.Messages)
 	p.History = slices.DeleteFunc(History(tail, history), func(e store.Entry) bool { return asked[e.Seq] })
 	return p

@@ -100,7 +100,7 @@ func (n *Node) writeReplies(c *conversation, b *batch, t *task, effects turn.Eff
 }
 
 // replyEntry is the transcript's entry for a committed reply: the responder's, a
-// person's, or the fallback text of a failed turn. Its id is that of the turn, whichever
+// person's, or a text that stands in for one. Its id is that of the turn, whichever
 // attempt it comes from.
 func (n *Node) replyEntry(c *conversation, b *batch, t *task, seq int64) store.Entry {
 	entry := store.Entry{
@@ -109,14 +109,25 @@ func (n *Node) replyEntry(c *conversation, b *batch, t *task, seq int64) store.E
 	}
 	if reply := b.findReply(seq); reply != nil {
 		entry.Turn, entry.Version, entry.Late = reply.Turn, reply.Through, reply.Late
-		if reply.Kind == turn.ReplyFallback {
-			entry.Body = store.Body{Text: n.bot(c).Fallback, Parts: []string{n.bot(c).Fallback}, Author: turn.ReplyFallback, Turn: reply.Turn}
+		if text := n.bot(c).standIn(reply.Kind); text != "" {
+			entry.Body = store.Body{Text: text, Parts: []string{text}, Author: reply.Kind, Turn: reply.Turn}
 		}
 	} else { // settled at once: the responder had nothing to say
 		entry.Turn = b.emptyReplyTurn()
 	}
 	entry.ID = ReplyID(c.key, entry.Turn)
 	return entry
+}
+
+// standIn is the text of a reply that stands in for one, "" for any other kind.
+func (bot Bot) standIn(kind string) string {
+	switch kind {
+	case turn.ReplyFallback:
+		return bot.Fallback
+	case turn.ReplyRefusal:
+		return bot.Refusal
+	}
+	return ""
 }
 
 // findReply is the committed reply with a sequence: the current one, or one that waits

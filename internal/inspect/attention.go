@@ -137,11 +137,17 @@ func setAside(item store.Item) Finding {
 		At: cmp.Or(a.At, item.Active), Since: cmp.Or(a.Since, a.At, item.Active), Actions: []string{"requeue"},
 		Reason: "1 message was set aside: each worker that took it was lost",
 	}
+	if a.Refused {
+		out.Reason = "1 message was set aside: the model refuses it"
+	}
 	if r.Phase == turn.Generating || r.Phase == turn.Sending {
 		out.Actions = []string{}
 	}
 	if a.Pending > 1 {
 		out.Reason = fmt.Sprintf("%d messages were set aside: each worker that took them was lost", a.Pending)
+		if a.Refused {
+			out.Reason = fmt.Sprintf("%d messages were set aside: the model refuses them, or did so last", a.Pending)
+		}
 	}
 	return out
 }

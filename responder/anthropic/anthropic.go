@@ -65,7 +65,7 @@ func (r *Responder) respond(ctx context.Context, t *onereply.Turn, listener upst
 	}
 	defer answer.Close()
 	if !answer.OK() {
-		return onereply.Reply{}, answer.Refusal()
+		return onereply.Reply{}, chatmodel.Refusal(answer)
 	}
 	return chatmodel.Read(answer, listener, format)
 }

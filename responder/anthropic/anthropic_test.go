@@ -129,7 +129,7 @@ func TestBadAnswers(t *testing.T) {
 		"nothing":             {"", onereply.ResponderFailed, "cut short"},
 		"cut short":           {events(start, hel), onereply.ResponderFailed, "message_stop"},
 		"empty":               {events(start, stopped, end), onereply.ResponderFailed, "empty answer"},
-		"refused":             {events(start, strings.ReplaceAll(stopped, "end_turn", "refusal"), end), onereply.ResponderBadRequest, "refuses"},
+		"refused":             {events(start, strings.ReplaceAll(stopped, "end_turn", "refusal"), end), onereply.ResponderRefused, "refuses"},
 		"not JSON":            {"data: hello\n\n", onereply.ResponderFailed, "can't be read"},
 		"too long":            {events(strings.ReplaceAll(hel, "Hel", strings.Repeat("x", 300<<10))), onereply.ResponderFailed, "262144"},
 		"event too large":     {"data: " + strings.Repeat("x", 2<<20), onereply.ResponderFailed, "too large"},
@@ -165,7 +165,7 @@ func TestRefusals(t *testing.T) {
 		{400, `{"type":"error","error":{"type":"invalid_request_error","message":"bad"}}`, onereply.ResponderBadRequest},
 		{401, `{"type":"error","error":{"type":"authentication_error","message":"key"}}`, onereply.ResponderBadRequest},
 		{404, `{"type":"error","error":{"type":"not_found_error","message":"model"}}`, onereply.ResponderBadRequest},
-		{413, `{"type":"error","error":{"type":"request_too_large","message":"big"}}`, onereply.ResponderBadRequest},
+		{413, `{"type":"error","error":{"type":"request_too_large","message":"big"}}`, onereply.ResponderRefused},
 	}
 	for _, test := range tests {
 		t.Run(fmt.Sprint(test.status, test.message), func(t *testing.T) {

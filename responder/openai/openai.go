@@ -88,7 +88,7 @@ func (r *Responder) ask(ctx context.Context, header http.Header, messages []chat
 		}
 		lower, ok := level.without(answer.Status, detail)
 		if !ok {
-			return nil, answer.RefusedFor(detail)
+			return nil, chatmodel.RefusedFor(answer, detail)
 		}
 		level, reason = lower, answer.Excerpt(detail.Message)
 	}

@@ -113,7 +113,7 @@ func TestAnswers(t *testing.T) {
 
 func TestBadAnswers(t *testing.T) {
 	page := map[string]string{"Content-Type": "text/html; charset=utf-8"}
-	broken, rejected := onereply.ResponderFailed, onereply.ResponderBadRequest
+	broken, refused := onereply.ResponderFailed, onereply.ResponderRefused
 	tests := map[string]struct {
 		header map[string]string
 		body   string
@@ -127,7 +127,7 @@ func TestBadAnswers(t *testing.T) {
 		"empty":                  {nil, finish + done, broken, "empty answer"},
 		"blank":                  {nil, strings.NewReplacer("Hel", " ", "lo", `\n`).Replace(hello) + finish + done, broken, "empty answer"},
 		"empty document":         {nil, "{}", broken, "empty answer"},
-		"filtered":               {nil, strings.ReplaceAll(finish, "stop", "content_filter") + done, rejected, "content filter"},
+		"filtered":               {nil, strings.ReplaceAll(finish, "stop", "content_filter") + done, refused, "content filter"},
 		"a web page":             {page, "<html>", broken, "base URL"},
 		"not JSON":               {nil, "data: hello\n\n", broken, "chat completion"},
 		"wrong types":            {nil, `{"choices":"no"}`, broken, "chat completion"},
@@ -172,11 +172,11 @@ func TestRefusals(t *testing.T) {
 		{529, nil, ``, onereply.ResponderOverloaded, 0},
 		{503, nil, `{"error":{"message":"That model is currently overloaded"}}`, onereply.ResponderOverloaded, 0},
 		{500, nil, `{"error":{"message":"The server had an error"}}`, onereply.ResponderFailed, 0},
-		{400, nil, `{"error":{"message":"bad","code":"context_length_exceeded"}}`, onereply.ResponderBadRequest, 0},
+		{400, nil, `{"error":{"message":"bad","code":"context_length_exceeded"}}`, onereply.ResponderRefused, 0},
 		{401, nil, `{"error":{"message":"Incorrect API key"}}`, onereply.ResponderBadRequest, 0},
 		{403, nil, ``, onereply.ResponderBadRequest, 0},
 		{404, nil, `{"error":{"message":"no such model"}}`, onereply.ResponderBadRequest, 0},
-		{413, nil, ``, onereply.ResponderBadRequest, 0},
+		{413, nil, ``, onereply.ResponderRefused, 0},
 		{422, nil, `{"detail":[{"msg":"bad"}]}`, onereply.ResponderBadRequest, 0},
 		{301, nil, ``, onereply.ResponderBadRequest, 0},
 	}

@@ -10,7 +10,7 @@ import (
 
 // responder reads the settings of the responder. Without a known kind, the keys that
 // belong to one kind can't be judged, so they are not looked at. The keys timeout,
-// attempts and fallback belong to the bot's settings and to every kind, so they are read
+// attempts, fallback and refusal_text belong to the bot's settings and to every kind, so they are read
 // first. idle_timeout and delay have defaults here, 20s and 2s.
 func (r *reader) responder(bot *section, b *Bot) {
 	v, ok := bot.take("responder")
@@ -27,6 +27,7 @@ func (r *reader) responder(bot *section, b *Bot) {
 	s.duration("timeout", &b.Settings.Timeout, time.Millisecond)
 	s.count("attempts", &b.Settings.Attempts, 1, math.MaxInt32)
 	s.checked("fallback", &b.Settings.Fallback, fallbackText)
+	s.checked("refusal_text", &b.Settings.RefusalText, fallbackText)
 	if !s.oneOf("kind", &answer.Kind, OpenAI, Anthropic, Webhook, Echo) {
 		s.missing("kind", "it must be %s", alternatives([]string{OpenAI, Anthropic, Webhook, Echo}))
 		return

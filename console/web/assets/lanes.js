@@ -5,7 +5,7 @@
 import { because, plural, seconds } from './words.js';
 
 /** Reasons for which an attempt failed, rather than being overtaken. */
-const faults = new Set(['outage', 'failure', 'rejected']);
+const faults = new Set(['outage', 'failure', 'rejected', 'refused']);
 
 const identity = ({ type, at, turn, token, version, part, message_id, reply_id }) => JSON.stringify([type, at, turn, token, version, part, message_id, reply_id]);
 

@@ -56,7 +56,10 @@ func (w *world) attemptMoves(list []move, m move, j job) []move {
 		m.choice = uint8(result) | uint8(parts)<<6
 		list = w.answers(list, m)
 	}
-	for parts := 1; parts <= w.scope.MaxParts; parts++ {
+	if j.refused {
+		add(modelRefused, 0)
+	}
+	for parts := 1; parts <= w.scope.MaxParts && !j.refused; parts++ {
 		add(generated, parts)
 	}
 	if w.scope.Silence {
@@ -117,7 +120,7 @@ func (w *world) sendMoves(list []move, i, k uint8) []move {
 func (w *world) result(m move) {
 	i, k := int(m.worker), int(m.index)
 	j := w.workers[i].jobs[k]
-	q := request{kind: kind(m.choice & 63), parts: int(m.choice >> 6), nonce: j.nonce, token: j.token, covers: j.saw}
+	q := request{kind: kind(m.choice & 63), parts: int(m.choice >> 6), nonce: j.nonce, token: j.token, covers: j.saw, waited: j.waited, history: j.history}
 	if m.action == keep {
 		q.kind = renew
 		if w.scope.flaws.renewalAssumed {

@@ -34,6 +34,12 @@ func (w *world) judge(q request, x write, before *storage) {
 	if x.effects.AppendReply != 0 && q.kind == generated {
 		w.judgeCommitted(q, before)
 	}
+	if x.effects.AppendReply != 0 && is.Reply != nil && is.Reply.Seq == x.effects.AppendReply && standsIn(is.Reply.Kind) && w.ledger.stoodIn {
+		w.fail("P3 notice", "a text stands in for a reply once more, and no turn has succeeded since the last one")
+	}
+	if w.ledger.calls+callsOf(q, x, was) > mostCalls {
+		w.fail("P3 calls", "a turn called the model more than %d times over a refused prompt", mostCalls)
+	}
 	if x.effects.Outcome == turn.Discarded && w.ledger.discards >= w.scope.Policy.MaxDiscards {
 		w.fail("P3 bound", "discarded %d times, and at most %d are allowed", w.ledger.discards+1, w.scope.Policy.MaxDiscards)
 	}
@@ -102,6 +108,22 @@ func (w *world) judgeBegan(x write, before *storage) {
 	}
 }
 
+// mostCalls is how often a turn may call the model over a refused prompt, but for the
+// call that is answered.
+const mostCalls = 8
+
+// callsOf is 1 where the write ends a call that was refused, or only a probe.
+func callsOf(q request, x write, was turn.Record) int {
+	probe := q.kind == generated && x.effects.Outcome == turn.Done && was.Phase == turn.Generating
+	if q.kind == modelRefused || probe {
+		return 1
+	}
+	return 0
+}
+
+// standsIn reports whether a reply of this kind stands in for one.
+func standsIn(kind string) bool { return kind == turn.ReplyFallback || kind == turn.ReplyRefusal }
+
 // judgeCommitted checks a reply of the responder at its commit: it covers what
 // its prompt held, and all that waits, unless it is late and may be.
 func (w *world) judgeCommitted(q request, before *storage) {
@@ -112,7 +134,7 @@ func (w *world) judgeCommitted(q request, before *storage) {
 	switch {
 	case q.covers&^l.answering != 0 || missing != 0:
 		w.fail("P1 covers", "the reply covers %v, and its attempt was to answer %v", q.covers, l.answering)
-	case is.Reply != nil && is.Reply.Late && l.accepted == l.began:
+	case is.Reply != nil && is.Reply.Late && l.accepted == l.began && q.covers == waiting:
 		w.fail("P2 late", "a reply is said to be late, and nothing was accepted after its attempt began")
 	case late && !w.mayBeLate():
 		w.fail("P2 late", "a reply that covers %v was committed while %v waited, before the bound", q.covers, waiting)
@@ -126,7 +148,8 @@ func (w *world) judgeCommitted(q request, before *storage) {
 
 func (w *world) mayBeLate() bool {
 	p := w.scope.Policy
-	return p.OnNewInput == turn.Finish || w.ledger.sealed || w.ledger.discards >= p.MaxDiscards
+	tooMuch := w.scope.Room > 0 && w.ledger.calls > 0 // what does not fit is the next turn's
+	return tooMuch || p.OnNewInput == turn.Finish || w.ledger.sealed || w.ledger.discards >= p.MaxDiscards
 }
 
 // judgeSends checks that nothing of the responder goes out under a pause, no part before
@@ -163,6 +186,12 @@ func (w *world) judgeSettled(q request, m message, by *reply) {
 			w.fail("P3 closed", "m%d was closed, and nobody asked for it", m.id)
 		}
 	case turn.InputFailed:
+		if q.kind == modelRefused {
+			if m.id != refusedMessage || m.version != m.first {
+				w.fail("P3 aside", "m%d was set aside, and the model takes it", m.id)
+			}
+			return
+		}
 		if most := w.scope.Policy.MaxAttempts; q.kind != wake && q.kind != claim || w.ledger.lost+1 < most {
 			w.fail("P3 aside", "m%d was set aside, and fewer than %d workers were lost over it", m.id, most)
 		}
@@ -173,7 +202,7 @@ func (w *world) judgeSettled(q request, m message, by *reply) {
 func (w *world) judgeFailed(q request, x write, was turn.Record) {
 	l, p, is := &w.ledger, w.scope.Policy, w.store.record
 	failed := is.Phase == turn.Failed && was.Phase != turn.Failed
-	if !failed && (x.effects.AppendReply == 0 || is.Reply == nil || is.Reply.Kind != turn.ReplyFallback) {
+	if !failed && (x.effects.AppendReply == 0 || is.Reply == nil || !standsIn(is.Reply.Kind)) {
 		return
 	}
 	if !l.failed && !w.mayFail(q, x, was) { // what went on in a turn that was given up has ended
@@ -186,6 +215,8 @@ func (w *world) mayFail(q request, x write, was turn.Record) bool {
 	switch q.kind {
 	case modelRejected, sendRefused:
 		return true
+	case modelRefused: // over what was set aside, where nothing else waits
+		return w.store.waiting() == 0
 	case modelFailed, wake, claim:
 		l, most := &w.ledger, w.scope.Policy.MaxAttempts
 		return l.spent+spends(q, was) >= most || l.lost+loses(q, was) >= most

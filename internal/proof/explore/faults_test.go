@@ -63,7 +63,7 @@ func after(patch func(was turn.Record, r *turn.Record, e turn.Event, now turn.Ti
 }
 
 func seededFaults() []seeded {
-	return slices.Concat(coreFaults(), replyFaults(), peopleFaults(), worldFaults(), lifeFaults(), causeFaults(), talkFaults(), operatorFaults(), receiverFaults(), endingFaults())
+	return slices.Concat(coreFaults(), replyFaults(), peopleFaults(), worldFaults(), lifeFaults(), causeFaults(), talkFaults(), operatorFaults(), receiverFaults(), endingFaults(), refusalFaults())
 }
 
 func coreFaults() []seeded {
@@ -492,6 +492,49 @@ func receiverFaults() []seeded {
 				r.NoSendUntil = now.Add(failed.After)
 			}
 		}), change: pauses},
+	}
+}
+
+// refusalFaults are in the search for a message that the model refuses.
+func refusalFaults() []seeded {
+	refuses := func(s *Scope) {
+		s.Policy, s.Refuses = base(turn.Discard), true
+		s.Policy.Refusal = true
+		s.Budget, s.Faults = Budget{Inputs: 2, Nudges: 1}, Faults{}
+	}
+	return []seeded{
+		{name: "the message before the refused one is set aside", check: "P3 aside", step: func(r turn.Record, e turn.Event, now turn.Time, p turn.Policy) (turn.Record, turn.Effects) {
+			is, effects := turn.Step(r, e, now, p)
+			for i := range effects.Settles {
+				if s := &effects.Settles[i]; s.Status == turn.InputFailed && s.From > 0 {
+					s.From, s.Through = s.From-1, s.Through-1
+				}
+			}
+			return is, effects
+		}, change: refuses},
+		{name: "the answer to a part of what waits is the reply", check: "P2 current", step: before(func(r *turn.Record, e *turn.Event, _ *turn.Time, _ *turn.Policy) {
+			if _, ok := (*e).(turn.Generated); ok {
+				r.Attempt.Part = turn.Part{}
+			}
+		}), change: refuses},
+		{name: "each refusal begins the search again", check: "P3 calls", step: after(func(_ turn.Record, r *turn.Record, e turn.Event, _ turn.Time, _ turn.Policy) {
+			if failed, ok := e.(turn.GenerateFailed); ok && failed.Fault == turn.Refused {
+				r.Tries.Search = turn.Search{}
+			}
+		}), change: func(s *Scope) { refuses(s); s.Budget = Budget{Inputs: 2} }},
+		{name: "each refusal sends the text that stands in", check: "P3 notice", step: before(func(r *turn.Record, _ *turn.Event, _ *turn.Time, _ *turn.Policy) { r.StoodIn = false }), change: refuses},
+		{name: "a part of what waits settles all of it", check: "P3 answered", step: func(r turn.Record, e turn.Event, now turn.Time, p turn.Policy) (turn.Record, turn.Effects) {
+			is, effects := turn.Step(r, e, now, p)
+			for i := range effects.Settles {
+				if effects.Settles[i].Status == turn.InputAnswered {
+					effects.Settles[i].Through = is.Version
+				}
+			}
+			return is, effects
+		}, change: func(s *Scope) {
+			s.Policy, s.Room = base(turn.Discard), 1
+			s.Budget, s.Faults = Budget{Inputs: 2}, Faults{}
+		}},
 	}
 }
 

@@ -144,6 +144,10 @@ func (e *encoder) record(r turn.Record) {
 	if p.TurnsPerMinute > 0 {
 		e.minute(r.Minute.Start, r.Minute.Runs)
 	}
+	e.flag(r.StoodIn)
+	if e.refusals() {
+		e.search(r)
+	}
 	e.time(max(r.NoSendUntil, e.w.now), 0)
 	e.nonce(r.Lease.Nonce)
 	e.flag(r.Reply != nil)
@@ -162,6 +166,28 @@ func (e *encoder) record(r turn.Record) {
 		e.small(int(a.Answered), int(a.Through), e.place(a.AfterSeq), a.Pending)
 		e.flag(a.Turn == r.Turn)
 	}
+}
+
+// refusals reports whether the model refuses anything in this scope.
+func (e *encoder) refusals() bool { return e.w.scope.Refuses || e.w.scope.Room > 0 }
+
+// search writes how far the search for a refused message is.
+func (e *encoder) search(r turn.Record) {
+	s := r.Tries.Search
+	e.small(s.Calls, int(s.Good), int(s.Bad))
+	e.flag(s.Aside)
+	e.part(s.Next)
+	e.part(r.Attempt.Part)
+	e.flag(r.Attempt.Outdated)
+	e.flag(e.w.store.hasHistory())
+	for _, m := range e.w.store.messages {
+		e.small(int(m.first))
+	}
+}
+
+func (e *encoder) part(p turn.Part) {
+	e.flag(p.NoHistory)
+	e.small(int(p.After), int(p.Through), p.Answers)
 }
 
 // troubles writes the replies that an operator may see to.
@@ -330,10 +356,15 @@ func (e *encoder) ledger() {
 	e.wide(uint32(l.delivered & e.open()))
 	if e.w.store.record.Phase == turn.Generating {
 		e.wide(uint32(l.answering))
+		e.wide(uint32(l.waited))
 		e.wide(uint32(l.removed & l.answering))
 		e.flag(l.accepted == l.began)
 	}
 	e.failures()
+	e.flag(l.stoodIn)
+	if e.refusals() {
+		e.small(l.calls)
+	}
 	if e.w.scope.Media {
 		e.small(int(l.announced))
 		e.time(l.mediaUntil, 0)
@@ -392,6 +423,11 @@ func (e *encoder) job(j job) {
 	if j.nonce == e.w.store.record.Lease.Nonce {
 		e.wide(uint32(j.saw))
 		e.flag(j.cancelled)
+		if e.refusals() {
+			e.wide(uint32(j.waited))
+			e.flag(j.history)
+			e.flag(j.refused)
+		}
 	}
 }
 
@@ -412,6 +448,10 @@ func (e *encoder) task(t task) {
 	e.small(int(q.kind), int(q.message), int(q.number), q.part, q.parts, int(t.stage))
 	e.nonce(q.nonce)
 	e.wide(uint32(q.covers))
+	if e.refusals() {
+		e.wide(uint32(q.waited))
+		e.flag(q.history)
+	}
 	e.flag(q.media)
 	e.flag(q.pauses)
 	e.flag(t.write.told > t.write.at)
@@ -438,6 +478,7 @@ func (e *encoder) follows(x write) {
 		case turn.Run:
 			e.small(1, int(a.Through))
 			e.nonce(a.Lease.Nonce)
+			e.part(a.Part)
 		case turn.Send:
 			e.small(2, a.Reply.Done)
 			if x.life == e.w.life {

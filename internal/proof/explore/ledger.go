@@ -17,7 +17,10 @@ type ledger struct {
 	acknowledged uint16 // by message id: the sender was told that it is durable
 	accepted     int64  // inputs written
 	delivered    inputs // inputs covered by a reply that reached the person
-	answering    inputs // what waited when the live attempt began
+	answering    inputs // what the live attempt is to answer
+	waited       inputs // what waited when it began
+	calls        int    // of this turn that were refused, or only probes
+	stoodIn      bool   // a person saw a text that stood in for a reply, and no turn has succeeded since
 	removed      inputs // inputs that their author deleted
 	sealed       bool   // the agent of the live attempt was told that it can't be discarded
 	closed       bool   // a person closed what waited, or answered it
@@ -75,7 +78,7 @@ func (l *ledger) note(w *world, q request, x write, before *storage) {
 		l.accepted++
 	}
 	if was.Turn != is.Turn {
-		l.discards, l.notBefore, l.notAfter, l.tries = 0, 0, 0, 0
+		l.discards, l.notBefore, l.notAfter, l.tries, l.calls = 0, 0, 0, 0, 0
 		l.failed = false
 	}
 	if x.effects.Outcome == turn.Discarded {
@@ -84,13 +87,21 @@ func (l *ledger) note(w *world, q request, x write, before *storage) {
 	if q.kind == remove {
 		l.removed |= input(before.message(q.message).version) | input(before.message(q.message).was)
 	}
+	if was.Turn == is.Turn {
+		l.calls += callsOf(q, x, was)
+	}
 	l.tokens = max(l.tokens, is.Lease.Token)
 	if took(q, was, is) || q.kind == renew {
 		l.leaseEnd = x.at.Add(w.scope.Policy.Lease)
 	}
 	switch {
 	case attemptBegan(q, was, is):
-		l.answering, l.sealed, l.announced = before.waiting(), false, 0
+		l.answering, l.waited, l.sealed, l.announced = before.waiting(), before.waiting(), false, 0
+		for _, action := range x.effects.Actions {
+			if run, ok := action.(turn.Run); ok {
+				l.answering = before.prompt(run.Through, run.Part)
+			}
+		}
 		l.began = l.accepted
 		l.tries++
 		l.countMinute(w, x.at)
@@ -133,6 +144,14 @@ func (l *ledger) silent(w *world, now turn.Time) bool {
 // sendsAgain reports whether a reply is sent because an operator asked for it.
 func sendsAgain(r turn.Record) bool { return r.Reply != nil && r.Reply.Kind == turn.ReplyResend }
 
+// noteStandIn keeps whether a person was told that there is no reply.
+func (l *ledger) noteStandIn(r reply) {
+	switch r.status {
+	case turn.ReplySent, turn.ReplyUnknown, turn.ReplyPartial, turn.ReplyNone:
+		l.stoodIn = standsIn(r.kind) || l.stoodIn && r.kind != turn.ReplyAnswer
+	}
+}
+
 // noteMedia keeps which attachments are waited for.
 func (l *ledger) noteMedia(w *world, q request, x write) {
 	switch q.kind {
@@ -160,7 +179,7 @@ func (l *ledger) noteFailures(w *world, q request, x write, was turn.Record) {
 	again := sendsAgain(is) && !sendsAgain(was) && w.mayFail(q, x, was) // at once after it
 	l.spent += spends(q, was)
 	l.lost += loses(q, was)
-	if again || is.Phase == turn.Failed || is.Reply != nil && is.Reply.Kind == turn.ReplyFallback {
+	if again || is.Phase == turn.Failed || is.Reply != nil && standsIn(is.Reply.Kind) {
 		l.failed = true
 	} else if l.spent >= w.scope.Policy.MaxAttempts || q.kind == modelRejected {
 		l.spent = 0 // what waits now was never tried as it is
@@ -224,7 +243,7 @@ func (l *ledger) noteQuiet(w *world, q request, x write, before *storage) {
 	case modelRejected:
 		l.notAfter = x.at.Add(Tick << max(l.tries-1, 0))
 		l.endQuiet(w, x)
-	case interrupted, handBack:
+	case interrupted, handBack, modelRefused, generated:
 		l.endQuiet(w, x)
 	case requeue, resume, resumeClosing:
 		l.quietUntil = min(l.quietUntil, x.at)
@@ -250,7 +269,7 @@ func (l *ledger) countMinute(w *world, now turn.Time) {
 
 // endQuiet is a try of the same inputs, which were quiet before.
 func (l *ledger) endQuiet(w *world, x write) {
-	if w.store.waiting() == l.answering {
+	if w.store.waiting() == l.waited&^w.store.aside() {
 		l.quietUntil = min(l.quietUntil, x.at)
 	}
 }

@@ -61,6 +61,8 @@ func (w *world) workOnJob(i uint8) move {
 		m.action = dropJob
 	case !j.send && j.cancelled:
 		m.action, m.choice = finish, uint8(interrupted)
+	case !j.send && j.refused:
+		m.action, m.choice = finish, uint8(modelRefused)
 	case !j.send:
 		m.action, m.choice = finish, uint8(generated)|1<<6
 	case w.now >= j.expires && !j.begun && !w.scope.flaws.sendUnchecked:

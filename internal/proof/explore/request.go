@@ -37,6 +37,7 @@ const (
 	modelFailed
 	modelRejected
 	modelOut
+	modelRefused
 	sent
 	sendFailed
 	sendRefused
@@ -46,7 +47,7 @@ const (
 var kindNames = [...]string{
 	"message", "stop word", "edit", "delete", "typing", "flush", "requeue", "pause", "resume", "resume and close", "close",
 	"a person's reply", "send again", "mark as sent", "reset", "wake-up", "claim and wake-up", "renew", "hand back", "seal", "interrupted", "generated",
-	"the model failed", "the model rejected it", "the model is out of reach", "sent", "send failed",
+	"the model failed", "the model rejected it", "the model is out of reach", "the model refuses the prompt", "sent", "send failed",
 	"send refused for good", "send with unknown outcome",
 }
 
@@ -64,6 +65,8 @@ type request struct {
 	parts    int           // of a reply
 	pause    time.Duration // after a delivered part, before the next one
 	pauses   bool          // of a send that failed: the receiver asks for a pause
+	waited   inputs        // of an attempt's result: what waited when its prompt was read
+	history  bool          // of an attempt's result: its prompt had a history
 	covers   inputs        // of a reply: what its prompt held
 	media    bool          // of a message: its attachment is still being processed
 	repeated bool          // only with flaws.dedupeAfterBump
@@ -137,13 +140,15 @@ func (q request) event(s *storage, tick time.Duration) turn.Event {
 func (q request) result(tick time.Duration) turn.Event {
 	switch q.kind {
 	case generated:
-		return turn.Generated{Nonce: q.nonce, Parts: q.parts}
+		return turn.Generated{Nonce: q.nonce, Parts: q.parts, Waiting: q.waited.versions()}
 	case modelFailed:
 		return turn.GenerateFailed{Nonce: q.nonce, Fault: turn.Failure}
 	case modelRejected:
 		return turn.GenerateFailed{Nonce: q.nonce, Fault: turn.Rejected}
 	case modelOut:
 		return turn.GenerateFailed{Nonce: q.nonce, Fault: turn.Outage}
+	case modelRefused:
+		return turn.GenerateFailed{Nonce: q.nonce, Fault: turn.Refused, Waiting: q.waited.versions(), History: q.history}
 	case sent:
 		return turn.Sent{Nonce: q.nonce, Part: q.part, Pause: q.pause}
 	case sendFailed, sendRefused:

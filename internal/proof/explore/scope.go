@@ -54,6 +54,11 @@ type Scope struct {
 	Pace  time.Duration // pause before each further part of a reply
 	Alone bool          // there is one worker, and no other process can open the store
 
+	// The model refuses each prompt that holds m2 as it was first written, or more messages
+	// than Room (0: any number).
+	Refuses bool
+	Room    int
+
 	// Tick replaces [Tick] where a minute must be few moments. There must be no
 	// back-off then, and nobody who types: neither is a whole number of ticks.
 	Tick time.Duration
@@ -197,6 +202,8 @@ func Stated() []Scope {
 	first := base(turn.Interrupt)
 	spare := base(turn.Interrupt)
 	spare.Fallback = true
+	refused := base(turn.Interrupt)
+	refused.Refusal = true
 	brittle := fragile()
 	brittle.Fallback = true
 	return append(
@@ -206,6 +213,8 @@ func Stated() []Scope {
 		Scope{Name: "2 faults of workers", Policy: first, Budget: Budget{Inputs: 2, Faults: 2}, Faults: Faults{Worker: true}},
 		Scope{Name: "2 faults of model and channel", Policy: spare, Budget: Budget{Inputs: 2, Faults: 2}, Faults: Faults{Model: true, Send: true}, MaxParts: 2, Silence: true},
 		Scope{Name: "the receiver asks for a pause", Policy: first, Budget: Budget{Inputs: 2, Nudges: 1, Faults: 1}, Faults: Faults{Pause: true}, MaxParts: 2},
+		Scope{Name: "the model refuses a message", Policy: refused, Refuses: true, Budget: Budget{Inputs: 3, Nudges: 1}},
+		Scope{Name: "the model refuses a message amid a fault", Policy: refused, Refuses: true, Budget: Budget{Inputs: 2, Faults: 1}, Faults: Faults{Worker: true, Model: true}, Edits: true},
 		Scope{Name: "a human steps in", Policy: first, Budget: Budget{Inputs: 2, Pauses: 1}, MaxParts: 2},
 		Scope{Name: "parts with a pause between them", Policy: first, Budget: Budget{Inputs: 2, Faults: 1}, Faults: Faults{Worker: true, Send: true}, MaxParts: 2, Pace: 2 * Tick},
 		Scope{Name: "stop words and deletions end turns", Policy: first, Budget: Budget{Inputs: 3}, Edits: true, Words: true},
@@ -243,6 +252,8 @@ func Larger() []Scope {
 		Scope{Name: "a human replies under a pause", Policy: first, Budget: Budget{Inputs: 2, Pauses: 1, Humans: 1}},
 		Scope{Name: "an agent seals, and a human steps in", Policy: first, Budget: Budget{Inputs: 2, Seals: 1, Pauses: 1}, MaxParts: 2},
 		Scope{Name: "the receiver asks for two pauses amid people", Policy: first, Budget: Budget{Inputs: 1, Humans: 1, Faults: 2}, Faults: Faults{Pause: true}, MaxParts: 2},
+		Scope{Name: "the model refuses a message, and people step in", Policy: first, Refuses: true, Budget: Budget{Inputs: 3, Humans: 1}, Edits: true},
+		Scope{Name: "the model takes two messages, and no more", Policy: base(turn.Discard), Room: 2, Budget: Budget{Inputs: 3, Faults: 1}, Faults: Faults{Worker: true}},
 		Scope{Name: "a human replies under a pause amid a fault", Policy: first, Budget: Budget{Inputs: 1, Pauses: 1, Humans: 1, Seals: 1, Faults: 1}, Faults: Faults{Worker: true, Send: true}},
 		Scope{Name: "sent again under a pause", Policy: first, Budget: Budget{Inputs: 1, Pauses: 1, Resends: 2, Faults: 1}, Faults: Faults{Send: true}, MaxParts: 2},
 		Scope{Name: "sent again twice amid faults", Policy: held(), Budget: Budget{Inputs: 1, Resends: 2, Faults: 2}, Faults: Faults{Worker: true, Send: true}, MaxParts: 2},

@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"math/bits"
 	"slices"
 
 	"github.com/onereply/onereply/turn"
@@ -22,6 +23,7 @@ type message struct {
 	id      uint8
 	seq     int64
 	version int64
+	first   int64     // the text as it was first written
 	was     int64     // the text before the last edit, where an attempt may still need it
 	edit    uint8     // the last edit that was applied
 	since   turn.Time // when it was accepted, or first touched after an attempt had read it
@@ -103,20 +105,55 @@ func (s *storage) waiting() inputs {
 	return set
 }
 
-// prompt is what an attempt reads: all that waits, as it was at a version.
-func (s *storage) prompt(through int64) inputs {
+// aside is the set of inputs that were set aside.
+func (s *storage) aside() inputs {
+	var set inputs
+	for _, m := range s.messages {
+		if m.status == turn.InputFailed {
+			set |= input(m.version)
+		}
+	}
+	return set
+}
+
+// prompt is what an attempt reads: all that waits, as it was at a version, or the part of
+// it that it is to answer.
+func (s *storage) prompt(through int64, part turn.Part) inputs {
 	var set inputs
 	for _, m := range s.messages {
 		switch {
 		case m.status != turn.InputPending:
-		case m.version <= through:
+		case m.version <= through && part.Holds(m.version):
 			set |= input(m.version)
-		case m.was != 0 && m.was <= through:
+		case m.version > through && m.was != 0 && m.was <= through && part.Holds(m.was):
 			set |= input(m.was)
 		}
 	}
 	return set
 }
+
+// hasHistory reports whether somebody has seen a reply.
+func (s *storage) hasHistory() bool {
+	for _, r := range s.replies {
+		if r.delivered[0] > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// refuses reports whether the model refuses a prompt.
+func (w *world) refuses(prompt inputs) bool {
+	room := w.scope.Room
+	if room > 0 && bits.OnesCount32(uint32(prompt)) > room {
+		return true
+	}
+	m := w.store.message(refusedMessage)
+	return w.scope.Refuses && m != nil && prompt.has(m.first)
+}
+
+// refusedMessage is the one that the model does not take.
+const refusedMessage = 2
 
 // commit applies a write: record, transcript and timer at once.
 func (w *world) commit(q request, x write) {
@@ -159,7 +196,7 @@ func (w *world) writeEntries(q request, x write, before turn.Record) {
 	switch {
 	case x.effects.AppendInput && !q.repeated:
 		s.messages = append(s.messages, message{
-			id: q.message, seq: r.Seq, version: r.Version, since: x.at, media: q.media, status: turn.InputPending, talk: w.talkOf(q, x),
+			id: q.message, seq: r.Seq, version: r.Version, first: r.Version, since: x.at, media: q.media, status: turn.InputPending, talk: w.talkOf(q, x),
 		})
 	case q.touches(s): // what its author thinks better of waits for a requeue
 		m := s.message(q.message)
@@ -262,6 +299,7 @@ func (w *world) mark(q request, x write, was turn.Record, mark turn.Mark) {
 		r.again = false // somebody knows better
 		return
 	}
+	w.ledger.noteStandIn(*r)
 	w.judgeMarked(*r)
 	w.judgeGivenUp(q, x, was, *r)
 }

@@ -146,9 +146,11 @@ func (w *world) carryOut(i int, q request, x write) {
 	for _, action := range x.effects.Actions {
 		switch a := action.(type) {
 		case turn.Run:
+			saw := w.store.prompt(a.Through, a.Part)
 			w.workers[i].jobs = append(w.workers[i].jobs, job{
 				nonce: a.Lease.Nonce, token: a.Lease.Token, expires: a.Lease.Expires,
-				through: a.Through, saw: w.store.prompt(a.Through), life: x.life,
+				through: a.Through, saw: saw, waited: w.store.prompt(a.Through, turn.Part{}),
+				history: !a.Part.NoHistory && w.store.hasHistory(), refused: w.refuses(saw), life: x.life,
 			})
 		case turn.Send:
 			w.startSend(i, a, x.life)

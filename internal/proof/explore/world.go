@@ -17,6 +17,17 @@ func input(version int64) inputs { return 1 << version }
 
 func (s inputs) has(version int64) bool { return s&input(version) != 0 }
 
+// versions lists the inputs, in order.
+func (s inputs) versions() []int64 {
+	var list []int64
+	for version := int64(0); s != 0 && version < 32; version++ {
+		if s.has(version) {
+			list = append(list, version)
+		}
+	}
+	return list
+}
+
 // world is one state.
 type world struct {
 	scope   *Scope
@@ -92,6 +103,9 @@ type job struct {
 	expires   turn.Time // the lease's end, as far as the worker knows
 	through   int64
 	saw       inputs // an attempt: what its prompt holds
+	waited    inputs // an attempt: what waited when its prompt was read
+	history   bool   // an attempt: its prompt has a history
+	refused   bool   // an attempt: the model refuses it
 	cancelled bool   // an attempt: the worker learned of newer input
 	life      int    // of the conversation that it is for
 	seq       int64  // a send: the reply

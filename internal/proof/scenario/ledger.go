@@ -67,9 +67,9 @@ func (l *Ledger) replies(wanted func(Reply) bool) []Reply {
 
 func anyReply(Reply) bool { return true }
 
-// byBot are the replies that the bot gave.
+// byBot are the replies that the bot gave. A text that stood in for one is none.
 func (l *Ledger) byBot() []Reply {
-	return l.replies(func(r Reply) bool { return !r.Human })
+	return l.replies(func(r Reply) bool { return !r.Human && !l.Scenario.standsIn(r) })
 }
 
 // callOf is the call of the model that a text comes from, nil where it names

@@ -187,9 +187,10 @@ func (m *model) answer(w http.ResponseWriter, r *http.Request, c *Call, out writ
 	defer m.end(c)
 	latency := milliseconds(world.rules.last("model_latency", c.Start).MS) + grain
 	always := func(Event) bool { return true }
-	if fault, hit := world.rules.strike("model_error", c.Start, always); hit {
+	holds := func(e Event) bool { return strings.Contains(c.Request, e.Containing) }
+	if fault, hit := world.rules.strike("model_error", c.Start, holds); hit {
 		if sleep(r.Context(), latency) {
-			http.Error(w, `{"error":{"message":"the fake model fails"}}`, fault.Status)
+			http.Error(w, fmt.Sprintf(`{"error":{"message":"the fake model fails","code":%q}}`, fault.Code), fault.Status)
 		}
 		return
 	}

@@ -88,6 +88,8 @@ type Event struct {
 	GraceMS int    `json:"grace_ms"`
 	TTLMS   int    `json:"ttl_ms"`
 
+	Containing   string `json:"containing"`     // of a model_error: only requests that hold this text, the history included
+	Code         string `json:"code"`           // of a model_error: the code in its body
 	RetryAfterMS int    `json:"retry_after_ms"` // of a channel_error: the pause that the receiver asks for
 	Scope        string `json:"scope"`          // of that pause: "bot", or "" for this conversation
 	Times        int    `json:"times"`

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/onereply/onereply"
 	delivery "github.com/onereply/onereply/channel/webhook"
@@ -93,6 +94,17 @@ func overlay(under, over map[string]any) {
 func duration(ms int) string { return fmt.Sprintf("%dms", ms) }
 
 // responder is the model, or an agent, as where a tool has an effect: an agent seals.
+// standsIn reports whether a reply is a text of the configuration that stands in for one.
+func (s Scenario) standsIn(r Reply) bool {
+	responder, _ := s.Config.Bot["responder"].(map[string]any)
+	for _, key := range []string{"fallback", "refusal_text"} {
+		if text, ok := responder[key].(string); ok && len(r.Covers) == 0 && slices.Equal(r.Texts, []string{text}) {
+			return true
+		}
+	}
+	return false
+}
+
 func (s Scenario) responder() map[string]any {
 	r := map[string]any{"kind": config.OpenAI, "base_url": "http://" + modelHost + "/v1", "model": "fake", "system": "Be brief."}
 	if s.has("tool_call") || s.Config.Responder == "agent" {

@@ -383,6 +383,35 @@ func silenceUnseen(_ *turn.Record, e turn.Event, _ turn.Time, p *turn.Policy) tu
 	return e
 }
 
+func neighbourAside(_, _ *turn.Record, _ turn.Event, effects *turn.Effects, _ turn.Time) {
+	for i := range effects.Settles {
+		if s := &effects.Settles[i]; s.Status == turn.InputFailed && s.From > 0 {
+			s.From, s.Through = s.From-1, s.Through-1
+		}
+	}
+}
+
+func searchBegunAgain(_, is *turn.Record, e turn.Event, _ *turn.Effects, _ turn.Time) {
+	if f, ok := e.(turn.GenerateFailed); ok && f.Fault == turn.Refused {
+		is.Tries.Search = turn.Search{}
+	}
+}
+
+func dismissedIsClosed(_, _ *turn.Record, _ turn.Event, effects *turn.Effects, _ turn.Time) {
+	for i := range effects.Settles {
+		if s := &effects.Settles[i]; s.Status == turn.InputDismissed {
+			s.Status = turn.InputClosed
+		}
+	}
+}
+
+func partIsReply(r *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
+	if _, ok := e.(turn.Generated); ok {
+		r.Attempt.Part = turn.Part{}
+	}
+	return e
+}
+
 func endsEachTalk(_ *turn.Record, e turn.Event, _ turn.Time, p *turn.Policy) turn.Event {
 	p.SessionIdle = min(p.SessionIdle, time.Millisecond)
 	return e

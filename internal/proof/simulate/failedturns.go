@@ -10,12 +10,26 @@ import (
 // judgeEnd is P3 for what is given up: a turn fails over a rejection or over as
 // many attempts as are allowed, and its inputs are set aside over as many
 // workers that were lost.
-func (l *ledger) judgeEnd(t *conversation, write store.Write, before turn.Record) {
+func (l *ledger) judgeEnd(t *conversation, write store.Write, before turn.Record, waiting []store.Entry) {
 	after := write.Record
+	for _, s := range write.Settle {
+		for _, e := range waiting {
+			if s.Status == turn.InputFailed && s.From < e.Version && e.Version <= s.Through {
+				t.aside[e.ID] = true
+			}
+		}
+	}
 	if before.Phase == turn.Generating && after.Lease.Nonce != before.Lease.Nonce {
 		l.countEnd(t, write, before)
 	}
-	failed := after.Phase == turn.Failed || after.Reply != nil && after.Reply.Kind == turn.ReplyFallback
+	refused := false
+	if c := l.calls[before.Lease.Nonce]; c != nil && before.Phase == turn.Generating {
+		refused = c.fault == turn.Refused
+	}
+	failed := after.Phase == turn.Failed || after.Reply != nil && standsIn(after.Reply.Kind)
+	if refused && l.judgeRefused(t, write, before, waiting) {
+		return
+	}
 	if before.Phase == turn.Generating && failed && t.spent[before.Turn] < l.policy.MaxAttempts {
 		l.fail("P3 failed", "turn %d was given up after %d of %d attempts", before.Turn, t.spent[before.Turn], l.policy.MaxAttempts)
 	}
@@ -24,6 +38,34 @@ func (l *ledger) judgeEnd(t *conversation, write store.Write, before turn.Record
 			l.fail("P3 aside", "inputs up to version %d were set aside after %d of %d workers were lost", s.Through, t.workers[before.Turn], l.policy.MaxAttempts)
 		}
 	}
+}
+
+// standsIn reports whether a reply of this kind stands in for one.
+func standsIn(kind string) bool { return kind == turn.ReplyFallback || kind == turn.ReplyRefusal }
+
+// mostCalls is how often a turn calls the model at most over prompts that it refuses.
+const mostCalls = 8
+
+// judgeRefused is P3 for what is set aside because the model refuses it: it does refuse
+// that message, and the turn has not called it more often than is allowed. It reports
+// whether anything was set aside.
+func (l *ledger) judgeRefused(t *conversation, write store.Write, before turn.Record, waiting []store.Entry) bool {
+	t.refusals[before.Turn]++
+	if t.refusals[before.Turn] > mostCalls {
+		l.fail("P3 calls", "turn %d had %d prompts refused, and %d calls are allowed", before.Turn, t.refusals[before.Turn], mostCalls)
+	}
+	var aside []store.Entry
+	for _, s := range write.Settle {
+		for _, e := range waiting {
+			if s.Status == turn.InputFailed && s.From < e.Version && e.Version <= s.Through {
+				aside = append(aside, e)
+			}
+		}
+	}
+	if len(aside) == 1 && !l.refusable(t.key, aside[0]) {
+		l.fail("P3 aside", "%s was set aside as refused, and the model takes it", aside[0].ID)
+	}
+	return len(aside) > 0
 }
 
 // countEnd counts an attempt that ended, by what its model returned or by its

@@ -26,6 +26,7 @@ const (
 	modelFails    What = "model-failure"
 	modelOut      What = "model-outage"
 	modelRejects  What = "model-rejection"
+	modelRefuses  What = "model-refusal"
 	modelHangs    What = "model-hangs"
 	modelDeaf     What = "model-deaf"
 	modelSilent   What = "model-silent"
@@ -73,6 +74,7 @@ var faultKinds = map[What]faultKind{
 	modelFails:    {"calls of the model fail", false, false, 6 * time.Second},
 	modelOut:      {"the model can't be reached", false, false, 10 * time.Second},
 	modelRejects:  {"the model rejects calls", false, false, 4 * time.Second},
+	modelRefuses:  {"the model refuses prompts that hold certain messages", false, false, 20 * time.Second},
 	modelHangs:    {"calls of the model take up to 20 s", false, false, 6 * time.Second},
 	modelDeaf:     {"the model ignores that it is told to stop", false, false, 15 * time.Second},
 	modelSilent:   {"the model chooses not to reply", false, false, 6 * time.Second},

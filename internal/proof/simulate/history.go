@@ -6,6 +6,7 @@ import (
 
 	"github.com/onereply/onereply/internal/engine"
 	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
 )
 
 // judgeHistory is P1 for what the model is told of before: messages as they
@@ -15,6 +16,9 @@ func (l *ledger) judgeHistory(o engine.Start) {
 	for _, e := range o.Prompt.History {
 		if e.Kind == store.Message {
 			l.judgeText(o.Key, e)
+			if t.aside[e.ID] && e.Status != turn.InputAnswered {
+				l.fail("P3 history", "%s was set aside, and is part of a history", e.ID)
+			}
 			continue
 		}
 		if r := t.replies[e.Seq]; r != nil && !l.askedFor(o.Key, 0, markSent) && !r.tells(e.Text, l.whole) {

@@ -24,7 +24,7 @@ func (l *ledger) wrote(n *node, write store.Write, before turn.Record, waiting [
 			l.committed(n, t, write, before, waiting, e)
 		}
 	}
-	l.judgeEnd(t, write, before)
+	l.judgeEnd(t, write, before, waiting)
 	l.judgeGivenUp(t, write, before)
 	l.judgeTalk(t, write, before)
 	l.follow(n, t, write, before)
@@ -318,7 +318,7 @@ func (l *ledger) committed(n *node, t *conversation, write store.Write, before t
 		l.fail("P1 covers", "the reply says that it covers %v, and its prompt held %v", e.Covers, ids)
 	}
 	if e.Text != "" {
-		l.judgeCurrent(write, before, waiting, e, r.seen)
+		l.judgeCurrent(t, write, before, waiting, e, r.seen)
 	}
 }
 
@@ -349,11 +349,12 @@ func idsOf(seen []shownMessage) []string {
 // judgeCurrent is P2: the reply has seen all that waits at its commit, as it
 // is now, and nothing else. One that is late, and may be, has seen all that
 // waited at its version, as it was then; and something newer came.
-func (l *ledger) judgeCurrent(write store.Write, before turn.Record, waiting []store.Entry, e store.Entry, seen []shownMessage) {
+func (l *ledger) judgeCurrent(t *conversation, write store.Write, before turn.Record, waiting []store.Entry, e store.Entry, seen []shownMessage) {
 	through := write.Record.Version
+	refused := e.Late && t.refusals[before.Turn] > 0 // and the model takes each by itself: the rest is the next turn's
 	if e.Late {
 		sealed := before.Attempt.Sealed || write.Record.Reply != nil && write.Record.Reply.Sealed
-		if l.policy.OnNewInput != turn.Finish && !sealed && before.Tries.Discards < l.policy.MaxDiscards {
+		if l.policy.OnNewInput != turn.Finish && !sealed && !refused && before.Tries.Discards < l.policy.MaxDiscards {
 			l.fail("P2 late", "a reply was committed although it is late, after %d discards of %d", before.Tries.Discards, l.policy.MaxDiscards)
 		}
 		if e.Version >= write.Record.Version {
@@ -364,6 +365,9 @@ func (l *ledger) judgeCurrent(write store.Write, before turn.Record, waiting []s
 	unseen := map[shownMessage]bool{}
 	for _, m := range slices.Concat(waiting, write.Append) {
 		if m.Kind == store.Message && m.Seq < e.Seq {
+			if refused && m.EditedAt != 0 && m.Version > through {
+				continue // it is among the rest, and not as it was either
+			}
 			l.asOf(unseen, m, through)
 		}
 	}

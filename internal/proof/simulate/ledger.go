@@ -41,6 +41,8 @@ type conversation struct {
 	lost        map[int64]int           // attempts in a row whose worker was lost, by turn
 	resumes     []*ask                  // not seen to happen yet, nor known to have had no effect
 	openState   []openState             // what a request would end
+	refusals    map[int64]int           // prompts that the model refused, by turn
+	aside       map[string]bool         // messages that were ever set aside
 	spent       map[int64]int           // attempts that failed, by turn
 	workers     map[int64]int           // those of them whose worker was lost
 	first       turn.Time               // of the inputs that no attempt has seen, 0: there are none
@@ -103,7 +105,7 @@ func (l *ledger) conversation(key store.Key) *conversation {
 		t = &conversation{
 			key: key, messages: map[string]*message{}, replies: map[int64]*reply{}, leases: map[string]bool{},
 			visible: map[shownMessage]string{}, spoken: map[string]bool{}, discards: map[int64]int{}, lost: map[int64]int{}, wrote: map[*node]turn.Time{},
-			spent: map[int64]int{}, workers: map[int64]int{}, openState: openStates(turn.Record{}, nil, start),
+			refusals: map[int64]int{}, aside: map[string]bool{}, spent: map[int64]int{}, workers: map[int64]int{}, openState: openStates(turn.Record{}, nil, start),
 		}
 		l.conversations[key] = t
 	}

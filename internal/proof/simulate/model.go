@@ -3,6 +3,7 @@ package simulate
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -65,7 +66,7 @@ func (n *node) startModel(o engine.Start) {
 	if n.strikes(modelHangs, n.index, d, 70) {
 		took += d.span(0, 20*time.Second)
 	}
-	response := n.response(key, nonce, d, text)
+	response := n.response(o, d, text)
 	if took >= n.timeout {
 		took, response = n.timeout, cutShort(key, nonce, "no answer in time")
 	}
@@ -120,8 +121,8 @@ func (n *node) moreOfModel(o engine.Start, d *dice, took time.Duration) {
 }
 
 // response is what the model returns in the end.
-func (n *node) response(key store.Key, nonce string, d *dice, text string) engine.Response {
-	r := engine.Response{Key: key, Nonce: nonce}
+func (n *node) response(o engine.Start, d *dice, text string) engine.Response {
+	r := engine.Response{Key: o.Key, Nonce: o.Lease.Nonce}
 	fail := func(fault turn.Fault) engine.Response {
 		r.Fault, r.Reason = fault, string(fault)
 		r.After = pick(d, 0, 0, 3*time.Second)
@@ -134,6 +135,9 @@ func (n *node) response(key store.Key, nonce string, d *dice, text string) engin
 		return fail(turn.Outage)
 	case n.strikes(modelRejects, n.index, d, 60):
 		return fail(turn.Rejected)
+	case n.isActive(modelRefuses, n.index) && n.refuses(o):
+		n.count(modelRefuses)
+		return fail(turn.Refused)
 	case n.strikes(modelSilent, n.index, d, 50):
 		r.None = true
 		return r
@@ -143,6 +147,19 @@ func (n *node) response(key store.Key, nonce string, d *dice, text string) engin
 		r.Parts = append(r.Parts, fmt.Sprintf("%d) %s", part+1, text))
 	}
 	return r
+}
+
+// refuses reports whether the model refuses a prompt for what it holds, in what waits or
+// in the history.
+func (n *node) refuses(o engine.Start) bool {
+	bad := func(e store.Entry) bool { return n.refusable(o.Key, e) }
+	return slices.ContainsFunc(n.prompt(o), bad) || slices.ContainsFunc(o.Prompt.History, bad)
+}
+
+// refusable reports whether a message is one that the model refuses. Its author can edit
+// it so that the model takes it.
+func (w *world) refusable(key store.Key, e store.Entry) bool {
+	return e.Kind == store.Message && e.Text == said(key, e.ID) && roll(w.Seed, "refusable"+e.Text).chance(30)
 }
 
 // echo is a text that says what it answers: "[token] id=text id=text". The

@@ -138,6 +138,10 @@ func coreFaults() []seededFault {
 		{name: "a long silence ends no talk", check: "P2 fresh", calm: true, step: changeInput(silenceUnseen)},
 		{name: "each short silence ends the talk", check: "P2 fresh", calm: true, step: changeInput(endsEachTalk)},
 		{name: "the end of a turn is not told after a deletion", check: "P3 ended", step: changeDecision(endUntold)},
+		{name: "the message before the refused one is set aside", check: "P3 aside", needs: []What{modelRefuses}, step: changeDecision(neighbourAside)},
+		{name: "each refusal begins the search again", check: "P3 calls", needs: []What{modelRefuses}, step: changeDecision(searchBegunAgain)},
+		{name: "what was set aside is closed like any other message", check: "P3 history", needs: []What{modelRefuses}, step: changeDecision(dismissedIsClosed)},
+		{name: "the answer to a part of what waits is the reply", check: "P2 current", needs: []What{modelRefuses}, step: changeInput(partIsReply)},
 		{name: "attachments are not waited for", check: "P2 due", step: changeInput(mediaIgnored)},
 	}
 }

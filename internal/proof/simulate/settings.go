@@ -49,7 +49,7 @@ func newSettings(seed uint64, nodes int) settings {
 			OnNewInput:  pick(d, turn.Interrupt, turn.Discard, turn.Finish, turn.Interrupt),
 			MaxDiscards: pick(d, 0, 1, 2, 2), Lease: lease, MediaWait: 3 * time.Second,
 			MaxAttempts: pick(d, 1, 2, 3), ResendUnknown: recognises, RetryFor: pick(d, 3*time.Second, 20*time.Second),
-			Fallback: d.chance(40), TurnsPerMinute: pick(d, 0, 0, 0, 12),
+			Fallback: d.chance(40), Refusal: d.chance(30), TurnsPerMinute: pick(d, 0, 0, 0, 12),
 		},
 		parts: pick(d, 1, 1, 2, 3), whole: d.chance(20), recognises: recognises,
 		timeout: 15 * time.Second, sendTimeout: pick(own, lease/2, 15*time.Second), pace: pick(own, 0, 0, 300*time.Millisecond, 2*time.Second),
@@ -68,7 +68,7 @@ func newSettings(seed uint64, nodes int) settings {
 
 // bot is what an engine is told of the bot.
 func (s settings) bot() engine.Bot {
-	return engine.Bot{Policy: s.policy, Fallback: "sorry", History: 4, GroupWait: 0, Whole: s.whole, Pace: engine.Pace{Least: s.pace}}
+	return engine.Bot{Policy: s.policy, Fallback: "sorry", Refusal: "not that", History: 4, GroupWait: 0, Whole: s.whole, Pace: engine.Pace{Least: s.pace}}
 }
 
 func (s settings) key(conversation int) store.Key {

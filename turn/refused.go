@@ -1,0 +1,210 @@
+package turn
+
+// Refused prompts.
+//
+// A model may refuse a prompt for what it holds: a filter stops it, or it is too long. It
+// would refuse the same prompt each time again, and with it all that comes later. So a
+// refused prompt is tried again with less, until the message is found that is refused
+// alone:
+//
+//   - first without the history;
+//   - then with the older half of the messages among which the refused one must be, again
+//     and again. The messages up to a version Good are accepted together, those up to a
+//     version Bad are refused together, so the refused one lies between the two;
+//   - in the end alone, if others before it were accepted.
+//
+// That message is set aside, and the rest is answered by the next attempt of the same
+// turn. If none is refused alone, the prompt was too much as a whole: the messages up to
+// Good are answered, and the others are the next turn's.
+//
+// Each of these calls is an attempt like any other, under a lease of its own. What they
+// showed so far is in the record, so a worker that is lost loses one call, and the search
+// goes on from there. An attempt over less than all that waits is a probe: its text is
+// thrown away, because the rest is to be answered with it. A new message does not disturb
+// the search. An edit or a deletion ends it, and so does a requeue: what waits now was never
+// tried as it is.
+
+// maxCalls is how many calls of the model a search takes at most, from the first refusal
+// to the answer. They are enough for one message among 16. Where they are not enough, all
+// messages are set aside among which the refused one must be.
+const maxCalls = 8
+
+// Search is how far the search for a refused message is, in this turn.
+type Search struct {
+	Calls int   `json:"calls,omitempty"` // that were refused, or were probes
+	Good  int64 `json:"good,omitempty"`  // the messages up to this version are accepted together; 0: none is known to be
+	Bad   int64 `json:"bad,omitempty"`   // the messages up to this version are refused together
+	Aside bool  `json:"aside,omitempty"` // a message was found, and set aside
+	Next  Part  `json:"next,omitzero"`   // what the next prompt holds
+}
+
+// Part is what a prompt holds of that which waits. The zero Part is all of it, and the
+// history. It bounds the versions of the messages.
+type Part struct {
+	NoHistory bool  `json:"no_history,omitempty"`
+	After     int64 `json:"after,omitempty"`   // only messages with a greater version
+	Through   int64 `json:"through,omitempty"` // only messages with no greater version; 0: no bound
+	Answers   int   `json:"answers,omitempty"` // its text is the reply to so many messages, and the others are the next turn's; 0: it is a probe, or holds all
+}
+
+// Holds reports whether a message of this version is in the part.
+func (p Part) Holds(version int64) bool {
+	return p.After < version && (p.Through == 0 || version <= p.Through)
+}
+
+// isProbe reports whether the text of the attempt is no reply.
+func (p Part) isProbe() bool { return p.Through != 0 && p.Answers == 0 }
+
+// attemptRefused handles a prompt that the model refused. It uses up no attempt: the
+// search has a bound of its own.
+func (s *step) attemptRefused(e GenerateFailed) {
+	s.Tries.LastError = e.Text
+	s.notify(KindReplyDiscarded, string(e.Fault))
+	s.notify(KindAttemptFailed, string(e.Fault))
+	s.Tries.Attempts--
+	s.Tries.Outages = 0
+	part, search := s.Attempt.Part, &s.Tries.Search
+	switch {
+	case s.Attempt.Outdated || len(e.Waiting) == 0:
+		s.openRetry()
+		return
+	case part.Through == 0 && !part.NoHistory && e.History:
+		search.Calls++
+		search.Next = Part{NoHistory: true}
+		s.openRetry()
+		return
+	case part.After != 0:
+		search.Calls++
+		s.setAsideRefused([]int64{part.Through})
+		return
+	case part.Through == 0:
+		search.Bad = e.Waiting[len(e.Waiting)-1]
+	default:
+		search.Bad = part.Through
+	}
+	if search.Good >= search.Bad { // it was accepted before, and is not any more
+		search.Good = 0
+	}
+	search.Calls++
+	s.searchOn(e.Waiting)
+}
+
+// probeAccepted notes that the model took a part of what waits.
+func (s *step) probeAccepted(e Generated) {
+	s.notify(KindReplyDiscarded, string(Refused))
+	s.Tries.Attempts--
+	part, search := s.Attempt.Part, &s.Tries.Search
+	switch {
+	case s.Attempt.Outdated || len(e.Waiting) == 0:
+		s.openRetry()
+		return
+	case part.After == 0:
+		search.Calls++
+		search.Good = part.Through
+		s.searchOn(e.Waiting)
+		return
+	}
+	search.Calls++ // the message is taken alone: all of them together are too much
+	search.Next = answerUpTo(search.Good, e.Waiting)
+	s.openRetry()
+}
+
+// searchOn decides what the next prompt holds, given the versions of the messages that
+// wait. The last call is kept for an answer.
+func (s *step) searchOn(waiting []int64) {
+	search := &s.Tries.Search
+	accepted, suspects := split(waiting, search.Good, search.Bad)
+	left := maxCalls - search.Calls
+	switch {
+	case len(suspects) == 1 && accepted == 0:
+		s.setAsideRefused(suspects) // it was refused alone
+		return
+	case left <= 0 && search.Aside:
+		s.searchInNextTurn()
+		return
+	case left <= 1 && accepted == 0:
+		s.setAsideRefused(suspects)
+		return
+	case left <= 1:
+		search.Next = answerUpTo(search.Good, waiting)
+	case len(suspects) == 1:
+		search.Next = Part{NoHistory: true, After: suspects[0] - 1, Through: suspects[0]}
+	default:
+		search.Next = Part{NoHistory: true, Through: suspects[len(suspects)/2-1]}
+	}
+	s.openRetry()
+}
+
+// split is how many messages wait up to the version good, and the versions of those
+// after it, up to bad.
+func split(waiting []int64, good, bad int64) (accepted int, suspects []int64) {
+	for _, version := range waiting {
+		switch {
+		case version <= good:
+			accepted++
+		case version <= bad:
+			suspects = append(suspects, version)
+		}
+	}
+	return accepted, suspects
+}
+
+// answerUpTo has the next attempt answer the messages that are accepted together.
+func answerUpTo(good int64, waiting []int64) Part {
+	accepted, _ := split(waiting, good, good)
+	return Part{NoHistory: true, Through: good, Answers: accepted}
+}
+
+// setAsideRefused sets the messages with these versions aside, and goes on with the rest:
+// with the history again, as long as there are calls to find out that it is refused too.
+func (s *step) setAsideRefused(versions []int64) {
+	for _, version := range versions {
+		s.Settles = append(s.Settles, Settle{AfterSeq: s.AfterSeq, From: version - 1, Through: version, Status: InputFailed})
+	}
+	s.addSetAside(SetAside{
+		Answered: versions[0] - 1, Through: versions[len(versions)-1], AfterSeq: s.AfterSeq, Pending: len(versions),
+		Turn: s.Turn, At: s.now, Since: s.Window.WaitingSince, Refused: true,
+	})
+	s.Pending -= len(versions)
+	search := &s.Tries.Search
+	switch left := maxCalls - search.Calls; {
+	case s.Pending == 0:
+		s.Lease = Lease{}
+		s.notify(KindTurnFailed, s.Tries.LastError)
+		s.failSetAside(ReplyRefusal)
+		return
+	case left <= 0:
+		s.searchInNextTurn()
+		return
+	default:
+		*search = Search{Calls: search.Calls, Good: search.Good, Aside: true, Next: Part{NoHistory: left == 1}}
+	}
+	s.openRetry()
+}
+
+// searchInNextTurn ends a turn that has set messages aside, and has no call left: the next
+// one searches on among fewer.
+func (s *step) searchInNextTurn() {
+	s.endTurn(s.Turn, EndedFailed)
+	s.Window.QuietUntil = min(s.Window.QuietUntil, s.now)
+	s.openTurn(s.now)
+}
+
+// endSearch ends the search because a message that waits was edited or deleted, or
+// because what was set aside waits again. An attempt under way says nothing any more of
+// what waits now.
+func (s *step) endSearch() {
+	s.Tries.Search = Search{}
+	s.Attempt.Outdated = s.Phase == Generating
+}
+
+// answersPart makes the attempt's view that of the part which it answers: the other
+// messages are newer to it, and they are the next turn's.
+func (s *step) answersPart() {
+	part := s.Attempt.Part
+	if part.Answers == 0 {
+		return
+	}
+	s.Attempt.Newer, s.Attempt.NewerSince = s.Pending-part.Answers, s.Window.WaitingSince
+	s.Attempt.Through, s.Attempt.ThroughSeq = part.Through, s.AfterSeq
+}
