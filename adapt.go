@@ -25,6 +25,7 @@ func (a *App) nodeBots() map[string]node.Bot {
 		bot := node.Bot{Bot: b.engineBot(), Timeout: b.Timeout, SendTimeout: b.SendTimeout, Respond: a.respondWith(b)}
 		if b.Sender != nil {
 			bot.Send = sendWith(b.Sender)
+			bot.Signal, bot.Typing = signalWith(b.Sender), b.Typing
 		}
 		bots[name] = bot
 	}

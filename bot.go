@@ -111,6 +111,10 @@ type Bot struct {
 	// succeeds.
 	RefusalText string
 
+	// Typing: people are shown that a turn is being written, every few seconds while the
+	// responder runs, if the Sender is a [SignalSender].
+	Typing bool
+
 	// RetryFor is how long a send that failed, or is unknown, is tried again. It also
 	// bounds the pauses that a receiver asks for. Default
 	// 1h; Zero for not at all.

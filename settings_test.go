@@ -97,6 +97,7 @@ func TestEachKeyReachesTheRuntime(t *testing.T) {
 		{"responder.refusal_text: Not that.", map[string]any{"Refusal": "Not that.", "Policy.Refusal": true}},
 		{"delivery.retry_for: 144s", map[string]any{"Policy.RetryFor": 144 * time.Second}},
 		{"delivery.retry_for: 0s", map[string]any{"Policy.RetryFor": time.Duration(0)}},
+		{"delivery.typing: true", map[string]any{"Typing": true}},
 		{"delivery.timeout: 155s", map[string]any{"SendTimeout": 155 * time.Second}},
 		{"delivery.pace: {per_character: 16ms}", map[string]any{"Pace.PerCharacter": 16 * time.Millisecond}},
 		{"delivery.pace: {least: 17s}", map[string]any{"Pace.Least": 17 * time.Second}},
@@ -119,7 +120,7 @@ func TestEachKeyReachesTheRuntime(t *testing.T) {
 		}
 	}
 	// The program's, not the configuration's: functions, and what the engine learns.
-	others := []string{"Split", "Whole", "Respond", "Send", "Policy.NoSendUntil"}
+	others := []string{"Split", "Whole", "Respond", "Send", "Signal", "Policy.NoSendUntil"}
 	for field := range defaults {
 		if !reached[field] && !slices.Contains(others, field) {
 			t.Errorf("no key of the configuration reaches %s", field)

@@ -77,6 +77,45 @@ func (s *Sender) Send(ctx context.Context, d *onereply.Delivery) error {
 	return outcomeOf(answer)
 }
 
+// Signal posts a signal once. Its webhook-id is of its own, so no receiver takes it for a
+// repeat.
+func (s *Sender) Signal(ctx context.Context, signal onereply.Signal) error {
+	now := time.Now()
+	body, err := json.Marshal(signalPayload{
+		Type: string(signal.Kind), Timestamp: now.UTC().Format(millisecondsUTC),
+		Data: signalData{Bot: signal.Bot, Conversation: signal.Conversation, Address: signal.Conversation, Turn: signal.Turn},
+	})
+	if err != nil {
+		return err
+	}
+	header := http.Header{}
+	id := fmt.Sprintf("%s/%d/%s/%d", signal.Conversation, signal.Turn, signal.Kind, now.UnixMilli())
+	s.secrets.Sign(header, standardwebhooks.EncodeID(id), now, body)
+	answer, err := s.endpoint.Post(ctx, header, body)
+	if err != nil {
+		return err
+	}
+	defer answer.Close()
+	if !answer.OK() {
+		return refusal(answer)
+	}
+	return nil
+}
+
+// signalPayload is the body of a signal. docs/api.md describes its fields.
+type signalPayload struct {
+	Type      string     `json:"type"`
+	Timestamp string     `json:"timestamp"`
+	Data      signalData `json:"data"`
+}
+
+type signalData struct {
+	Bot          string `json:"bot"`
+	Conversation string `json:"conversation"`
+	Address      string `json:"address"`
+	Turn         int64  `json:"turn"`
+}
+
 // idOf is the webhook-id, which is the same for each try. Characters that a header can't
 // carry are percent-encoded, and so is a dot: the signature covers id, time and body with
 // dots between them, and an id must not look like two of these.

@@ -335,3 +335,27 @@ func TestPausesOfTheReceiver(t *testing.T) {
 		}
 	}
 }
+
+// A signal is signed like a reply, says what it is, and has an id of its own.
+func TestSignal(t *testing.T) {
+	url, got := receiver(t)
+	s := sender(t, webhook.Config{URL: url, Secret: secret})
+	if err := s.Signal(t.Context(), onereply.Signal{Kind: onereply.SignalTyping, Bot: "support", Conversation: "c1", Turn: 3}); err != nil {
+		t.Fatal(err)
+	}
+	var body struct {
+		Type string
+		Data map[string]any
+	}
+	if err := json.Unmarshal([]byte((*got)[0].body), &body); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{"bot": "support", "conversation": "c1", "address": "c1", "turn": 3.0}
+	if body.Type != "typing" || !reflect.DeepEqual(body.Data, want) || !strings.HasPrefix((*got)[0].id, "c1/3/typing/") {
+		t.Errorf("got %v", *got)
+	}
+	refuses := respondertest.Serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
+	if err := sender(t, webhook.Config{URL: refuses}).Signal(t.Context(), onereply.Signal{}); err == nil || !strings.Contains(err.Error(), "418") {
+		t.Errorf("a refusal gives %v", err)
+	}
+}

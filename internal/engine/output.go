@@ -65,6 +65,8 @@ type Start struct {
 	Attempt int   // number within the turn, from 1
 	Through int64 // the version that the prompt holds
 	Prompt  Prompt
+
+	QuietUntil turn.Time // the receiver asked for a pause until then: no signals before
 }
 
 // Stop ends the responder or the send that runs under the nonce. It is

@@ -45,6 +45,11 @@ type Bot struct {
 	// and the reply counts as sent. The runtime fills in Key, Nonce, Part and Entry.
 	Send        func(ctx context.Context, s engine.Send) engine.SendResult
 	SendTimeout time.Duration
+
+	// Signal shows people that a reply is on its way; nil: the channel can't. Typing: they
+	// are shown that a turn is being written.
+	Signal func(ctx context.Context, s Signal) error
+	Typing bool
 }
 
 // Node runs an engine on a store. Its methods may be called from many goroutines.

@@ -85,6 +85,7 @@ func (n *Node) respond(ctx context.Context, o engine.Start) engine.Response {
 	log := n.logOf(o.Key).With("turn", o.Turn, "attempt", o.Attempt, "token", o.Lease.Token)
 	log.Debug("attempt started", "messages", len(o.Prompt.Messages))
 
+	defer n.showTyping(ctx, o)()
 	attempt := n.newAttempt(ctx, o)
 	response, err := call(ctx, n, log, "responder", func() engine.Response { return bot.Respond(ctx, attempt) })
 	response = AttemptResult(response, err, context.Cause(ctx))

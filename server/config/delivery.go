@@ -25,7 +25,7 @@ func (r *reader) delivery(bot *section, b *Bot) {
 	if b.Delivery.Kind == Webhook {
 		r.webhookDelivery(s, b)
 	} else {
-		s.foreign(b.Delivery.Kind, []string{Webhook}, "url", "secret", "headers", "retry_for", "timeout", "limit", "parts", "pace")
+		s.foreign(b.Delivery.Kind, []string{Webhook}, "url", "secret", "headers", "retry_for", "timeout", "limit", "parts", "pace", "typing")
 	}
 	s.close()
 }
@@ -40,6 +40,7 @@ func (r *reader) webhookDelivery(s *section, b *Bot) {
 	s.duration("retry_for", &b.Settings.RetryFor, 0)
 	s.count("limit", &b.Delivery.Limit, 1, onereply.MaxReplyBytes)
 	s.duration("timeout", &b.Settings.SendTimeout, time.Millisecond)
+	s.boolean("typing", &b.Settings.Typing)
 	r.parts(s, b)
 }
 

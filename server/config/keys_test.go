@@ -87,6 +87,7 @@ var keys = []key{
 	{"delivery", "secret", secret8, delivery + "Secret", secret8, nil},
 	{"delivery", "headers", "{X-8003: v}", delivery + "Headers", map[string]string{"X-8003": "v"}, nil},
 	{"delivery", "limit", "8004", delivery + "Limit", 8004, nil},
+	{"delivery", "typing", "true", settings + "Typing", true, nil},
 	{"delivery", "parts", "separate", delivery + "Separate", true, nil},
 	{"delivery", "retry_for", "8006h", settings + "RetryFor", 8006 * time.Hour, noTime},
 	{"delivery", "timeout", "8007s", settings + "SendTimeout", 8007 * time.Second, nil},

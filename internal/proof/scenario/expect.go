@@ -218,6 +218,17 @@ func (x Expect) checkSends(l *Ledger) (c complaints) {
 		c.wrong(shown != *x.VisibleMessages, "messages that the person sees: %d, not %d", shown, *x.VisibleMessages)
 	}
 	c.atMost("messages that the person sees", shown, x.VisibleMessagesMax)
+	if x.Signals != nil {
+		var signals []string
+		for _, s := range l.Signals {
+			line := fmt.Sprintf("%d ms %s: %s", s.At.Milliseconds(), s.Conversation, s.Kind)
+			if s.Text != "" {
+				line += ": " + s.Text
+			}
+			signals = append(signals, line)
+		}
+		c.wrong(!slices.Equal(signals, *x.Signals), "the receiver was told %q, not %q", signals, *x.Signals)
+	}
 	if x.VisibleTexts != nil {
 		c.wrong(!slices.Equal(texts, *x.VisibleTexts), "the person sees %q, not %q", texts, *x.VisibleTexts)
 	}

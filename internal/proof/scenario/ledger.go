@@ -13,6 +13,7 @@ type Ledger struct {
 	Scenario      Scenario
 	Calls         []Call
 	Posts         []Post
+	Signals       []Signal
 	Answers       []Answer
 	Frozen        []Frozen
 	Tools         map[string]int

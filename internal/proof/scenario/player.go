@@ -131,7 +131,7 @@ func (w *world) ledger() *Ledger {
 	l.Tools = w.model.tools
 	w.model.mu.Unlock()
 	w.receiver.mu.Lock()
-	l.Posts = w.receiver.posts
+	l.Posts, l.Signals = w.receiver.posts, w.receiver.signals
 	w.receiver.mu.Unlock()
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -26,12 +27,22 @@ type Post struct {
 	Shown        bool // the person sees it
 }
 
+// Signal is a request to the receiver that is no reply.
+type Signal struct {
+	At           time.Duration
+	Conversation string
+	Kind         string // "typing", or "notice" and its kind
+	Text         string
+}
+
 // receiver is the channel: it keeps what a person would see.
 type receiver struct {
 	world *world
 	mu    sync.Mutex
 	posts []Post
-	known map[string]bool // webhook ids that were taken; nil: repeats are not recognised
+
+	signals []Signal
+	known   map[string]bool // webhook ids that were taken; nil: repeats are not recognised
 }
 
 func (v *receiver) handler() http.Handler {
@@ -48,6 +59,10 @@ func (v *receiver) take(w http.ResponseWriter, r *http.Request) {
 	}
 	if err := webhook.Verify(signingSecret, r.Header, body, 0); err != nil {
 		world.problem("the receiver can't trust a request: %v", err)
+	}
+	if v.takeSignal(body) {
+		w.WriteHeader(http.StatusNoContent)
+		return
 	}
 	p, err := v.read(body)
 	if err != nil {
@@ -71,6 +86,26 @@ func (v *receiver) take(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
+}
+
+// takeSignal keeps a request that is no reply, and reports whether it was one.
+func (v *receiver) takeSignal(body []byte) bool {
+	var request struct {
+		Type string `json:"type"`
+		Data struct {
+			Conversation string `json:"conversation"`
+			Kind         string `json:"kind"`
+			Text         string `json:"text"`
+		} `json:"data"`
+	}
+	if err := json.Unmarshal(body, &request); err != nil || request.Type == "reply" {
+		return false
+	}
+	d := request.Data
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.signals = append(v.signals, Signal{At: v.world.now(), Conversation: d.Conversation, Kind: strings.TrimSpace(request.Type + " " + d.Kind), Text: d.Text})
+	return true
 }
 
 func (v *receiver) read(body []byte) (Post, error) {

@@ -1,0 +1,64 @@
+package node
+
+import (
+	"context"
+	"time"
+
+	"github.com/onereply/onereply/internal/engine"
+	"github.com/onereply/onereply/store"
+)
+
+// Signal shows people that a reply is on its way. Nothing depends on it.
+type Signal struct {
+	Key  store.Key
+	Kind string
+	Turn int64
+}
+
+const (
+	// typingEvery is how often people are shown that a turn is being written. Channels
+	// show each signal for five seconds or a little longer.
+	typingEvery = 4 * time.Second
+	// signalTimeout bounds one signal.
+	signalTimeout = 5 * time.Second
+)
+
+// showTyping shows people that a turn is being written, until the returned function is
+// called. It runs beside the attempt, which never waits for it. While the receiver has
+// asked for a pause nothing is shown.
+func (n *Node) showTyping(ctx context.Context, o engine.Start) (stop func()) {
+	bot := n.options.Bots[o.Key.Bot]
+	ctx, cancel := context.WithCancel(ctx)
+	if !bot.Typing || bot.Signal == nil {
+		return cancel
+	}
+	n.goroutines.Go(func() {
+		ticker := time.NewTicker(typingEvery)
+		defer ticker.Stop()
+		for {
+			if n.clock.Now() >= o.QuietUntil {
+				n.signal(ctx, Signal{Key: o.Key, Kind: "typing", Turn: o.Turn})
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+			}
+		}
+	})
+	return cancel
+}
+
+// signal gives one signal. An error of it is no more than a line in the log.
+func (n *Node) signal(ctx context.Context, s Signal) {
+	ctx, cancel := context.WithTimeout(ctx, signalTimeout)
+	defer cancel()
+	log := n.logOf(s.Key).With("turn", s.Turn, "signal", s.Kind)
+	failed, err := call(ctx, n, log, "sender", func() error { return n.options.Bots[s.Key.Bot].Signal(ctx, s) })
+	if err == nil {
+		err = failed
+	}
+	if err != nil && ctx.Err() == nil {
+		log.Debug("a signal was not given", "err", err)
+	}
+}

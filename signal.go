@@ -1,0 +1,44 @@
+package onereply
+
+import (
+	"context"
+
+	"github.com/onereply/onereply/internal/node"
+)
+
+// SignalSender is a [Sender] that can also show people that a reply is on its way. A
+// signal is tried once, for at most five seconds. Its error is logged, and changes
+// nothing. It may be called for one conversation while a Send is.
+type SignalSender interface {
+	Sender
+	Signal(ctx context.Context, s Signal) error
+}
+
+// SignalKind is the kind of a signal.
+type SignalKind string
+
+// SignalTyping says that a turn is being written. It is repeated every few seconds, for
+// as long as the responder runs.
+const SignalTyping SignalKind = "typing"
+
+// Signal shows people that a reply is on its way. It is no reply, and covers nothing.
+type Signal struct {
+	Kind SignalKind
+
+	Bot          string
+	Conversation string
+	Turn         int64
+}
+
+// signalWith makes the function by which the runtime gives signals; nil: the sender can't.
+func signalWith(s Sender) func(context.Context, node.Signal) error {
+	sender, ok := s.(SignalSender)
+	if !ok {
+		return nil
+	}
+	return func(ctx context.Context, signal node.Signal) error {
+		return sender.Signal(ctx, Signal{
+			Kind: SignalKind(signal.Kind), Bot: signal.Key.Bot, Conversation: signal.Key.Conversation, Turn: signal.Turn,
+		})
+	}
+}
