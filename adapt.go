@@ -34,6 +34,10 @@ func (a *App) nodeBots() map[string]node.Bot {
 
 // engineBot is the settings that the engine decides by.
 func (b Bot) engineBot() engine.Bot {
+	botTurns := 0
+	if b.AnswerBots {
+		botTurns = b.MaxBotTurns
+	}
 	can := capabilitiesOf(b.Sender)
 	resend := b.UnknownSend == UnknownResend || b.UnknownSend == UnknownAuto && (can.RecognisesRepeats || b.Sender == nil)
 	return engine.Bot{
@@ -41,9 +45,9 @@ func (b Bot) engineBot() engine.Bot {
 			Debounce: b.Debounce, MaxWait: b.MaxWait, OnNewInput: turn.Mode(b.OnNewInput), MaxDiscards: b.MaxDiscards,
 			Lease: b.Lease, MediaWait: b.MediaWait, MaxAttempts: b.Attempts, ResendUnknown: resend,
 			RetryFor: b.RetryFor, Fallback: b.Fallback != "", Refusal: b.RefusalText != "", TurnsPerMinute: b.TurnsPerMinute,
-			SessionIdle: b.SessionIdle,
+			SessionIdle: b.SessionIdle, Observe: b.Observe > 0, MaxAge: b.MaxAge, MaxBotTurns: botTurns,
 		},
-		Fallback: b.Fallback, Refusal: b.RefusalText, History: b.History, GroupWait: b.GroupWait, SplitAt: b.SplitAt, SplitWait: b.SplitWait,
+		Fallback: b.Fallback, Refusal: b.RefusalText, History: b.History, Observe: b.Observe, GroupWait: b.GroupWait, SplitAt: b.SplitAt, SplitWait: b.SplitWait,
 		StopWords: words.NewList(b.StopWords), OptOutWords: words.NewList(b.OptOutWords), ResetWords: words.NewList(b.ResetWords),
 		Split: can.Split, Whole: can.AllParts,
 		Pace: engine.Pace(b.Pace),
@@ -81,9 +85,12 @@ func promptEntries(stored []store.Entry) []PromptEntry {
 func promptEntryOf(e store.Entry) PromptEntry {
 	out := PromptEntry{
 		ID: e.ID, Role: RoleUser, Author: AuthorPerson, Sender: Person(e.Sender), Text: e.Text, At: cmp.Or(e.SentAt, e.At).Go(),
-		Edited: e.EditedAt != 0, Context: e.Status == turn.InputClosed, Attachments: attachmentsOf(e.Attachments), Metadata: e.Metadata,
+		ReplyTo: quoteOf(e.ReplyTo), ForwardedFrom: Person(e.ForwardedFrom), Edited: e.EditedAt != 0,
+		Context: e.Status == turn.InputClosed || e.Status == turn.InputContext, Attachments: attachmentsOf(e.Attachments), Metadata: e.Metadata,
 	}
 	switch {
+	case e.Kind == store.Message && e.Sender.Bot:
+		out.Author = AuthorBot
 	case e.Kind == store.Reply && e.Author == turn.ReplyHuman:
 		out.Role, out.Author = RoleAssistant, AuthorHuman
 	case e.Kind == store.Reply:

@@ -88,6 +88,20 @@ type Bot struct {
 	// Times: the prompt shows when each message was sent.
 	Times bool
 
+	// Observe is how many messages that are not meant for the bot ([Message].Unaddressed)
+	// its prompts show, the last ones: up to [MaxHistory]. They are kept as context. 0:
+	// such messages are ignored.
+	Observe int
+
+	// MaxAge: a message that was sent longer ago, by its SentAt, is kept as context and
+	// not answered, so that a backlog is not answered line by line. 0: no limit.
+	MaxAge time.Duration
+
+	// AnswerBots: messages of other bots ([Person].Bot) are answered, at most MaxBotTurns
+	// times until a person writes. false: they are ignored. MaxBotTurns: default 5.
+	AnswerBots  bool
+	MaxBotTurns int
+
 	// MediaWait is the longest wait for an attachment that was announced. Default 15s;
 	// Zero for none.
 	MediaWait time.Duration
@@ -198,6 +212,7 @@ func (b Bot) withDefaults() (Bot, error) {
 	count(&b.MaxDiscards, 2)
 	count(&b.History, 40)
 	count(&b.Attempts, 3)
+	count(&b.MaxBotTurns, 5)
 	if b.OnNewInput == "" {
 		b.OnNewInput = ModeInterrupt
 	}
@@ -236,6 +251,9 @@ func (b Bot) validate() error {
 	reject(b.Pace.Most != 0 && b.Pace.Most < b.Pace.Least, "Pace.Most (%v) must not be less than Pace.Least (%v)", b.Pace.Most, b.Pace.Least)
 	reject(b.MaxDiscards < 0, "MaxDiscards must not be negative, it is %d", b.MaxDiscards)
 	reject(b.History < 0 || b.History > MaxHistory, "History must be 0 to %d, it is %d", MaxHistory, b.History)
+	reject(b.Observe < 0 || b.Observe > MaxHistory, "Observe must be 0 to %d, it is %d", MaxHistory, b.Observe)
+	reject(b.MaxAge < 0, "MaxAge must not be negative, it is %v", b.MaxAge)
+	reject(b.MaxBotTurns < 1, "MaxBotTurns must be at least 1, it is %d", b.MaxBotTurns)
 	reject(b.Attempts < 1, "Attempts must be at least 1, it is %d", b.Attempts)
 	reject(b.GroupWait < 0 || b.SplitWait < 0, "GroupWait and SplitWait must not be negative")
 	reject(b.SplitAt < 0, "SplitAt must not be negative, it is %d", b.SplitAt)

@@ -39,13 +39,12 @@ func (a *App) Receive(ctx context.Context, bot, conversation string, m Message) 
 	if m.ID == "" {
 		m.ID = "m_" + rand.Text()
 	}
-	switch {
-	case m.FromMe:
+	if m.FromMe {
 		return a.ignore(ctx, c, m.ID, ReasonOwnMessage)
-	case m.Unaddressed:
-		return a.ignore(ctx, c, m.ID, ReasonNotAddressed)
 	}
-	result, err := a.node.Submit(ctx, &engine.Request{Key: c.key, Op: engine.Receive, ID: m.ID, Group: m.Group != "", Body: bodyOf(m)})
+	result, err := a.node.Submit(ctx, &engine.Request{
+		Key: c.key, Op: engine.Receive, ID: m.ID, Group: m.Group != "", Context: m.Context, Unaddressed: m.Unaddressed, Body: bodyOf(m),
+	})
 	return receiptOf(result), c.of(err)
 }
 

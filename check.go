@@ -46,11 +46,14 @@ func checkMessage(m Message) (string, error) {
 	if err := checkText(m.Text, len(m.Attachments) > 0); err != nil {
 		return "text", err
 	}
-	if len(m.Sender.ID)+len(m.Sender.Name) > MaxSenderBytes {
-		return "sender", fmt.Errorf("id and name have more than %d bytes", MaxSenderBytes)
+	if err := checkPerson(m.Sender); err != nil {
+		return "sender", err
 	}
-	if !utf8.ValidString(m.Sender.ID) || !utf8.ValidString(m.Sender.Name) {
-		return "sender", errors.New("it is not valid UTF-8")
+	if err := checkPerson(m.ForwardedFrom); err != nil {
+		return "forwarded_from", err
+	}
+	if err := checkQuote(m.ReplyTo); err != nil {
+		return "reply_to", err
 	}
 	if len(m.Metadata) > MaxMetadataBytes {
 		return "metadata", fmt.Errorf("it has %d bytes, more than %d", len(m.Metadata), MaxMetadataBytes)
@@ -62,6 +65,34 @@ func checkMessage(m Message) (string, error) {
 		return "sent_at", errors.New("its year must be 1970 to 9999")
 	}
 	return "attachments", checkAttachments(m.Attachments)
+}
+
+func checkPerson(p Person) error {
+	if len(p.ID)+len(p.Name) > MaxSenderBytes {
+		return fmt.Errorf("id and name have more than %d bytes", MaxSenderBytes)
+	}
+	if !utf8.ValidString(p.ID) || !utf8.ValidString(p.Name) {
+		return errors.New("it is not valid UTF-8")
+	}
+	return nil
+}
+
+func checkQuote(q *Quote) error {
+	if q == nil {
+		return nil
+	}
+	if q.ID != "" {
+		if err := checkName(q.ID); err != nil {
+			return fmt.Errorf("id: %w", err)
+		}
+	}
+	if err := checkText(q.Text, true); err != nil {
+		return fmt.Errorf("text: %w", err)
+	}
+	if err := checkPerson(q.Sender); err != nil {
+		return fmt.Errorf("sender: %w", err)
+	}
+	return nil
 }
 
 func checkAttachments(attachments []Attachment) error {

@@ -11,7 +11,7 @@ import (
 // [CodeInvalid], and nothing of it is stored.
 const (
 	MaxNameBytes       = 512       // of a bot's name, a conversation, a message's ID
-	MaxTextBytes       = 64 << 10  // of a message, or of a human's reply
+	MaxTextBytes       = 64 << 10  // of a message, of one that it quotes, or of a human's reply
 	MaxAttachmentBytes = 4 << 10   // of an attachment's URL, kind and type together
 	MaxMetadataBytes   = 16 << 10  // of a message's metadata
 	MaxSenderBytes     = 1 << 10   // of a sender's ID and name together
@@ -21,7 +21,7 @@ const (
 // Limits of numbers.
 const (
 	MaxAttachments      = 32     // of a message
-	MaxHistory          = 500    // entries given to a responder
+	MaxHistory          = 500    // entries given to a responder, and as many of Observe
 	MaxParts            = 100    // of one reply; more are a failed attempt
 	MaxPendingMessages  = 10_000 // that wait in one conversation; further ones are refused with [CodeTooMany]
 	MaxQueuedHumanReply = 100    // replies of people that wait to be sent in one conversation; likewise

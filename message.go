@@ -29,6 +29,15 @@ type Message struct {
 	// the prompt. Zero: the order in which messages are accepted counts.
 	SentAt time.Time
 
+	// ReplyTo is the message that it answers, as people do with the function of their
+	// app; the prompt shows it. nil: none. Its ID, its Text and its Sender have the limits
+	// of a message's, and each may be empty.
+	ReplyTo *Quote
+
+	// ForwardedFrom is who wrote it first, with the limits of a Sender; the prompt shows
+	// it. The zero value: it was not forwarded.
+	ForwardedFrom Person
+
 	// Attachments are at most [MaxAttachments].
 	Attachments []Attachment
 
@@ -44,8 +53,12 @@ type Message struct {
 	FromMe bool
 
 	// Unaddressed marks a message of a group that is not meant for the bot: it is
-	// ignored.
+	// ignored, or kept as context by a bot that observes ([Bot].Observe).
 	Unaddressed bool
+
+	// Context marks a message that is there to be known: it is kept, the prompt of the
+	// next reply shows it, and it is never answered.
+	Context bool
 }
 
 // Person is the author of a message. ID and Name together have at most [MaxSenderBytes];
@@ -53,6 +66,14 @@ type Message struct {
 type Person struct {
 	ID   string `json:"id,omitempty"`   // tells people apart; "": the name does
 	Name string `json:"name,omitempty"` // is shown, also to the model
+	Bot  bool   `json:"bot,omitempty"`  // it is another bot: see [Bot].AnswerBots
+}
+
+// Quote is a message that another one answers, as far as the channel tells of it.
+type Quote struct {
+	ID     string `json:"id,omitempty"`
+	Text   string `json:"text,omitempty"`
+	Sender Person `json:"sender,omitzero"`
 }
 
 // Attachment is a file that comes with a message. Kind or URL must be given; all
@@ -69,11 +90,25 @@ type Attachment struct {
 
 // bodyOf makes the stored form of a message.
 func bodyOf(m Message) store.Body {
-	b := store.Body{Text: m.Text, Sender: store.Sender(m.Sender), Attachments: storedAttachments(m.Attachments), Metadata: slices.Clone(m.Metadata)}
+	b := store.Body{
+		Text: m.Text, Sender: store.Sender(m.Sender), ForwardedFrom: store.Sender(m.ForwardedFrom),
+		Attachments: storedAttachments(m.Attachments), Metadata: slices.Clone(m.Metadata),
+	}
+	if m.ReplyTo != nil && *m.ReplyTo != (Quote{}) {
+		b.ReplyTo = &store.Quote{ID: m.ReplyTo.ID, Text: m.ReplyTo.Text, Sender: store.Sender(m.ReplyTo.Sender)}
+	}
 	if !m.SentAt.IsZero() {
 		b.SentAt = turn.At(m.SentAt)
 	}
 	return b
+}
+
+// quoteOf is nil where a message answers no other.
+func quoteOf(q *store.Quote) *Quote {
+	if q == nil {
+		return nil
+	}
+	return &Quote{ID: q.ID, Text: q.Text, Sender: Person(q.Sender)}
 }
 
 func attachmentsOf(stored []store.Attachment) []Attachment {

@@ -21,7 +21,7 @@ type Author string
 // The authors.
 const (
 	AuthorPerson Author = "person" // somebody who writes to the bot
-	AuthorBot    Author = "bot"    // this bot
+	AuthorBot    Author = "bot"    // this bot, or another one that writes to it
 	AuthorHuman  Author = "human"  // a person who answered in this bot's place
 )
 
@@ -45,9 +45,15 @@ type PromptEntry struct {
 	// Edited: the message was changed since it was sent.
 	Edited bool
 
-	// Context: the message is there to be known, and not to be answered. In a History it
-	// was settled without a reply.
+	// Context: the message is there to be known, and not to be answered: it came as
+	// context, or was settled without a reply.
 	Context bool
+
+	// ReplyTo is the message that this one answers; nil: none.
+	ReplyTo *Quote
+
+	// ForwardedFrom is who wrote the message first; the zero value: it was not forwarded.
+	ForwardedFrom Person
 
 	Attachments []Attachment
 	Metadata    json.RawMessage
@@ -114,12 +120,21 @@ func (t *Turn) splitHistory() (before, after []PromptEntry) {
 // any (see shownName), and a line of a text that looks like a note in brackets begins
 // with a bar too (see barred).
 type promptWriter struct {
-	names map[Person]string // how each sender is called; nil: names are not shown
-	times bool
+	names     map[Person]string // how each sender is called, by identity
+	showNames bool              // before each message
+	times     bool
+	entries   map[string]*PromptEntry // by id, for quotes
 }
 
 func (t *Turn) promptWriter() *promptWriter {
-	return &promptWriter{names: t.shownNames(), times: t.times}
+	w := &promptWriter{times: t.times, entries: map[string]*PromptEntry{}}
+	w.names, w.showNames = t.shownNames()
+	for _, entries := range [][]PromptEntry{t.History, t.Messages} {
+		for i := range entries {
+			w.entries[entries[i].ID] = &entries[i]
+		}
+	}
+	return w
 }
 
 // These notes divide a message of the user where not all of it is to be answered.
@@ -167,16 +182,22 @@ func (w *promptWriter) messages(context, answer []PromptEntry) string {
 	return strings.Join(lines, "\n")
 }
 
-// message is one message: who wrote it, when, and the text.
+// message is one message: who wrote it, what is to be known of it, and the text.
 func (w *promptWriter) message(e PromptEntry) string {
 	var head []string
-	if w.names != nil {
-		head = append(head, w.names[e.Sender.identity()]+":")
+	if w.showNames {
+		head = append(head, w.nameOf(e.Sender)+":")
 	}
 	if w.times && !e.At.IsZero() {
 		head = append(head, "[sent "+e.At.UTC().Format(time.RFC3339)+"]")
 	}
-	text := barred(describe(e), w.names != nil)
+	if e.ReplyTo != nil {
+		head = append(head, "[in reply to"+w.quote(*e.ReplyTo)+"]")
+	}
+	if e.ForwardedFrom != (Person{}) {
+		head = append(head, "[forwarded from "+w.nameOf(e.ForwardedFrom)+"]")
+	}
+	text := barred(describe(e), w.showNames)
 	switch {
 	case len(head) == 0:
 		return text
@@ -184,6 +205,33 @@ func (w *promptWriter) message(e PromptEntry) string {
 		return strings.Join(head, " ") + "\n" + text
 	}
 	return strings.Join(head, " ") + " " + text
+}
+
+// quote is the author and the text of a message that another one answers. The channel
+// may have told its id only; then the prompt itself may have the rest.
+func (w *promptWriter) quote(q Quote) string {
+	author, text := "", q.Text
+	if q.Sender != (Person{}) {
+		author = w.nameOf(q.Sender)
+	}
+	if e := w.entries[q.ID]; e != nil && q.ID != "" {
+		if author = w.nameOf(e.Sender); e.Role == RoleAssistant {
+			author = "you"
+		}
+		if strings.TrimSpace(text) == "" {
+			text = describe(*e)
+		}
+	}
+	if author != "" {
+		author = " " + author
+	}
+	if text = quotable(text); text != "" {
+		return author + ": \"" + text + "\""
+	}
+	if author == "" {
+		return " an earlier message"
+	}
+	return author
 }
 
 // describe is the message's text, and a placeholder for each attachment, so

@@ -3,6 +3,7 @@ package onereply
 import (
 	"regexp"
 	"strings"
+	"unicode/utf8"
 )
 
 // bar begins a line that must not be taken for one that the promptWriter has begun.
@@ -34,4 +35,16 @@ func barred(text string, names bool) string {
 		return text
 	}
 	return strings.Join(lines, "\n")
+}
+
+// maxQuote is how many characters of a quoted message a prompt shows.
+const maxQuote = 300
+
+// quotable is the beginning of a text as one line that can stand between quotation marks.
+func quotable(text string) string {
+	text = strings.Join(strings.Fields(strings.ReplaceAll(lineBreak.ReplaceAllString(text, " "), `"`, "'")), " ")
+	if utf8.RuneCountInString(text) > maxQuote {
+		text = string([]rune(text)[:maxQuote]) + "…"
+	}
+	return text
 }

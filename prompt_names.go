@@ -1,6 +1,7 @@
 package onereply
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -16,33 +17,50 @@ func (p Person) identity() Person {
 	return Person{Name: p.Name}
 }
 
-// shownNames is how the senders of the turn are called in its prompt, by their
-// identities; nil: names are not shown. Of several names of one person the last counts.
-func (t *Turn) shownNames() map[Person]string {
-	if t.names == NamesNever {
-		return nil
-	}
-	var people []Person // in the order of their first message
+// shownNames is how people are called in the turn's prompt, by their identities: the
+// senders, and the authors of what they quote and forward. show tells whether names stand
+// before messages; only senders count for that. Of several names of one person the last
+// counts.
+func (t *Turn) shownNames() (names map[Person]string, show bool) {
+	var people []Person // in the order in which they appear
 	given := map[Person]string{}
-	for _, entries := range [][]PromptEntry{t.History, t.Messages} {
-		for _, e := range entries {
-			who := e.Sender.identity()
-			if e.Role == RoleAssistant || who == (Person{}) { // one without a sender does not count as another person
-				continue
-			}
-			if _, ok := given[who]; !ok {
-				people = append(people, who)
-				given[who] = ""
-			}
-			if e.Sender.Name != "" {
-				given[who] = e.Sender.Name
-			}
+	add := func(p Person) {
+		who := p.identity()
+		if who == (Person{}) { // one that is not known does not count as another person
+			return
+		}
+		if _, ok := given[who]; !ok {
+			people = append(people, who)
+			given[who] = ""
+		}
+		if p.Name != "" {
+			given[who] = p.Name
 		}
 	}
-	if len(people) < 2 && t.names != NamesAlways {
-		return nil
+	all := slices.Concat(t.History, t.Messages)
+	for _, e := range all {
+		if e.Role != RoleAssistant {
+			add(e.Sender)
+		}
 	}
-	return distinctNames(people, given)
+	senders := len(people)
+	for _, e := range all {
+		if e.ReplyTo != nil {
+			add(e.ReplyTo.Sender)
+		}
+		add(e.ForwardedFrom)
+	}
+	show = t.names == NamesAlways || t.names != NamesNever && senders > 1
+	return distinctNames(people, given), show
+}
+
+// nameOf is how a person is called in the prompt. Another bot is called one.
+func (w *promptWriter) nameOf(p Person) string {
+	name := w.names[p.identity()]
+	if p.Bot {
+		name += " (bot)"
+	}
+	return name
 }
 
 // anyone is the name of senders of whom nothing is known.
@@ -52,7 +70,7 @@ const anyone = "someone"
 // the same are told apart by their IDs; so is one who takes a name that means something
 // to a model.
 func distinctNames(people []Person, given map[Person]string) map[Person]string {
-	count := map[string]int{anyone: 1, "assistant": 1, "user": 1, "system": 1, "developer": 1, "tool": 1}
+	count := map[string]int{anyone: 1, "you": 1, "assistant": 1, "user": 1, "system": 1, "developer": 1, "tool": 1}
 	for _, who := range people {
 		count[strings.ToLower(bareName(who, given[who]))]++
 	}

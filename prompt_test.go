@@ -23,6 +23,12 @@ func closed(sender Person, text string) PromptEntry {
 	return e
 }
 
+func quoting(sender Person, text string, q Quote) PromptEntry {
+	e := said(sender, text)
+	e.ReplyTo = &q
+	return e
+}
+
 func TestTheChatOfATurn(t *testing.T) {
 	at := time.Date(2026, 1, 31, 12, 0, 5, 6e6, time.FixedZone("", 3600))
 	dated := said(ann, "hi")
@@ -65,6 +71,27 @@ func TestTheChatOfATurn(t *testing.T) {
 		"what was closed, once it is history": {
 			Turn{History: []PromptEntry{closed(ann, "c"), said(ann, "d"), answer("e"), closed(ann, "f"), answer("g")}, Messages: []PromptEntry{said(ann, "h")}},
 			[]string{noteContext + "\nc\n" + noteAnswer + "\nd", ">e", noteContext + "\nf", ">g", "h"},
+		},
+		"a quote": {
+			Turn{Messages: []PromptEntry{quoting(ann, "this one?", Quote{ID: "x", Text: "red\n\"or\" blue", Sender: bob})}},
+			[]string{`[in reply to Bob: "red 'or' blue"] this one?`},
+		},
+		"a quote among names": {
+			Turn{names: NamesAlways, Messages: []PromptEntry{quoting(ann, "this", Quote{Text: "red", Sender: Person{ID: "2"}}), said(bob, "so")}},
+			[]string{"Ann: [in reply to Bob: \"red\"] this\nBob: so"},
+		},
+		"a quote of which only the id is known": {
+			Turn{History: []PromptEntry{{ID: "m1", Role: RoleUser, Sender: ann, Text: "hi"}, {ID: "c/1", Role: RoleAssistant, Text: "red or blue?"}},
+				Messages: []PromptEntry{quoting(ann, "red", Quote{ID: "c/1"}), quoting(ann, "ho", Quote{ID: "m1"}), quoting(ann, "so", Quote{ID: "gone"})}},
+			[]string{"hi", ">red or blue?", `[in reply to you: "red or blue?"] red` + "\n" + `[in reply to Ann: "hi"] ho` + "\n[in reply to an earlier message] so"},
+		},
+		"a forwarded message": {
+			Turn{Messages: []PromptEntry{{Sender: ann, Text: "sale!", ForwardedFrom: Person{Name: "News]\n"}}}},
+			[]string{"[forwarded from News] sale!"},
+		},
+		"another bot": {
+			Turn{Messages: []PromptEntry{said(ann, "hi"), said(Person{ID: "3", Name: "Helper (bot)", Bot: true}, "ho")}},
+			[]string{"Ann: hi\nHelper bot (bot): ho"},
 		},
 		"attachments": {Turn{Messages: []PromptEntry{photo}}, []string{"[photo: u] [attachment] [voice, not available]"}},
 	}

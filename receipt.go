@@ -1,6 +1,9 @@
 package onereply
 
-import "github.com/onereply/onereply/internal/engine"
+import (
+	"github.com/onereply/onereply/internal/engine"
+	"github.com/onereply/onereply/turn"
+)
 
 // Outcome is the result of an input.
 type Outcome string
@@ -13,12 +16,15 @@ const (
 	OutcomePaused    Outcome = "paused"    // it is kept, and waits until the conversation is resumed; or it was an opt-out word, which paused it
 	OutcomeClosed    Outcome = "closed"    // it was a stop word: all that waited is settled without a reply
 	OutcomeWithdrawn Outcome = "withdrawn" // it was a deletion after which nothing waits
+	OutcomeContext   Outcome = "context"   // it is kept to be known, and never answered; Reason may say why
 )
 
-// Reasons of inputs that are ignored before they reach a conversation.
+// Reasons of messages that are ignored, or kept as context.
 const (
-	ReasonOwnMessage   = engine.OwnMessage // Message.FromMe was set
-	ReasonNotAddressed = "not_addressed"   // Message.Unaddressed was set
+	ReasonOwnMessage   = engine.OwnMessage // ignored: Message.FromMe was set
+	ReasonNotAddressed = turn.NotAddressed // Message.Unaddressed was set
+	ReasonBot          = turn.FromBot      // ignored: another bot wrote it
+	ReasonMaxAge       = turn.TooOld       // context: it was sent longer ago than the bot's MaxAge
 )
 
 // Receipt acknowledges an input. The caller need not keep the input any longer: it is
@@ -41,7 +47,7 @@ type Receipt struct {
 
 	Outcome Outcome `json:"outcome"`
 
-	// Reason says why an input was ignored; "" otherwise.
+	// Reason says why a message was ignored or kept as context; "" otherwise.
 	Reason string `json:"reason,omitempty"`
 }
 

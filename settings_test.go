@@ -80,6 +80,11 @@ func TestEachKeyReachesTheRuntime(t *testing.T) {
 		{"lease: 44s", map[string]any{"Policy.Lease": 44 * time.Second}},
 		{"history: 55", map[string]any{"History": 55}},
 		{"history: 0", map[string]any{"History": 0}},
+		{"observe: 56", map[string]any{"Observe": 56, "Policy.Observe": true}},
+		{"max_age: 57s", map[string]any{"Policy.MaxAge": 57 * time.Second}},
+		{"answer_bots: true", map[string]any{"Policy.MaxBotTurns": 5}},
+		{"answer_bots: true\n    max_bot_turns: 7", map[string]any{"Policy.MaxBotTurns": 7}},
+		{"max_bot_turns: 7", nil}, // of a bot that answers no others
 		{"media_wait: 66s", map[string]any{"Policy.MediaWait": 66 * time.Second}},
 		{"unknown_send: resend", map[string]any{"Policy.ResendUnknown": true}},
 		{"unknown_send: hold", nil}, // as auto, of a sender that does not recognise repeats

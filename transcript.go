@@ -29,6 +29,7 @@ const (
 	StatusFailed    Status = "failed"    // it was set aside: the model refuses it, or each worker that took it was lost
 	StatusDismissed Status = "dismissed" // it was set aside, and then closed by a person
 	StatusDeleted   Status = "deleted"   // by its author; the text is gone
+	StatusContext   Status = "context"   // it is there to be known, and never answered
 )
 
 // The statuses of replies.
@@ -52,6 +53,12 @@ type Entry struct {
 
 	// Sender is who wrote a message; nil: that is not known, or it is a reply.
 	Sender *Person `json:"sender,omitempty"`
+
+	// ReplyTo is the message that a message answers; nil: none.
+	ReplyTo *Quote `json:"reply_to,omitempty"`
+
+	// ForwardedFrom is who wrote a message first; nil: it was not forwarded.
+	ForwardedFrom *Person `json:"forwarded_from,omitempty"`
 
 	// At is when the message was accepted, the reply was committed, or the mark was set.
 	At Time `json:"at"`
@@ -126,7 +133,7 @@ func (a *App) transcript(ctx context.Context, bot, conversation string, q store.
 // entryOf is a stored entry as the API shows it.
 func entryOf(e store.Entry) Entry {
 	out := Entry{
-		Seq: e.Seq, Kind: EntryKind(e.Kind), ID: e.ID, Text: e.Text, Sender: senderOf(e.Sender), At: timeOf(e.At), SentAt: timeOf(e.SentAt),
+		Seq: e.Seq, Kind: EntryKind(e.Kind), ID: e.ID, Text: e.Text, Sender: senderOf(e.Sender), ReplyTo: quoteOf(e.ReplyTo), ForwardedFrom: senderOf(e.ForwardedFrom), At: timeOf(e.At), SentAt: timeOf(e.SentAt),
 		Status: Status(e.Status), Reason: e.Reason, Covers: e.Covers, Version: e.Version, Turn: e.Turn, Parts: e.Parts,
 		LateInput: e.Late, Author: e.Author, EditedAt: timeOf(e.EditedAt), Attachments: attachmentsOf(e.Attachments), Metadata: e.Metadata,
 	}

@@ -18,11 +18,33 @@ type messageBody struct {
 	Text        string                `json:"text"`
 	Sender      onereply.Person       `json:"sender"`
 	SentAt      *string               `json:"sent_at"`
+	ReplyTo     *quoteBody            `json:"reply_to"`
+	Forwarded   origin                `json:"forwarded_from"`
 	Attachments []onereply.Attachment `json:"attachments"`
 	Metadata    json.RawMessage       `json:"metadata"`
 	Group       string                `json:"group"`
 	FromMe      bool                  `json:"from_me"`
 	Addressed   *bool                 `json:"addressed"`
+	Context     bool                  `json:"context"`
+}
+
+// quoteBody is the message that a message answers.
+type quoteBody struct {
+	ID     string `json:"id"`
+	Text   string `json:"text"`
+	Sender origin `json:"sender"`
+}
+
+// origin is the author of a message that is quoted or forwarded. A text is the name: of
+// such an author channels often tell no more.
+type origin onereply.Person
+
+// UnmarshalJSON reads a person, or a name.
+func (o *origin) UnmarshalJSON(raw []byte) error {
+	if raw[0] == '"' {
+		return json.Unmarshal(raw, &o.Name)
+	}
+	return json.Unmarshal(raw, (*onereply.Person)(o))
 }
 
 // hasNoEffect reports whether it is a reaction, a receipt, or another thing that does not
@@ -40,6 +62,12 @@ func (b *messageBody) message() (onereply.Message, error) {
 		Group:       b.Group,
 		FromMe:      b.FromMe,
 		Unaddressed: b.Addressed != nil && !*b.Addressed,
+		Context:     b.Context,
+
+		ForwardedFrom: onereply.Person(b.Forwarded),
+	}
+	if q := b.ReplyTo; q != nil {
+		m.ReplyTo = &onereply.Quote{ID: q.ID, Text: q.Text, Sender: onereply.Person(q.Sender)}
 	}
 	if string(b.Metadata) != "null" {
 		m.Metadata = b.Metadata

@@ -38,9 +38,12 @@ type Entry struct {
 // Body is the part of an entry that only people and responders read. Stores keep it as
 // one JSON value and never look inside.
 type Body struct {
-	Text        string          `json:"text,omitempty"`
-	Sender      Sender          `json:"sender,omitzero"`
-	SentAt      turn.Time       `json:"sent_at,omitempty"`
+	Text          string    `json:"text,omitempty"`
+	Sender        Sender    `json:"sender,omitzero"`
+	SentAt        turn.Time `json:"sent_at,omitempty"`
+	ReplyTo       *Quote    `json:"reply_to,omitempty"`      // the message that it answers
+	ForwardedFrom Sender    `json:"forwarded_from,omitzero"` // who wrote it first
+
 	Attachments []Attachment    `json:"attachments,omitempty"`
 	Metadata    json.RawMessage `json:"metadata,omitempty"`
 	EditedAt    turn.Time       `json:"edited_at,omitempty"`
@@ -69,6 +72,14 @@ type Was struct {
 type Sender struct {
 	ID   string `json:"id,omitempty"`
 	Name string `json:"name,omitempty"`
+	Bot  bool   `json:"bot,omitempty"` // it is another bot
+}
+
+// Quote is a message that another one answers, as far as the channel told of it.
+type Quote struct {
+	ID     string `json:"id,omitempty"`
+	Text   string `json:"text,omitempty"`
+	Sender Sender `json:"sender,omitzero"`
 }
 
 // Attachment is a file that comes with a message.

@@ -14,6 +14,7 @@
 //	effects.go      what Step asks its caller to do
 //	step.go         the dispatch, and the guards that all events share
 //	window.go       inputs arrive: the debounce window
+//	context.go      messages that are never answered, and those of other bots
 //	attempt.go      a worker takes the lease and runs the responder
 //	commit.go       the final check: commit or discard
 //	send.go         the reply is delivered

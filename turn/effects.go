@@ -10,6 +10,7 @@ const (
 	OnPause   Outcome = "paused"    // an input: it is kept, and waits for a resume
 	Closed    Outcome = "closed"    // an input: a stop word, which settled all that waited without a reply
 	Emptied   Outcome = "withdrawn" // an input: a deletion after which nothing waits
+	AsContext Outcome = "context"   // a message: it is kept to be known, and is no input
 	Ignored   Outcome = "ignored"   // it changed nothing, and Reason says why
 	Fenced    Outcome = "fenced"    // it came from a lease that is no longer the live one
 	Committed Outcome = "committed" // an attempt: its reply is the conversation's
@@ -39,6 +40,9 @@ const (
 	QueueFull       = "queue_full"       // too many replies wait to be sent
 	WasEdited       = "edited"           // the input is the change of a message
 	NotUnconfirmed  = "no_trouble"       // no reply of that turn is unconfirmed
+	NotAddressed    = "not_addressed"    // the message is not meant for the bot
+	TooOld          = "max_age"          // the message was sent too long ago
+	FromBot         = "bot"              // another bot wrote the message
 	ByOperator      = "by_operator"      // an operator sent the reply again, or marked it as sent
 )
 
@@ -61,7 +65,7 @@ const (
 // Status is the state of an input or a reply in the transcript.
 type Status string
 
-// The statuses. The first five are of inputs, the others of replies.
+// The statuses. The first seven are of messages, the others of replies.
 const (
 	InputPending   Status = "pending"
 	InputAnswered  Status = "answered"
@@ -69,6 +73,7 @@ const (
 	InputFailed    Status = "failed"    // set aside: see [SetAside]
 	InputDismissed Status = "dismissed" // set aside, and then closed by a person: no prompt ever holds it
 	InputDeleted   Status = "deleted"   // by its author; the text is gone
+	InputContext   Status = "context"   // it is there to be known: no input, and never answered
 
 	ReplyCommitted Status = "committed" // on its way
 	ReplySent      Status = "sent"
@@ -108,12 +113,13 @@ type Effects struct {
 	Changed bool
 
 	// Part of the same write as the record.
-	AppendInput bool  // the message, at Record.Seq
-	AppendReply int64 // a reply, at this sequence; 0: none
-	AppendReset int64 // the mark of a reset, at this sequence; 0: none
-	ResetReason string
-	Settles     []Settle
-	Marks       []Mark
+	AppendInput   bool  // the message, at Record.Seq
+	AppendContext bool  // the message, at Record.Seq, as context
+	AppendReply   int64 // a reply, at this sequence; 0: none
+	AppendReset   int64 // the mark of a reset, at this sequence; 0: none
+	ResetReason   string
+	Settles       []Settle
+	Marks         []Mark
 
 	// Work for the node that made the write. Actions are hints: a crash that loses
 	// them loses time only, because the record's wake-up leads to them again.

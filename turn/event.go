@@ -15,6 +15,12 @@ type Message struct {
 	Media  bool          // it has an attachment that is still being processed
 	Closes Ending        // it is a stop word or a reset word: it settles all that waits, itself included, and the turn ends so
 	Pauses string        // it is an opt-out word, which closes and pauses: the reason of that pause
+
+	// These may keep it from being answered: see context.go.
+	SentAt      Time // when it was sent, 0: not known
+	Context     bool // it is there to be known only
+	Unaddressed bool // it is not meant for the bot
+	Bot         bool // another bot wrote it
 }
 
 // Edit is a change of a message's text or attachments. The caller has seen in the
@@ -24,6 +30,7 @@ type Edit struct {
 	Target   int64 // version of the last input that touched the message
 	HadMedia bool  // it was waiting for an attachment
 	HasMedia bool  // it still is
+	Bot      bool  // another bot wrote it
 	Seq      int64 // its entry in the transcript, for the notice only
 }
 
@@ -220,4 +227,7 @@ type Policy struct {
 	NoSendUntil    Time          // the receiver asked for a pause that holds for the whole bot; 0: it did not
 	SessionIdle    time.Duration // a message after so long a silence begins afresh; 0: never
 	TurnsPerMinute int           // attempts that may start in a minute, after which it rests for one; 0: no ceiling
+	Observe        bool          // messages that are not meant for the bot are kept as context
+	MaxAge         time.Duration // older messages are context; 0: no limit
+	MaxBotTurns    int           // replies that other bots get until a person writes; 0: none
 }

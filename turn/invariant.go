@@ -32,7 +32,7 @@ var rules = []struct {
 	{"answered is between 0 and the version", func(r Record) bool { return 0 <= r.Answered && r.Answered <= r.Version }},
 	{"what is newer than the attempt is part of what waits", func(r Record) bool { return 0 <= r.Attempt.Newer && r.Attempt.Newer <= r.Pending }},
 	{"counts are not negative", func(r Record) bool {
-		return r.Window.Media >= 0 && r.Tries.Attempts >= 0 && r.Tries.Discards >= 0 && r.Tries.Outages >= 0 && r.Tries.Runs >= 0
+		return r.Window.Media >= 0 && r.Tries.Attempts >= 0 && r.Tries.Discards >= 0 && r.Tries.Outages >= 0 && r.Tries.Runs >= 0 && r.Bots.Count >= 0
 	}},
 	{"pending inputs lie behind the mark", func(r Record) bool { return 0 <= r.AfterSeq && r.AfterSeq <= r.Seq }},
 	{"the mark of the last reset was given out", func(r Record) bool { return 0 <= r.FreshAfter && r.FreshAfter <= r.Seq }},

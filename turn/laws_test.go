@@ -30,6 +30,7 @@ var stepLaws = []func(w *world, before turn.Record, event turn.Event, after turn
 	leaseIsFree,
 	nothingStartsEarly,
 	messageRestartsQuiet,
+	contextChangesNothing,
 	windowKeepsItsCap,
 	discardsAreBounded,
 	attemptsAreCounted,
@@ -69,7 +70,7 @@ func versionGrows(_ *world, before turn.Record, event turn.Event, after turn.Rec
 	want := before.Version
 	switch event.(type) {
 	case turn.Message, turn.Edit, turn.Delete:
-		if e.Outcome != turn.Ignored {
+		if e.Outcome != turn.Ignored && e.Outcome != turn.AsContext {
 			want++
 		}
 	}
@@ -150,10 +151,31 @@ func nothingStartsEarly(w *world, before turn.Record, _ turn.Event, after turn.R
 	return nil
 }
 
+// contextChangesNothing: a message that is never answered takes a sequence, after the mark
+// of a fresh start where it comes after a long silence, and that is all.
+func contextChangesNothing(_ *world, before turn.Record, event turn.Event, after turn.Record, e turn.Effects) error {
+	if _, isMessage := event.(turn.Message); !isMessage || e.Outcome != turn.AsContext {
+		return nil
+	}
+	before.Seq++
+	before.SaidAt = after.SaidAt
+	if e.AppendReset != 0 {
+		before.Seq++
+		before.FreshAfter = e.AppendReset
+	}
+	if before.Phase == "" {
+		before.Schema, before.Phase = after.Schema, turn.Idle
+	}
+	if !same(before, after) || len(e.Actions) > 0 || len(e.Settles) > 0 || len(e.Marks) > 0 || e.AppendReply != 0 {
+		return fmt.Errorf("context changed %+v to %+v", before, after)
+	}
+	return nil
+}
+
 // messageRestartsQuiet: the quiet time counts from the last message.
-func messageRestartsQuiet(w *world, _ turn.Record, event turn.Event, after turn.Record, _ turn.Effects) error {
+func messageRestartsQuiet(w *world, _ turn.Record, event turn.Event, after turn.Record, e turn.Effects) error {
 	m, isMessage := event.(turn.Message)
-	if !isMessage || m.Closes != "" || m.Pauses != "" {
+	if !isMessage || m.Closes != "" || m.Pauses != "" || e.Outcome == turn.Ignored || e.Outcome == turn.AsContext {
 		return nil
 	}
 	quiet := m.Quiet
@@ -306,7 +328,7 @@ func nothingStaleIsSent(w *world, before turn.Record, event turn.Event, _ turn.R
 func historyBeginsAfresh(w *world, before turn.Record, event turn.Event, after turn.Record, e turn.Effects) error {
 	_, asked := event.(turn.Reset)
 	_, isMessage := event.(turn.Message)
-	silent := isMessage && w.policy.SessionIdle > 0 && before.SaidAt != 0 && w.now.Sub(before.SaidAt) >= w.policy.SessionIdle
+	silent := isMessage && e.Changed && w.policy.SessionIdle > 0 && before.SaidAt != 0 && w.now.Sub(before.SaidAt) >= w.policy.SessionIdle
 	quiet := before.Pending == 0 && before.Phase != turn.Generating && before.Phase != turn.Sending
 	began := after.FreshAfter != before.FreshAfter
 	switch {

@@ -80,9 +80,11 @@ func (l *ledger) input(event turn.Event, touched *message, after turn.Record, ef
 	switch e := event.(type) {
 	case turn.Message:
 		id := fmt.Sprintf("m%d", len(l.messages)+1)
-		l.messages = append(l.messages, &message{
-			id: id, seq: after.Seq, version: after.Version, media: e.Media, status: turn.InputPending,
-		})
+		m := &message{id: id, seq: after.Seq, version: after.Version, media: e.Media, status: turn.InputPending}
+		if effects.AppendContext {
+			m.status = turn.InputContext
+		}
+		l.messages = append(l.messages, m)
 	case turn.Edit:
 		touched.version, touched.media = after.Version, e.HasMedia
 	case turn.Delete:

@@ -59,7 +59,18 @@ func (w *world) people() map[string]func(*rapid.T) {
 	}
 	message := func(t *rapid.T) {
 		quiet := time.Duration(rapid.SampledFrom([]int{0, 0, 0, 1, 60}).Draw(t, "quiet")) * time.Second
-		w.must(t, turn.Message{Quiet: quiet, Media: rapid.IntRange(0, 3).Draw(t, "media") == 3}, nil)
+		m := turn.Message{Quiet: quiet, Media: rapid.IntRange(0, 3).Draw(t, "media") == 3}
+		switch rapid.IntRange(0, 11).Draw(t, "kind") {
+		case 8:
+			m.Context = true
+		case 9:
+			m.Unaddressed = true
+		case 10:
+			m.Bot = true
+		case 11:
+			m.SentAt = w.now.Add(-time.Minute)
+		}
+		w.must(t, m, nil)
 	}
 	stopWord := func(t *rapid.T) {
 		w.must(t, turn.Message{Closes: rapid.SampledFrom([]turn.Ending{turn.EndedClosed, turn.EndedReset}).Draw(t, "closes"), Pauses: rapid.SampledFrom([]string{"", "", "opt_out"}).Draw(t, "pauses")}, nil)
@@ -104,7 +115,7 @@ func (w *world) people() map[string]func(*rapid.T) {
 func (w *world) anyMessage(t *rapid.T) *message {
 	var there []*message
 	for _, m := range w.ledger.messages {
-		if m.status == turn.InputPending || m.status != turn.InputDeleted && m.version <= w.record.Answered {
+		if m.status == turn.InputPending || m.status != turn.InputDeleted && m.status != turn.InputContext && m.version <= w.record.Answered {
 			there = append(there, m)
 		}
 	}

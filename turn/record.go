@@ -156,6 +156,7 @@ type Record struct {
 	Attempt Attempt     `json:"attempt,omitzero"`
 	Tries   Tries       `json:"tries,omitzero"`
 	Minute  MinuteCount `json:"minute,omitzero"`
+	Bots    BotTurns    `json:"bots,omitzero"`
 
 	Reply       *Reply        `json:"reply,omitempty"`         // it is being sent
 	NoSendUntil Time          `json:"no_send_until,omitempty"` // the receiver asked for a pause: nothing is sent before

@@ -294,6 +294,8 @@ func (s *step) finishReply(status Status, reason string) {
 		answered := InputAnswered
 		if status == ReplyNone {
 			answered = InputClosed
+		} else {
+			s.countBotTurn(reply)
 		}
 		s.settleInputs(reply, answered, reply.Seq)
 		s.Answered = max(s.Answered, reply.Through)

@@ -115,7 +115,7 @@ func changedFields(before, after turn.Record) []string {
 	for i := range is.NumField() {
 		name := fieldName(is.Type().Field(i))
 		switch is.Field(i).Interface().(type) {
-		case turn.Window, turn.Attempt, turn.Tries, turn.MinuteCount:
+		case turn.Window, turn.Attempt, turn.Tries, turn.MinuteCount, turn.BotTurns:
 			for j := range is.Field(i).NumField() {
 				if inner := is.Field(i).Field(j); !reflect.DeepEqual(was.Field(i).Field(j).Interface(), inner.Interface()) {
 					changed = append(changed, name+"."+fieldName(is.Field(i).Type().Field(j))+"="+value(inner))

@@ -15,10 +15,11 @@ import (
 func readPolicy(t *testing.T, d *datadriven.TestData, p *turn.Policy) {
 	durations := map[string]*time.Duration{
 		"debounce": &p.Debounce, "max_wait": &p.MaxWait, "lease": &p.Lease,
-		"media_wait": &p.MediaWait, "retry_for": &p.RetryFor, "session_idle": &p.SessionIdle,
+		"media_wait": &p.MediaWait, "retry_for": &p.RetryFor, "session_idle": &p.SessionIdle, "max_age": &p.MaxAge,
 	}
 	numbers := map[string]*int{
 		"max_discards": &p.MaxDiscards, "attempts": &p.MaxAttempts, "turns_per_minute": &p.TurnsPerMinute,
+		"max_bot_turns": &p.MaxBotTurns,
 	}
 	for _, arg := range d.CmdArgs {
 		switch {
@@ -34,6 +35,8 @@ func readPolicy(t *testing.T, d *datadriven.TestData, p *turn.Policy) {
 			p.Fallback = true
 		case arg.Key == "refusal":
 			p.Refusal = true
+		case arg.Key == "observe":
+			p.Observe = true
 		default:
 			t.Fatalf("%s: unknown setting %q", d.Pos, arg.Key)
 		}
@@ -47,13 +50,25 @@ func (s *story) read(t *testing.T, d *datadriven.TestData, kind string) happenin
 	case "edit", "delete":
 		return s.readChange(t, d, kind)
 	case "message":
-		return happening{event: turn.Message{Quiet: optional(t, d, "quiet"), Media: d.HasArg("media"), Closes: turn.Ending(text(t, d, "closes")), Pauses: text(t, d, "pauses")}}
+		return happening{event: readMessage(t, d)}
 	case "wake":
 		return happening{event: s.readWake(t, d)}
 	case "renew", "hand_back", "interrupted", "generated", "failed", "sent", "send_failed", "send_unknown":
 		return happening{event: s.readResult(t, d, kind)}
 	}
 	return happening{event: s.readWord(t, d, kind)}
+}
+
+func readMessage(t *testing.T, d *datadriven.TestData) turn.Message {
+	m := turn.Message{
+		Quiet: optional(t, d, "quiet"), Media: d.HasArg("media"),
+		Closes: turn.Ending(text(t, d, "closes")), Pauses: text(t, d, "pauses"),
+		Context: d.HasArg("context"), Unaddressed: d.HasArg("unaddressed"), Bot: d.HasArg("bot"),
+	}
+	if d.HasArg("sent") {
+		m.SentAt = start.Add(optional(t, d, "sent"))
+	}
+	return m
 }
 
 func (s *story) readChange(t *testing.T, d *datadriven.TestData, kind string) happening {
@@ -67,7 +82,7 @@ func (s *story) readChange(t *testing.T, d *datadriven.TestData, kind string) ha
 	if kind == "delete" {
 		return happening{turn.Delete{Target: target.version, HadMedia: target.media}, target}
 	}
-	return happening{turn.Edit{Target: target.version, HadMedia: target.media, HasMedia: d.HasArg("media")}, target}
+	return happening{turn.Edit{Target: target.version, HadMedia: target.media, HasMedia: d.HasArg("media"), Bot: d.HasArg("bot")}, target}
 }
 
 func (s *story) readWake(t *testing.T, d *datadriven.TestData) turn.Wake {

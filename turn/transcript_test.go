@@ -107,6 +107,8 @@ func (l *ledger) changes(statuses map[string]turn.Status) []string {
 	var changes []string
 	for _, m := range l.messages {
 		switch was, known := statuses[m.id]; {
+		case !known && m.status == turn.InputContext:
+			changes = append(changes, m.id+" is context")
 		case !known:
 			changes = append(changes, m.id+" is accepted")
 		case was != m.status && m.by != 0:

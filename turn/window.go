@@ -16,6 +16,12 @@ package turn
 
 // acceptMessage accepts a new message. Its quiet time starts now.
 func (s *step) acceptMessage(e Message) {
+	if s.neverAnswered(e) {
+		return
+	}
+	if e.Bot { // words are for people
+		e.Closes, e.Pauses = "", ""
+	}
 	s.Changed, s.AppendInput = true, true
 	s.endSession()
 	s.noteSaid()
@@ -33,6 +39,7 @@ func (s *step) acceptMessage(e Message) {
 		quiet = s.policy.Debounce
 	}
 	s.countInput("", s.Seq)
+	s.noteAuthor(e.Bot)
 	s.inputAccepted(s.now.Add(quiet), true)
 }
 
@@ -59,6 +66,7 @@ func (s *step) editMessage(e Edit) {
 		quiet = s.Window.QuietUntil
 	}
 	s.countInput(WasEdited, e.Seq)
+	s.noteAuthor(e.Bot)
 	s.inputAccepted(quiet, seen)
 }
 
@@ -100,6 +108,7 @@ func (s *step) closeByWord(e Message) {
 		s.countNewer()
 	}
 	s.countInput("", s.Seq)
+	s.noteAuthor(false)
 	s.Outcome = Closed
 	how := e.Closes
 	if how == "" {
@@ -213,9 +222,11 @@ func (s *step) cancelIfSuperseded() {
 // newer input exists. There is a bound, so that a person who never stops typing is
 // answered: a sealed attempt, and one that follows MaxDiscards discards, is
 // committed for what it saw.
-func (s *step) superseded() bool {
-	bound := s.Attempt.Sealed || s.policy.mode() == Finish || s.Tries.Discards >= s.policy.MaxDiscards
-	return s.hasNewerInput() && !bound
+func (s *step) superseded() bool { return s.hasNewerInput() && !s.mustCommit() }
+
+// mustCommit reports whether newer input can't discard the attempt.
+func (s *step) mustCommit() bool {
+	return s.Attempt.Sealed || s.policy.mode() == Finish || s.Tries.Discards >= s.policy.MaxDiscards
 }
 
 func (p Policy) mode() Mode {

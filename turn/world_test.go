@@ -43,6 +43,9 @@ func drawWorld(t *rapid.T) *world {
 			SessionIdle:    seconds("session idle", 0, 0, 1, 20),
 			Refusal:        rapid.Bool().Draw(t, "refusal"),
 			TurnsPerMinute: rapid.SampledFrom([]int{0, 0, 1, 3}).Draw(t, "turns per minute"),
+			Observe:        rapid.Bool().Draw(t, "observe"),
+			MaxAge:         seconds("max age", 0, 30),
+			MaxBotTurns:    rapid.IntRange(0, 2).Draw(t, "max bot turns"),
 		},
 	}
 }

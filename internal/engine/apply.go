@@ -105,7 +105,10 @@ func (n *Node) receive(c *conversation, b *batch, t *task) {
 		return
 	}
 	bot := n.bot(c)
-	message := turn.Message{Quiet: bot.quiet(t), Media: anyPending(t.Body.Attachments)}
+	message := turn.Message{
+		Quiet: bot.quiet(t), Media: anyPending(t.Body.Attachments),
+		SentAt: t.Body.SentAt, Context: t.Context, Unaddressed: t.Unaddressed, Bot: t.Body.Sender.Bot,
+	}
 	if bot.StopWords.Has(t.Body.Text) {
 		message.Closes = turn.EndedClosed
 	}
@@ -117,13 +120,19 @@ func (n *Node) receive(c *conversation, b *batch, t *task) {
 		message.Closes = turn.EndedReset
 	}
 	effects := n.step(c, b, t, message)
+	if effects.Outcome == turn.Ignored {
+		return
+	}
 	entry := store.Entry{
 		Seq: b.write.Record.Seq, Kind: store.Message, ID: t.ID, Status: turn.InputPending,
 		At: n.now, Version: b.write.Record.Version, Body: t.Body,
 	}
+	if effects.AppendContext {
+		entry.Status, entry.Reason = turn.InputContext, effects.Reason
+	}
 	b.appendEntry(entry)
 	n.writeReplies(c, b, t, effects)
-	if reset {
+	if reset && effects.AppendInput && !message.Bot {
 		n.step(c, b, t, turn.Reset{Reason: ResetWord})
 		t.result.Outcome, t.result.Reason = effects.Outcome, effects.Reason
 	}

@@ -58,7 +58,7 @@ func (n *Node) startRun(c *conversation, a turn.Run) {
 		return
 	}
 	n.emit(ReadPrompt{
-		Key: c.key, Nonce: a.Lease.Nonce, AfterSeq: a.AfterSeq, FreshAfter: c.snap.Record.FreshAfter, History: n.history(c, a.Part),
+		Key: c.key, Nonce: a.Lease.Nonce, AfterSeq: a.AfterSeq, FreshAfter: c.snap.Record.FreshAfter, History: n.history(c, a.Part), Observe: n.observe(c, a.Part),
 	})
 }
 
@@ -68,6 +68,14 @@ func (n *Node) history(c *conversation, part turn.Part) int {
 		return 0
 	}
 	return n.bot(c).History
+}
+
+// observe is the same for messages that were not meant for the bot.
+func (n *Node) observe(c *conversation, part turn.Part) int {
+	if part.NoHistory {
+		return 0
+	}
+	return n.bot(c).Observe
 }
 
 // PromptRead takes the answer to a ReadPrompt. It may come after the attempt
@@ -80,7 +88,7 @@ func (n *Node) PromptRead(now turn.Time, key store.Key, nonce string, entries, t
 		n.release(c)
 		return
 	}
-	r.prompt = newPrompt(entries, tail, r.through, r.part, n.history(c, r.part))
+	r.prompt = newPrompt(entries, tail, r.through, r.part, n.history(c, r.part), n.observe(c, r.part))
 	switch {
 	case r.stopped != "":
 		n.runEnded(c, &task{})

@@ -65,7 +65,7 @@ func (n *Node) edit(c *conversation, b *batch, t *task, entry store.Entry) {
 	}
 	seen := b.write.Record.Attempt.Through
 	effects := n.step(c, b, t, turn.Edit{
-		Target: entry.Version, HadMedia: anyPending(entry.Attachments), HasMedia: anyPending(changed.Attachments), Seq: entry.Seq,
+		Target: entry.Version, HadMedia: anyPending(entry.Attachments), HasMedia: anyPending(changed.Attachments), Bot: entry.Sender.Bot, Seq: entry.Seq,
 	})
 	if !effects.Changed {
 		return

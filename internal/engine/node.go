@@ -60,8 +60,10 @@ type Bot struct {
 	// messages the model refused; "": none.
 	Fallback string
 	Refusal  string
-	// History is how many entries of the transcript a prompt shows of earlier turns.
+	// History is how many entries of the transcript a prompt shows of earlier turns, and
+	// Observe how many messages besides that were not meant for the bot.
 	History int
+	Observe int
 
 	// A message of a group is followed by the rest of its album, and one of at least
 	// SplitAt characters by the rest of a text that the client cut in two. Such a

@@ -54,6 +54,7 @@ type ReadPrompt struct {
 	AfterSeq   int64
 	FreshAfter int64
 	History    int // how many of the last entries, 0: none
+	Observe    int // how many messages besides that were not meant for the bot
 }
 
 // Start runs the responder. Answered by Node.Responded, once it has returned: not

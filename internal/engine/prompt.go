@@ -28,7 +28,7 @@ type Prompt struct {
 // history: whatever settled it decides about the attempt.
 //
 // A part that bounds the prompt bounds it as of that version too.
-func newPrompt(entries, tail []store.Entry, through int64, part turn.Part, history int) Prompt {
+func newPrompt(entries, tail []store.Entry, through int64, part turn.Part, history, observe int) Prompt {
 	var p Prompt
 	asked := map[int64]bool{}
 	for _, e := range entries {
@@ -44,7 +44,7 @@ func newPrompt(entries, tail []store.Entry, through int64, part turn.Part, histo
 	}
 	slices.Sort(p.waiting)
 	sortBySent(p.Messages)
-	p.History = slices.DeleteFunc(History(tail, history), func(e store.Entry) bool { return asked[e.Seq] })
+	p.History = slices.DeleteFunc(History(tail, history, observe), func(e store.Entry) bool { return asked[e.Seq] })
 	return p
 }
 
@@ -93,9 +93,10 @@ func (p Prompt) IDs() []string {
 // History holds the earlier entries that a prompt shows, at most limit of them, in the
 // order of the replies: the messages that a reply answered stand before it, whenever they
 // were accepted. Only what reached the person counts as said. Messages that nobody
-// answered stand where they were accepted, also after the last reply.
-func History(tail []store.Entry, limit int) []store.Entry {
-	lines, _ := newestLines(historyLines(tail), limit)
+// answered stand where they were accepted, also after the last reply. Besides, it holds at
+// most observe messages that were not meant for the bot.
+func History(tail []store.Entry, limit, observe int) []store.Entry {
+	lines, _ := newestLines(historyLines(tail), limit, observe)
 	out := make([]store.Entry, len(lines))
 	for i, l := range lines {
 		out[i] = l.entry
@@ -109,8 +110,17 @@ type historyLine struct {
 	entry    store.Entry
 }
 
-// unanswered reports whether the line is a message that was settled without a reply.
-func (l historyLine) unanswered() bool { return l.entry.Status == turn.InputClosed }
+// unanswered reports whether the line is a message that nobody answered.
+func (l historyLine) unanswered() bool { return unanswered(l.entry) }
+
+func unanswered(e store.Entry) bool {
+	return e.Kind == store.Message && (e.Status == turn.InputClosed || e.Status == turn.InputContext)
+}
+
+// observed reports whether the line is a message that was not meant for the bot.
+func (l historyLine) observed() bool {
+	return l.entry.Status == turn.InputContext && l.entry.Reason == turn.NotAddressed
+}
 
 // historyLines are all lines that a tail of the transcript gives, in order.
 func historyLines(tail []store.Entry) []historyLine {
@@ -122,7 +132,7 @@ func historyLines(tail []store.Entry) []historyLine {
 			lines = append(lines, historyLine{e.Seq, last, e})
 		case e.Kind == store.Message && e.Status == turn.InputAnswered && e.ReplySeq != 0:
 			lines = append(lines, historyLine{e.ReplySeq, asked[e.ID], e})
-		case e.Kind == store.Message && e.Status == turn.InputClosed:
+		case unanswered(e):
 			lines = append(lines, historyLine{e.Seq, 0, e})
 		}
 	}
@@ -132,31 +142,46 @@ func historyLines(tail []store.Entry) []historyLine {
 	return lines
 }
 
-// newestLines are the last lines of a history, in order, and whether they are as many
-// as the limit. Messages that nobody answered are at most half of them, so that they
-// can't push what was said out of the history.
-func newestLines(lines []historyLine, limit int) (newest []historyLine, full bool) {
-	unanswered := 0
-	for i := len(lines) - 1; i >= 0 && len(newest) < limit; i-- {
-		if lines[i].unanswered() {
-			if unanswered == limit/2 {
+// newestLines are the last lines of a history, in order, and whether older ones can't
+// change them. Messages that nobody answered are at most half of the limit, so that they
+// can't push what was said out of the history. With no history at all, what was observed
+// since the last reply is shown.
+func newestLines(lines []historyLine, limit, observe int) (newest []historyLine, full bool) {
+	spoken, silent, observed := 0, 0, 0
+	for _, l := range slices.Backward(lines) {
+		switch {
+		case l.observed():
+			if observed++; observed > observe {
 				continue
 			}
-			unanswered++
+		case l.unanswered():
+			if silent == limit/2 {
+				continue
+			}
+			silent++
+		case limit == 0:
+			full = true
+		default:
+			spoken++
 		}
-		newest = append(newest, lines[i])
+		if !full {
+			newest = append(newest, l)
+		}
+		if full = full || limit > 0 && spoken+silent == limit; full {
+			break
+		}
 	}
 	slices.Reverse(newest)
-	return newest, len(newest) == limit
+	return newest, full
 }
 
 // HistoryComplete reports whether the history of a tail is the same whatever is in the
 // transcript before it. An older message belongs among its lines where one of their
 // replies answered it.
-func HistoryComplete(tail []store.Entry, limit int) bool {
-	lines, full := newestLines(historyLines(tail), limit)
-	if !full {
-		return false
+func HistoryComplete(tail []store.Entry, limit, observe int) bool {
+	lines, full := newestLines(historyLines(tail), limit, observe)
+	if !full || len(lines) == 0 {
+		return full
 	}
 	first := lines[0]
 	there := make(map[string]bool, len(tail))

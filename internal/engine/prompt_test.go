@@ -13,9 +13,15 @@ import (
 // prompted is the prompt that a node makes of the entries that it reads.
 func prompted(t *testing.T, waiting, tail []store.Entry, history int) engine.Prompt {
 	t.Helper()
+	return observing(t, waiting, tail, history, 0)
+}
+
+// observing is the same for a bot that observes a group.
+func observing(t *testing.T, waiting, tail []store.Entry, history, observe int) engine.Prompt {
+	t.Helper()
 	h := newHarness(t, func(o *engine.Options) {
 		b := o.Bots["bot"]
-		b.History = history
+		b.History, b.Observe = history, observe
 		o.Bots["bot"] = b
 	})
 	h.say("m")
@@ -125,6 +131,36 @@ func TestHistory(t *testing.T) {
 	}
 }
 
+// Context stands where it was accepted. What was not meant for the bot has a bound of its
+// own, and is shown also where there is no history.
+func TestContextInTheHistory(t *testing.T) {
+	message := func(seq int64, text string, status turn.Status, reason string) store.Entry {
+		return store.Entry{Seq: seq, Kind: store.Message, Status: status, Reason: reason, ReplySeq: 3, Body: store.Body{Text: text}}
+	}
+	tail := []store.Entry{
+		message(1, "o1", turn.InputContext, turn.NotAddressed), message(2, "q", turn.InputAnswered, ""),
+		{Seq: 3, Kind: store.Reply, Status: turn.ReplySent, Body: store.Body{Text: "A", Parts: []string{"A"}}},
+		message(4, "old", turn.InputContext, turn.TooOld), message(5, "o2", turn.InputContext, turn.NotAddressed),
+		message(6, "known", turn.InputContext, ""), message(7, "o3", turn.InputContext, turn.NotAddressed), message(8, "closed", turn.InputClosed, ""),
+	}
+	tests := []struct {
+		history, observe int
+		want             string
+	}{
+		{20, 9, "o1 q A old o2 known o3 closed"},
+		{20, 2, "q A old o2 known o3 closed"},
+		{20, 0, "q A old known closed"},
+		{4, 1, "q A known o3 closed"},
+		{0, 9, "o2 o3"},
+		{0, 1, "o3"},
+	}
+	for _, test := range tests {
+		if got := texts(observing(t, []store.Entry{waits("m", 0)}, tail, test.history, test.observe).History); got != test.want {
+			t.Errorf("%d of history, %d observed: %q, want %q", test.history, test.observe, got, test.want)
+		}
+	}
+}
+
 // A message that is settled while its prompt is read stands in the prompt once.
 func TestAMessageThatIsSettledBetweenTheReadsIsNoHistory(t *testing.T) {
 	asked := waits("m", 0)
@@ -164,7 +200,7 @@ func TestHistoryComplete(t *testing.T) {
 		{[]store.Entry{message(2, "a", 4), reply(4, "a", "b")}, 2, false}, // b stands between the two
 		{[]store.Entry{message(2, "a", 3), reply(3, "a"), reply(5, "b")}, 2, false},
 	} {
-		if got := engine.HistoryComplete(test.tail, test.limit); got != test.want {
+		if got := engine.HistoryComplete(test.tail, test.limit, 0); got != test.want {
 			t.Errorf("the last %d lines of %d entries are complete: %v", test.limit, len(test.tail), got)
 		}
 	}

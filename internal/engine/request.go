@@ -38,6 +38,8 @@ type Request struct {
 	ID          string              // Receive, Edit, Retract: of the message
 	Body        store.Body          // Receive, HumanReply
 	Group       bool                // Receive: the message belongs to a group
+	Context     bool                // Receive: it is there to be known only
+	Unaddressed bool                // Receive: it is not meant for the bot
 	Text        *string             // Edit
 	Attachments *[]store.Attachment // Edit
 	For         time.Duration       // Typing

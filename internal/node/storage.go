@@ -51,7 +51,7 @@ func readWaiting(ctx context.Context, s store.Store, key store.Key, after int64)
 // tail of the transcript, oldest first, that holds the history.
 func ReadPrompt(ctx context.Context, s store.Store, o engine.ReadPrompt) (waiting, tail []store.Entry, err error) {
 	waiting, err = readWaiting(ctx, s, o.Key, o.AfterSeq)
-	if err == nil && o.History > 0 {
+	if err == nil && o.History+o.Observe > 0 {
 		tail, err = readTail(ctx, s, o, len(waiting))
 	}
 	return waiting, tail, err
@@ -67,7 +67,7 @@ const maxTail = 20 * store.MaxEntries
 // and replies that never arrived. So nearly always there is only one.
 func readTail(ctx context.Context, s store.Store, o engine.ReadPrompt, waiting int) ([]store.Entry, error) {
 	var tail []store.Entry
-	query := store.EntryQuery{After: o.FreshAfter, Backward: true, Limit: min(2*o.History+waiting, store.MaxEntries)}
+	query := store.EntryQuery{After: o.FreshAfter, Backward: true, Limit: min(2*(o.History+o.Observe)+waiting, store.MaxEntries)}
 	for read := 0; read < maxTail; {
 		page, err := s.Entries(ctx, o.Key, query)
 		if err != nil {
@@ -81,7 +81,7 @@ func readTail(ctx context.Context, s store.Store, o engine.ReadPrompt, waiting i
 		page = slices.DeleteFunc(page, func(e store.Entry) bool { return e.Status == turn.InputPending })
 		slices.Reverse(page)
 		tail = append(page, tail...)
-		if end || engine.HistoryComplete(tail, o.History) {
+		if end || engine.HistoryComplete(tail, o.History, o.Observe) {
 			break
 		}
 	}

@@ -193,7 +193,7 @@ func TestTheHistoryBehindManyMessages(t *testing.T) {
 			}
 			s.calls = 0
 			tail, err := readTail(t.Context(), s, engine.ReadPrompt{Key: key, History: test.history}, len(waits))
-			got := engine.History(tail, test.history)
+			got := engine.History(tail, test.history, 0)
 			if err != nil || len(got) != test.want || s.calls != test.calls {
 				t.Errorf("%d entries of %d, after %d calls; want %d after %d; %v", len(got), len(all), s.calls, test.want, test.calls, err)
 			}
@@ -213,15 +213,15 @@ func TestTheHistoryIsThatOfTheWholeTranscript(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 7))
 		entries := randomTranscript(random, 1+random.IntN(120))
 		s := stored(t, turn.Record{}, entries)
-		history := 1 + random.IntN(12)
+		history, observe := random.IntN(12), 1+random.IntN(5)
 		waits, _ := readWaiting(t.Context(), s, key, 0)
-		tail, err := readTail(t.Context(), s, engine.ReadPrompt{Key: key, History: history}, random.IntN(len(waits)+1))
+		tail, err := readTail(t.Context(), s, engine.ReadPrompt{Key: key, History: history, Observe: observe}, random.IntN(len(waits)+1))
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, got := engine.History(slices.Clone(entries), history), engine.History(tail, history)
+		want, got := engine.History(slices.Clone(entries), history, observe), engine.History(tail, history, observe)
 		if !reflect.DeepEqual(ids(got), ids(want)) {
-			t.Fatalf("seed %d, %d of history:\n%q\nwant\n%q\nof %+v", seed, history, ids(got), ids(want), entries)
+			t.Fatalf("seed %d, %d of history, %d observed:\n%q\nwant\n%q\nof %+v", seed, history, observe, ids(got), ids(want), entries)
 		}
 	}
 }
@@ -246,7 +246,11 @@ func randomTranscript(random *rand.Rand, count int) []store.Entry {
 			open = open[settled:]
 			entries = append(entries, r)
 		case 1:
-			entries = append(entries, message(i+1, []turn.Status{turn.InputDeleted, turn.InputClosed, turn.InputFailed}[random.IntN(3)], 0))
+			m := message(i+1, []turn.Status{turn.InputDeleted, turn.InputClosed, turn.InputFailed, turn.InputContext}[random.IntN(4)], 0)
+			if m.Status == turn.InputContext && random.IntN(2) == 0 {
+				m.Reason = turn.NotAddressed
+			}
+			entries = append(entries, m)
 		default:
 			open = append(open, len(entries))
 			entries = append(entries, message(i+1, turn.InputPending, 0))
@@ -283,7 +287,7 @@ func TestReadingAHistoryIsBounded(t *testing.T) {
 	if err != nil || s.given != 20_080 {
 		t.Errorf("%d entries were read, %v", s.given, err)
 	}
-	if got := engine.History(tail, 40); len(got) != 1 || len(tail) != s.given {
+	if got := engine.History(tail, 40, 0); len(got) != 1 || len(tail) != s.given {
 		t.Errorf("the history has %d entries of %d, want what there is", len(got), len(tail))
 	}
 	s = &endless{}
@@ -304,7 +308,11 @@ func TestReadPrompt(t *testing.T) {
 	if waits, tail, err = ReadPrompt(t.Context(), s, read); err != nil || !slices.Equal(ids(waits), []string{"m1", "m5", "m6"}) || tail != nil {
 		t.Errorf("without a history: %q, %q, %v", ids(waits), ids(tail), err)
 	}
-	read.AfterSeq, read.History = 6, 3
+	read.Observe = 1
+	if _, tail, err = ReadPrompt(t.Context(), s, read); err != nil || len(tail) == 0 {
+		t.Errorf("for what was observed: %q, %v", ids(tail), err)
+	}
+	read.AfterSeq, read.History, read.Observe = 6, 3, 0
 	if waits, tail, err = ReadPrompt(t.Context(), s, read); err != nil || waits != nil || !slices.Equal(ids(tail), []string{"m2", "m3", "r4"}) {
 		t.Errorf("nothing waits after the last: %q, %q, %v", ids(waits), ids(tail), err)
 	}

@@ -99,6 +99,8 @@ type entry struct {
 	Text        string                `json:"text"`
 	At          string                `json:"at,omitempty"`
 	Edited      bool                  `json:"edited,omitempty"`
+	ReplyTo     *onereply.Quote       `json:"reply_to,omitempty"`
+	Forwarded   *onereply.Person      `json:"forwarded_from,omitempty"`
 	Attachments []onereply.Attachment `json:"attachments,omitempty"`
 	Metadata    json.RawMessage       `json:"metadata,omitempty"`
 	Context     bool                  `json:"context,omitempty"`
@@ -129,11 +131,14 @@ const millisecondsUTC = "2006-01-02T15:04:05.000Z07:00"
 // out. Times are in UTC with milliseconds, as in the whole API.
 func outside(e onereply.PromptEntry) entry {
 	out := entry{
-		ID: e.ID, Role: e.Role, Author: e.Author, Text: e.Text, Edited: e.Edited,
+		ID: e.ID, Role: e.Role, Author: e.Author, Text: e.Text, Edited: e.Edited, ReplyTo: e.ReplyTo,
 		Attachments: e.Attachments, Metadata: e.Metadata, Context: e.Context,
 	}
 	if e.Sender != (onereply.Person{}) {
 		out.Sender = &e.Sender
+	}
+	if e.ForwardedFrom != (onereply.Person{}) {
+		out.Forwarded = &e.ForwardedFrom
 	}
 	if !e.At.IsZero() {
 		out.At = e.At.UTC().Format(millisecondsUTC)

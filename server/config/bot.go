@@ -72,6 +72,7 @@ func defaults(name string) onereply.Bot {
 		MaxDiscards: 2,
 		Lease:       10 * time.Second,
 		History:     40,
+		MaxBotTurns: 5,
 		MediaWait:   15 * time.Second,
 		UnknownSend: onereply.UnknownAuto,
 		Names:       onereply.NamesAuto,
@@ -115,6 +116,10 @@ func (r *reader) behaviour(s *section, b *onereply.Bot) {
 	s.oneOf("names", &names, string(onereply.NamesAuto), string(onereply.NamesAlways), string(onereply.NamesNever))
 	b.OnNewInput, b.UnknownSend, b.Names = onereply.Mode(mode), onereply.UnknownSend(unknown), onereply.NamesMode(names)
 	s.boolean("times", &b.Times)
+	s.count("observe", &b.Observe, 0, onereply.MaxHistory)
+	s.duration("max_age", &b.MaxAge, 0)
+	s.boolean("answer_bots", &b.AnswerBots)
+	s.count("max_bot_turns", &b.MaxBotTurns, 1, math.MaxInt32)
 	s.count("max_discards", &b.MaxDiscards, 0, math.MaxInt32)
 	s.count("history", &b.History, 0, onereply.MaxHistory)
 	s.count("turns_per_minute", &b.TurnsPerMinute, 0, math.MaxInt32)

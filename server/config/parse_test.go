@@ -86,7 +86,7 @@ func TestFull(t *testing.T) {
 		Bots: []Bot{{
 			Settings: onereply.Bot{
 				Name: "support", Debounce: 1500 * time.Millisecond, MaxWait: 10 * time.Second, OnNewInput: onereply.ModeDiscard,
-				MaxDiscards: 2, Lease: 30 * time.Second, History: 40, MediaWait: 15 * time.Second, UnknownSend: onereply.UnknownHold, Names: onereply.NamesAuto,
+				MaxDiscards: 2, Lease: 30 * time.Second, History: 40, MediaWait: 15 * time.Second, UnknownSend: onereply.UnknownHold, Names: onereply.NamesAuto, MaxBotTurns: 5,
 				Timeout: 50 * time.Second, Attempts: 4, Fallback: "Sorry.", RetryFor: 2 * time.Hour, SendTimeout: 15 * time.Second,
 				GroupWait: 2 * time.Second, SplitAt: 4000, SplitWait: 3 * time.Second, TurnsPerMinute: 6,
 				StopWords: []string{"stop"}, OptOutWords: []string{"unsubscribe", "no"},
@@ -104,7 +104,7 @@ func TestFull(t *testing.T) {
 			Settings: onereply.Bot{
 				Name: "zero", Debounce: onereply.Zero, MaxWait: onereply.Zero, OnNewInput: onereply.ModeInterrupt,
 				MaxDiscards: onereply.Zero, Lease: 10 * time.Second, History: onereply.Zero, MediaWait: onereply.Zero,
-				UnknownSend: onereply.UnknownAuto, Names: onereply.NamesAuto, Timeout: 60 * time.Second, Attempts: 3, RetryFor: onereply.Zero,
+				UnknownSend: onereply.UnknownAuto, Names: onereply.NamesAuto, MaxBotTurns: 5, Timeout: 60 * time.Second, Attempts: 3, RetryFor: onereply.Zero,
 				SendTimeout: 15 * time.Second, GroupWait: onereply.Zero, SplitWait: onereply.Zero,
 			},
 			Responder: Responder{Kind: Echo, IdleTimeout: 20 * time.Second},
@@ -112,7 +112,7 @@ func TestFull(t *testing.T) {
 		}, {
 			Settings: onereply.Bot{
 				Name: "plain", Debounce: 1500 * time.Millisecond, MaxWait: 10 * time.Second, OnNewInput: onereply.ModeInterrupt,
-				MaxDiscards: 2, Lease: 10 * time.Second, History: 40, MediaWait: 15 * time.Second, UnknownSend: onereply.UnknownAuto, Names: onereply.NamesAuto,
+				MaxDiscards: 2, Lease: 10 * time.Second, History: 40, MediaWait: 15 * time.Second, UnknownSend: onereply.UnknownAuto, Names: onereply.NamesAuto, MaxBotTurns: 5,
 				Timeout: 60 * time.Second, Attempts: 3, RetryFor: time.Hour, SendTimeout: 15 * time.Second,
 				GroupWait: time.Second, SplitWait: 1500 * time.Millisecond,
 			},

@@ -30,6 +30,7 @@ func copyEntry(e store.Entry) store.Entry {
 	e.Parts = slices.Clone(e.Parts)
 	e.Covers = slices.Clone(e.Covers)
 	e.Trace.Steps = slices.Clone(e.Trace.Steps)
+	e.ReplyTo = copyPointer(e.ReplyTo)
 	if e.Was = copyPointer(e.Was); e.Was != nil {
 		e.Was.Attachments = slices.Clone(e.Was.Attachments)
 	}

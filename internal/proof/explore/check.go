@@ -3,6 +3,7 @@ package explore
 import (
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"runtime"
 
 	"github.com/onereply/onereply/turn"
@@ -46,6 +47,9 @@ func (w *world) judge(q request, x write, before *storage) {
 	if x.effects.Outcome == turn.Discarded && w.ledger.sealed {
 		w.fail("P2 seal", "an attempt was discarded after its agent was told that it can't be")
 	}
+	if q.kind == mention {
+		w.judgeContext(x, was)
+	}
 	w.judgeFailed(q, x, was)
 	w.judgeSends(q, x, was)
 	w.judgeReset(q)
@@ -63,6 +67,18 @@ func (w *world) judgeReset(q request) {
 		if q.kind == reset && m.status == turn.InputPending && (r.Reply == nil || m.version > r.Reply.Through) {
 			w.fail("P3 reset", "m%d still waits after a reset", m.id)
 		}
+	}
+}
+
+// judgeContext checks that context is kept and changes nothing: nothing but the sequence.
+func (w *world) judgeContext(x write, was turn.Record) {
+	is := w.store.record
+	was.Seq, was.Schema = is.Seq, is.Schema
+	if was.Phase == "" {
+		was.Phase = turn.Idle
+	}
+	if !reflect.DeepEqual(was, is) || len(x.effects.Actions)+len(x.effects.Settles) > 0 {
+		w.fail("P2 context", "a message that is context changed the record from %+v to %+v", was, is)
 	}
 }
 
@@ -287,8 +303,21 @@ func (w *world) judgeDelivered(j job, r *reply) {
 			w.fail("P1 one reply", "reply %d answers %v, which a reply that was sent answers already", r.seq, again)
 		}
 		w.ledger.delivered |= r.covers
+		w.judgeBots(r)
 	}
 	r.delivered[j.part] = min(r.delivered[j.part]+1, 2)
+}
+
+// judgeBots checks that other bots get no more replies than they may, until a person
+// writes.
+func (w *world) judgeBots(r *reply) {
+	l, most := &w.ledger, w.scope.Policy.MaxBotTurns
+	if r.people != l.byPeople {
+		return
+	}
+	if l.botReplies++; l.botReplies > most {
+		w.fail("P3 bots", "other bots got %d replies since a person wrote, and at most %d are allowed", l.botReplies, most)
+	}
 }
 
 // check judges the state as such.

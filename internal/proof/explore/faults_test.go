@@ -63,7 +63,7 @@ func after(patch func(was turn.Record, r *turn.Record, e turn.Event, now turn.Ti
 }
 
 func seededFaults() []seeded {
-	return slices.Concat(coreFaults(), replyFaults(), peopleFaults(), worldFaults(), lifeFaults(), causeFaults(), talkFaults(), operatorFaults(), receiverFaults(), endingFaults(), refusalFaults())
+	return slices.Concat(contextFaults(), coreFaults(), replyFaults(), peopleFaults(), worldFaults(), lifeFaults(), causeFaults(), talkFaults(), operatorFaults(), receiverFaults(), endingFaults(), refusalFaults())
 }
 
 func coreFaults() []seeded {
@@ -649,4 +649,47 @@ func notes(function ast.Expr) bool {
 		return f.Name == "violated"
 	}
 	return false
+}
+
+// contextFaults are in messages that are never answered, and those of other bots.
+func contextFaults() []seeded {
+	mentioned := func(s *Scope) { s.Budget, s.Faults = Budget{Inputs: 1, Mentions: 1}, Faults{} }
+	chat := func(s *Scope) { s.Policy, s.Bots, s.Budget, s.Faults = chatty(), true, Budget{Inputs: 3}, Faults{} }
+	asContext := func(patch func(was turn.Record, r *turn.Record, now turn.Time, p turn.Policy)) StepFunc {
+		return func(r turn.Record, e turn.Event, now turn.Time, p turn.Policy) (turn.Record, turn.Effects) {
+			is, effects := turn.Step(r, e, now, p)
+			if effects.AppendContext {
+				patch(r, &is, now, p)
+			}
+			return is, effects
+		}
+	}
+	return []seeded{
+		{name: "context counts as an input", check: "P2 context", step: asContext(func(_ turn.Record, r *turn.Record, _ turn.Time, _ turn.Policy) {
+			r.Version++
+			r.Answered++
+		}), change: mentioned},
+		{name: "context moves the window", check: "P2 context", step: asContext(func(_ turn.Record, r *turn.Record, now turn.Time, p turn.Policy) {
+			if r.Phase == turn.Collecting {
+				r.Window.QuietUntil = now.Add(p.Debounce)
+			}
+		}), change: mentioned},
+		{name: "context is answered", check: "P2 context", step: before(func(_ *turn.Record, e *turn.Event, _ *turn.Time, _ *turn.Policy) {
+			if m, ok := (*e).(turn.Message); ok {
+				m.Context = false
+				*e = m
+			}
+		}), change: mentioned},
+		{name: "other bots are answered without end", check: "P3 bots", step: before(func(_ *turn.Record, _ *turn.Event, _ *turn.Time, p *turn.Policy) { p.MaxBotTurns = 1000 }), change: chat},
+		{name: "what other bots got is forgotten with each reply", check: "P3 bots", step: after(func(_ turn.Record, r *turn.Record, e turn.Event, _ turn.Time, _ turn.Policy) {
+			if _, ok := e.(turn.Sent); ok {
+				r.Bots.Count = 0
+			}
+		}), change: chat},
+		{name: "a reply on its way to another bot is not counted", check: "P3 bots", step: before(func(r *turn.Record, e *turn.Event, _ *turn.Time, p *turn.Policy) {
+			if _, ok := (*e).(turn.Message); ok && r.Phase == turn.Sending {
+				p.MaxBotTurns++
+			}
+		}), change: chat},
+	}
 }

@@ -30,7 +30,7 @@ func (e *encoder) digest(w *world) digest {
 	e.storage()
 	e.ledger()
 	b := w.left
-	e.small(int(b.Inputs), int(b.Redelivered), int(b.Pauses), int(b.Humans), int(b.Nudges), int(b.Seals), int(b.Deletions), int(b.Resends), int(b.Resets), int(b.Faults))
+	e.small(int(b.Inputs), int(b.Redelivered), int(b.Pauses), int(b.Humans), int(b.Nudges), int(b.Seals), int(b.Deletions), int(b.Resends), int(b.Resets), int(b.Mentions), int(b.Faults))
 	e.flag(w.store.record.Seq == w.store.record.FreshAfter) // the rest of a mark is checked in each state
 	if idle := w.scope.Policy.SessionIdle; idle > 0 {
 		e.time(w.store.record.SaidAt, idle)
@@ -149,6 +149,9 @@ func (e *encoder) record(r turn.Record) {
 		e.search(r)
 	}
 	e.time(max(r.NoSendUntil, e.w.now), 0)
+	if p.MaxBotTurns > 0 {
+		e.small(r.Bots.Count, int(r.Bots.Person))
+	}
 	e.nonce(r.Lease.Nonce)
 	e.flag(r.Reply != nil)
 	if r.Reply != nil {
@@ -251,7 +254,7 @@ func (e *encoder) storage() {
 			e.text(r.kind)
 			e.wide(uint32(r.covers))
 			e.small(r.parts, int(r.delivered[0]), int(r.delivered[1]), int(r.human))
-			e.small(int(r.doubtful), int(r.fails), int(r.lost))
+			e.small(int(r.people), int(r.doubtful), int(r.fails), int(r.lost))
 			e.flag(r.again)
 			e.flag(r.asked)
 			e.time(r.since, e.w.scope.Policy.RetryFor)
@@ -334,6 +337,7 @@ func (e *encoder) message(m message) {
 	}
 	e.small(int(m.version), int(m.was), int(m.edit))
 	e.flag(m.media)
+	e.flag(m.bot)
 	e.flag(m.status == turn.InputFailed)
 	e.time(m.since, e.w.scope.Policy.MaxWait)
 }
@@ -350,7 +354,11 @@ func (e *encoder) settled(m message) {
 
 func (e *encoder) ledger() {
 	l, p := &e.w.ledger, e.w.scope.Policy
-	e.small(int(l.messages), int(l.changes), int(l.humans), l.discards)
+	e.small(int(l.messages), int(l.mentions), int(l.otherBots), int(l.changes), int(l.humans), l.discards)
+	if e.w.scope.Bots {
+		e.wide(uint32(l.byBots & e.open()))
+		e.small(int(l.byPeople), l.botReplies)
+	}
 	e.flag(l.closed)
 	e.flag(l.sealed && e.w.store.record.Phase == turn.Generating)
 	e.wide(uint32(l.delivered & e.open()))
@@ -453,6 +461,7 @@ func (e *encoder) task(t task) {
 		e.flag(q.history)
 	}
 	e.flag(q.media)
+	e.flag(q.bot)
 	e.flag(q.pauses)
 	e.flag(t.write.told > t.write.at)
 	switch t.stage {

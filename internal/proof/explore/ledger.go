@@ -14,6 +14,8 @@ type ledger struct {
 	messages     uint8  // ids given out by people
 	changes      uint8  // edits and deletions asked for
 	humans       uint8  // replies and closings asked for by a person
+	mentions     uint16 // by message id: it is context
+	otherBots    uint16 // by message id: another bot wrote it
 	acknowledged uint16 // by message id: the sender was told that it is durable
 	accepted     int64  // inputs written
 	delivered    inputs // inputs covered by a reply that reached the person
@@ -22,6 +24,9 @@ type ledger struct {
 	calls        int    // of this turn that were refused, or only probes
 	stoodIn      bool   // a person saw a text that stood in for a reply, and no turn has succeeded since
 	removed      inputs // inputs that their author deleted
+	byBots       inputs // inputs of other bots
+	byPeople     int8   // how many inputs are not
+	botReplies   int    // replies that other bots alone got since a person wrote
 	sealed       bool   // the agent of the live attempt was told that it can't be discarded
 	closed       bool   // a person closed what waited, or answered it
 	discards     int    // attempts of this turn thrown away because of newer input
@@ -76,6 +81,7 @@ func (l *ledger) note(w *world, q request, x write, before *storage) {
 	was, is := before.record, w.store.record
 	if accepts(q, x, before) {
 		l.accepted++
+		l.noteAuthor(q, is.Version, before)
 	}
 	if was.Turn != is.Turn {
 		l.discards, l.notBefore, l.notAfter, l.tries, l.calls = 0, 0, 0, 0, 0
@@ -139,6 +145,31 @@ func (l *ledger) silent(w *world, now turn.Time) bool {
 		}
 	}
 	return true
+}
+
+// noteAuthor keeps who wrote an input. One of a person starts the count of what other
+// bots got.
+func (l *ledger) noteAuthor(q request, version int64, before *storage) {
+	bot := q.bot
+	if q.kind == edit || q.kind == remove {
+		bot = before.message(q.message).bot
+	}
+	switch {
+	case bot:
+		l.byBots |= input(version)
+	case q.kind != remove:
+		l.byPeople++
+		l.botReplies = 0
+	}
+}
+
+// toBots is how many inputs people wrote so far, of a reply that answers other bots
+// alone; -1 of one that does not.
+func (l *ledger) toBots(covers inputs) int8 {
+	if covers&^l.byBots != 0 {
+		return -1
+	}
+	return l.byPeople
 }
 
 // sendsAgain reports whether a reply is sent because an operator asked for it.

@@ -1,6 +1,10 @@
 package explore
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/onereply/onereply/turn"
+)
 
 // maxMessages bounds the messages of a path.
 const maxMessages = 4
@@ -13,9 +17,16 @@ func (w *world) peopleMoves(list []move, i uint8) []move {
 	if w.left.Inputs > 0 {
 		list = w.inputMoves(list, i)
 	}
+	if w.left.Mentions > 0 && w.ledger.messages < maxMessages {
+		ask(mention, 0)
+	}
 	if w.left.Redelivered > 0 {
 		for id := 1; id <= int(w.ledger.messages); id++ {
-			list = w.answers(list, move{action: people, worker: i, choice: uint8(receive), index: uint8(id)})
+			again := receive
+			if w.ledger.mentions&(1<<id) != 0 {
+				again = mention
+			}
+			list = w.answers(list, move{action: people, worker: i, choice: uint8(again), index: uint8(id)})
 		}
 	}
 	r := w.store.record
@@ -55,6 +66,11 @@ func (w *world) inputMoves(list []move, i uint8) []move {
 	if w.ledger.messages < maxMessages {
 		m.choice = uint8(receive)
 		list = w.answers(list, m)
+		if w.scope.Bots {
+			m.index = otherBot
+			list = w.answers(list, m)
+			m.index = 0
+		}
 		if w.scope.Words {
 			m.choice = uint8(stopWord)
 			list = w.answers(list, m)
@@ -64,6 +80,9 @@ func (w *world) inputMoves(list []move, i uint8) []move {
 		return list
 	}
 	for _, entry := range w.store.messages {
+		if entry.status == turn.InputContext {
+			continue
+		}
 		m.index = entry.id
 		m.choice = uint8(edit)
 		list = w.answers(list, m)
@@ -77,7 +96,7 @@ func (w *world) inputMoves(list []move, i uint8) []move {
 func (w *world) ask(m move) {
 	q := request{kind: kind(m.choice), message: m.index}
 	switch q.kind {
-	case receive:
+	case receive, mention:
 		w.askMessage(&q)
 	case stopWord:
 		w.askMessage(&q)
@@ -117,27 +136,44 @@ func (w *world) forget(i int) {
 	w.store = storage{ops: w.store.ops}
 	w.workers[i].jobs = nil
 	l := w.ledger
-	w.ledger = ledger{messages: l.messages, changes: l.changes, humans: l.humans, tokens: l.tokens}
+	w.ledger = ledger{messages: l.messages, changes: l.changes, humans: l.humans, tokens: l.tokens, mentions: l.mentions, otherBots: l.otherBots}
 }
 
 // askMessage sends a new message, or one that was sent before again.
 func (w *world) askMessage(q *request) {
 	q.media = w.scope.Media
-	if q.message != 0 {
+	l := &w.ledger
+	if q.message != 0 && q.message != otherBot {
 		w.left.Redelivered--
+		q.bot = l.otherBots&(1<<q.message) != 0
 		return
 	}
-	w.left.Inputs--
-	w.ledger.messages++
-	q.message = w.ledger.messages
+	q.bot = q.message == otherBot
+	l.messages++
+	q.message = l.messages
+	switch {
+	case q.kind == mention:
+		w.left.Mentions--
+		l.mentions |= 1 << q.message
+	case q.bot:
+		w.left.Inputs--
+		l.otherBots |= 1 << q.message
+	default:
+		w.left.Inputs--
+	}
 }
+
+// otherBot stands in a move for a new message of another bot.
+const otherBot = 99
 
 func (w *world) describeRequest(m move) string {
 	q := kind(m.choice)
 	switch {
-	case (q == receive || q == stopWord) && m.index == 0:
+	case (q == receive || q == stopWord || q == mention) && m.index == 0:
 		return fmt.Sprintf("%v m%d arrives", q, w.ledger.messages+1)
-	case q == receive:
+	case q == receive && m.index == otherBot:
+		return fmt.Sprintf("message m%d of another bot arrives", w.ledger.messages+1)
+	case q == receive || q == mention:
 		return fmt.Sprintf("message m%d arrives again", m.index)
 	case q == resend || q == markSent:
 		return fmt.Sprintf("%v: reply %d", q, w.store.record.Unconfirmed[m.index].Seq)

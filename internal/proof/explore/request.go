@@ -15,6 +15,7 @@ const (
 	stopWord
 	edit
 	remove
+	mention
 	typing
 	flush
 	requeue
@@ -45,7 +46,7 @@ const (
 )
 
 var kindNames = [...]string{
-	"message", "stop word", "edit", "delete", "typing", "flush", "requeue", "pause", "resume", "resume and close", "close",
+	"message", "stop word", "edit", "delete", "context", "typing", "flush", "requeue", "pause", "resume", "resume and close", "close",
 	"a person's reply", "send again", "mark as sent", "reset", "wake-up", "claim and wake-up", "renew", "hand back", "seal", "interrupted", "generated",
 	"the model failed", "the model rejected it", "the model is out of reach", "the model refuses the prompt", "sent", "send failed",
 	"send refused for good", "send with unknown outcome",
@@ -69,6 +70,7 @@ type request struct {
 	history  bool          // of an attempt's result: its prompt had a history
 	covers   inputs        // of a reply: what its prompt held
 	media    bool          // of a message: its attachment is still being processed
+	bot      bool          // of a message: another bot wrote it
 	repeated bool          // only with flaws.dedupeAfterBump
 }
 
@@ -90,16 +92,18 @@ func (w *world) event(q request) turn.Event {
 func (q request) event(s *storage, tick time.Duration) turn.Event {
 	switch q.kind {
 	case receive:
-		return turn.Message{Media: q.media}
+		return turn.Message{Media: q.media, Bot: q.bot}
 	case stopWord:
 		return turn.Message{Closes: turn.EndedClosed}
+	case mention:
+		return turn.Message{Context: true}
 	case edit, remove:
 		m := s.message(q.message)
 		if q.touches(s) {
 			return turn.SetAsideChanged{Target: m.version, Deleted: q.kind == remove}
 		}
 		if q.kind == edit {
-			return turn.Edit{Target: m.version, HadMedia: m.media}
+			return turn.Edit{Target: m.version, HadMedia: m.media, Bot: m.bot}
 		}
 		return turn.Delete{Target: m.version, HadMedia: m.media}
 	case typing:
@@ -172,7 +176,7 @@ func (q request) asked(tick time.Duration) time.Duration {
 func (q request) known(s *storage) bool {
 	m := s.message(q.message)
 	switch q.kind {
-	case receive, stopWord:
+	case receive, stopWord, mention:
 		return m != nil && !m.forgotten
 	case edit:
 		return m == nil || !m.open() || m.edit == q.number

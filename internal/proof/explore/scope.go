@@ -27,6 +27,7 @@ type Budget struct {
 	Deletions   int8 // of the whole conversation
 	Resends     int8 // a reply in trouble is sent again, or marked as sent
 	Resets      int8 // the conversation begins afresh
+	Mentions    int8 // messages that are context
 	Faults      int8
 }
 
@@ -50,6 +51,7 @@ type Scope struct {
 	Media    bool // messages come with an attachment that is still being processed
 	MaxParts int  // a reply has 1 to so many parts
 	Silence  bool // the responder may choose not to reply
+	Bots     bool // a message may be another bot's
 
 	Pace  time.Duration // pause before each further part of a reply
 	Alone bool          // there is one worker, and no other process can open the store
@@ -124,6 +126,13 @@ func baseOf(mode turn.Mode, tick time.Duration) turn.Policy {
 func held() turn.Policy {
 	p := base(turn.Interrupt)
 	p.ResendUnknown = false
+	return p
+}
+
+// chatty answers other bots, once until a person writes.
+func chatty() turn.Policy {
+	p := base(turn.Interrupt)
+	p.MaxBotTurns = 1
 	return p
 }
 
@@ -228,6 +237,8 @@ func Stated() []Scope {
 		Scope{Name: "a person never stops typing", Policy: restless(), Budget: Budget{Inputs: 4}},
 		Scope{Name: "a conversation begins afresh", Policy: first, Budget: Budget{Inputs: 2, Redelivered: 1, Resets: 1, Faults: 1}, Faults: Faults{Worker: true}},
 		Scope{Name: "a talk ends by itself", Policy: forgetful(), Budget: Budget{Inputs: 2}, MaxParts: 2},
+		Scope{Name: "context beside an input", Policy: first, Budget: Budget{Inputs: 1, Mentions: 1, Redelivered: 1, Faults: 1}, Faults: Faults{Store: true}},
+		Scope{Name: "other bots get one reply", Policy: chatty(), Budget: Budget{Inputs: 3}, Bots: true},
 		Scope{Name: "a conversation is deleted", Policy: first, Budget: Budget{Inputs: 2, Redelivered: 1, Deletions: 1, Seals: 1}},
 	)
 }

@@ -28,6 +28,7 @@ type message struct {
 	edit    uint8     // the last edit that was applied
 	since   turn.Time // when it was accepted, or first touched after an attempt had read it
 	media   bool      // its attachment is still being processed
+	bot     bool      // another bot wrote it
 	status  turn.Status
 	talk    uint8 // in which it came: see ledger.talk
 
@@ -44,6 +45,8 @@ type reply struct {
 	delivered [2]uint8 // times that the person saw each part
 	doubtful  uint8    // a bit for each part: the outcome of a send of it is truly unknown
 	status    turn.Status
+
+	people int8 // inputs of people accepted before its commit, of one that only other bots get; -1: of all others
 
 	again bool      // an operator was told that it is sent again, and it has not begun
 	asked bool      // it is sent because an operator asked for it
@@ -196,8 +199,10 @@ func (w *world) writeEntries(q request, x write, before turn.Record) {
 	switch {
 	case x.effects.AppendInput && !q.repeated:
 		s.messages = append(s.messages, message{
-			id: q.message, seq: r.Seq, version: r.Version, first: r.Version, since: x.at, media: q.media, status: turn.InputPending, talk: w.talkOf(q, x),
+			id: q.message, seq: r.Seq, version: r.Version, first: r.Version, since: x.at, media: q.media, bot: q.bot, status: turn.InputPending, talk: w.talkOf(q, x),
 		})
+	case x.effects.AppendContext:
+		s.messages = append(s.messages, message{id: q.message, seq: r.Seq, status: turn.InputContext})
 	case q.touches(s): // what its author thinks better of waits for a requeue
 		m := s.message(q.message)
 		m.edit, m.media = q.number, false
@@ -220,7 +225,7 @@ func (w *world) writeEntries(q request, x write, before turn.Record) {
 		m.version, m.was, m.status = r.Version, 0, turn.InputDeleted
 	}
 	if seq := x.effects.AppendReply; seq != 0 {
-		e := newReply(r, q, seq)
+		e := w.newReply(r, q, seq)
 		e.talk = w.ledger.talk
 		s.replies = append(s.replies, e)
 	}
@@ -254,14 +259,15 @@ func (q request) touches(s *storage) bool {
 // newReply is the entry of a reply. A reply of the responder covers the inputs of
 // its prompt; a person's reply covers the inputs that its write settles; a fallback
 // text answers nothing.
-func newReply(r turn.Record, q request, seq int64) reply {
-	e := reply{seq: seq, status: turn.ReplyCommitted}
+func (w *world) newReply(r turn.Record, q request, seq int64) reply {
+	e := reply{seq: seq, status: turn.ReplyCommitted, people: -1}
 	if r.Reply != nil && r.Reply.Seq == seq {
 		e.kind, e.parts = r.Reply.Kind, r.Reply.Parts
 	}
 	switch q.kind {
 	case generated:
 		e.covers = q.covers
+		e.people = w.ledger.toBots(q.covers)
 	case human:
 		e.kind, e.parts, e.human = turn.ReplyHuman, 1, q.number
 	}

@@ -137,7 +137,7 @@ func (w *world) takeJob(i, k int) job {
 
 // carryOut carries out the actions of a committed step.
 func (w *world) carryOut(i int, q request, x write) {
-	if x.life == w.life {
+	if x.life == w.life && x.effects.Outcome != turn.Ignored {
 		w.acknowledge(q)
 	}
 	if q.kind == renew {
@@ -207,7 +207,7 @@ func (w *world) cancel(i int, a turn.Cancel) {
 
 // acknowledge tells the sender of a message that it is durable.
 func (w *world) acknowledge(q request) {
-	if q.kind == receive || q.kind == stopWord {
+	if q.kind == receive || q.kind == stopWord || q.kind == mention {
 		w.ledger.acknowledged |= 1 << q.message
 	}
 }

@@ -100,7 +100,7 @@ func (w *world) body(m Message) map[string]any {
 	optional("id", m.ID)
 	optional("group", m.Group)
 	if m.Sender != "" {
-		sender := map[string]string{"id": m.Sender, "name": m.Sender}
+		sender := map[string]any{"id": m.Sender, "name": m.Sender, "bot": m.SenderBot}
 		if m.SenderName != nil {
 			sender["name"] = *m.SenderName
 		}
@@ -108,6 +108,18 @@ func (w *world) body(m Message) map[string]any {
 	}
 	if m.ProviderTS != 0 {
 		body["sent_at"] = time.Unix(int64(m.ProviderTS), 0).UTC().Format(time.RFC3339)
+	}
+	if m.SentAtMS != nil {
+		body["sent_at"] = w.began.Add(milliseconds(*m.SentAtMS)).UTC().Format(time.RFC3339)
+	}
+	if m.Context {
+		body["context"] = true
+	}
+	if m.ReplyTo != nil {
+		body["reply_to"] = m.ReplyTo
+	}
+	if m.ForwardedFrom != nil {
+		body["forwarded_from"] = m.ForwardedFrom
 	}
 	if m.FromMe {
 		body["from_me"] = true

@@ -117,29 +117,35 @@ type Event struct {
 
 // Message is what somebody wrote.
 type Message struct {
-	ID             string  `json:"id"`
-	Alias          string  `json:"alias"` // names a message that has no id
-	Text           *string `json:"text"`
-	Kind           string  `json:"kind"`
-	Caption        string  `json:"caption"`
-	Sender         string  `json:"sender"`      // its id, and its name unless that is given
-	SenderName     *string `json:"sender_name"` // "": it comes without one
-	Conv           string  `json:"conv"`
-	Chat           string  `json:"chat"`
-	Thread         string  `json:"thread"`
-	Group          string  `json:"group"`
-	ProviderTS     int     `json:"provider_ts"`
-	Addressed      *bool   `json:"addressed"`
-	Mention        bool    `json:"mention"`
-	FromMe         bool    `json:"from_me"`
-	EventName      string  `json:"event"`
-	EventID        string  `json:"event_id"`
-	Source         string  `json:"source"`
-	MediaReadyAtMS int     `json:"media_ready_at_ms"`
-	MediaFailed    bool    `json:"media_failed"`
-	Transcript     string  `json:"transcript"`
-	CrashesWorker  bool    `json:"crashes_worker"`
-	Plain          bool    `json:"plain"` // the text stays as it is, without a mark
+	ID         string  `json:"id"`
+	Alias      string  `json:"alias"` // names a message that has no id
+	Text       *string `json:"text"`
+	Kind       string  `json:"kind"`
+	Caption    string  `json:"caption"`
+	Sender     string  `json:"sender"`      // its id, and its name unless that is given
+	SenderName *string `json:"sender_name"` // "": it comes without one
+	SenderBot  bool    `json:"sender_bot"`
+	Context    bool    `json:"context"`
+	SentAtMS   *int    `json:"sent_at_ms"` // by the sender's clock, in the story's time
+
+	ReplyTo        json.RawMessage `json:"reply_to"`
+	ForwardedFrom  json.RawMessage `json:"forwarded_from"`
+	Conv           string          `json:"conv"`
+	Chat           string          `json:"chat"`
+	Thread         string          `json:"thread"`
+	Group          string          `json:"group"`
+	ProviderTS     int             `json:"provider_ts"`
+	Addressed      *bool           `json:"addressed"`
+	Mention        bool            `json:"mention"`
+	FromMe         bool            `json:"from_me"`
+	EventName      string          `json:"event"`
+	EventID        string          `json:"event_id"`
+	Source         string          `json:"source"`
+	MediaReadyAtMS int             `json:"media_ready_at_ms"`
+	MediaFailed    bool            `json:"media_failed"`
+	Transcript     string          `json:"transcript"`
+	CrashesWorker  bool            `json:"crashes_worker"`
+	Plain          bool            `json:"plain"` // the text stays as it is, without a mark
 }
 
 // Expect is what must have happened. A nil field demands nothing.
