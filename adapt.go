@@ -176,9 +176,12 @@ func readSendError(err error) engine.SendResult {
 
 func newDelivery(o engine.Send, e store.Entry, whole bool) *Delivery {
 	d := &Delivery{
-		ID: e.ID, Bot: o.Key.Bot, Conversation: o.Key.Conversation, Turn: o.Reply.Turn,
+		ID: e.ID, SendID: e.ID, Bot: o.Key.Bot, Conversation: o.Key.Conversation, Turn: o.Reply.Turn,
 		Part: o.Reply.Done, Parts: e.Parts, Text: e.Text, Covers: e.Covers, Version: e.Version,
 		LateInput: e.Late, Human: e.Author == turn.ReplyHuman, CommittedAt: e.At.Go(), Try: o.Reply.Tries + 1,
+	}
+	if o.Reply.Fresh {
+		d.SendID = fmt.Sprintf("%s~%d", e.ID, o.Reply.Since)
 	}
 	if o.Reply.Parts == 1 && (whole || len(e.Parts) > 1) {
 		d.Part = -1

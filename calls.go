@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"time"
+	"unicode/utf8"
 
 	"github.com/onereply/onereply/internal/engine"
 	"github.com/onereply/onereply/store"
@@ -187,6 +188,61 @@ func (a *App) Resend(ctx context.Context, bot, conversation string, turn int64) 
 // becomes [StatusSent]. Errors are those of [App.Resend]. There is no way back.
 func (a *App) MarkSent(ctx context.Context, bot, conversation string, turn int64) (State, error) {
 	return a.control(ctx, "mark_sent", bot, conversation, engine.Request{Op: engine.MarkSent, Turn: turn})
+}
+
+// ReplyStatus is what became of a reply after its channel had taken it.
+type ReplyStatus string
+
+// The statuses that a channel reports. Each outweighs those before it, in whatever order
+// they are reported.
+const (
+	ReplyFailed    ReplyStatus = "failed"    // it did not arrive after all
+	ReplyDelivered ReplyStatus = "delivered" // it has arrived
+	ReplyRead      ReplyStatus = "read"      // the person has read it
+)
+
+// ReplyReport is what a channel says of a reply that it has taken.
+type ReplyReport struct {
+	Status ReplyStatus
+
+	// Part is the one that it is about, from 1; 0: all that were sent.
+	Part int
+
+	// Reason says why it failed, for people; up to [MaxNameBytes].
+	Reason string
+}
+
+// ReportReply takes in what a channel says of a turn's reply, seconds or hours after it
+// has taken it. The transcript shows it as the reply's Receipt; a failure makes the reply
+// [StatusUndelivered], and [App.Attention] lists it until somebody resends it or marks it as
+// sent. What it answered stays answered. Reports may come twice and in any order: one that
+// says nothing new is [OutcomeIgnored]. An error with [CodeNotFound] says that the turn has
+// no reply, or no such part.
+func (a *App) ReportReply(ctx context.Context, bot, conversation string, number int64, r ReplyReport) (Receipt, error) {
+	c, err := a.begin("report_reply", bot, conversation)
+	if err != nil {
+		return Receipt{}, err
+	}
+	switch r.Status {
+	case ReplyFailed, ReplyDelivered, ReplyRead:
+	default:
+		return Receipt{}, c.fail(CodeInvalid, "status", fmt.Errorf("it must be failed, delivered or read, it is %q", r.Status))
+	}
+	switch {
+	case r.Part < 0:
+		return Receipt{}, c.fail(CodeInvalid, "part", errors.New("it must be the number of a part, from 1"))
+	case len(r.Reason) > MaxNameBytes || !utf8.ValidString(r.Reason):
+		return Receipt{}, c.fail(CodeInvalid, "reason", fmt.Errorf("it must be UTF-8 of at most %d bytes", MaxNameBytes))
+	}
+	result, err := a.node.Submit(ctx, &engine.Request{
+		Key: c.key, Op: engine.Report, Turn: number, Part: r.Part, Receipt: turn.Receipt(r.Status), Reason: r.Reason,
+	})
+	receipt := receiptOf(result)
+	receipt.DueAt = Time{}
+	if receipt.Outcome != OutcomeIgnored {
+		receipt.Outcome = OutcomeRecorded
+	}
+	return receipt, c.of(err)
 }
 
 func (a *App) control(ctx context.Context, op, bot, conversation string, r engine.Request) (State, error) {

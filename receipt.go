@@ -17,6 +17,7 @@ const (
 	OutcomeClosed    Outcome = "closed"    // it was a stop word: all that waited is settled without a reply
 	OutcomeWithdrawn Outcome = "withdrawn" // it was a deletion after which nothing waits
 	OutcomeContext   Outcome = "context"   // it is kept to be known, and never answered; Reason may say why
+	OutcomeRecorded  Outcome = "recorded"  // it is noted, and nothing is to be answered
 )
 
 // Reasons of messages that are ignored, or kept as context.

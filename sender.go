@@ -29,9 +29,13 @@ func (f SenderFunc) Send(ctx context.Context, d *Delivery) error { return f(ctx,
 
 // Delivery is one part of a committed reply, to be delivered.
 type Delivery struct {
-	// ID is the reply's: the same for each try, and for all parts. Give it to a channel
-	// that recognises repeats, together with Part.
+	// ID is the reply's: the same for each try, and for all parts.
 	ID string
+
+	// SendID is by what a channel recognises a repeat, together with Part. It is the ID,
+	// and another one where an operator sends a reply again that has certainly failed: a
+	// channel that took it before must not drop it as a repeat.
+	SendID string
 
 	Bot          string
 	Conversation string
@@ -65,7 +69,7 @@ type Delivery struct {
 
 // Capabilities are the powers of a [Sender] beyond sending. The zero value is none.
 type Capabilities struct {
-	// RecognisesRepeats: a part that is sent twice with one ID and Part is shown
+	// RecognisesRepeats: a part that is sent twice with one SendID and Part is shown
 	// once.
 	RecognisesRepeats bool
 

@@ -84,6 +84,10 @@ type Entry struct {
 	// Parts are the texts of a reply that goes out in several messages.
 	Parts []string `json:"parts,omitempty"`
 
+	// Receipt is what the channel has reported of all parts of a reply: [ReplyDelivered] or
+	// [ReplyRead]; "": nothing, or not of all.
+	Receipt ReplyStatus `json:"receipt,omitempty"`
+
 	// LateInput: the reply was sent although newer input existed.
 	LateInput bool `json:"late_input,omitempty"`
 
@@ -136,6 +140,9 @@ func entryOf(e store.Entry) Entry {
 		Seq: e.Seq, Kind: EntryKind(e.Kind), ID: e.ID, Text: e.Text, Sender: senderOf(e.Sender), ReplyTo: quoteOf(e.ReplyTo), ForwardedFrom: senderOf(e.ForwardedFrom), At: timeOf(e.At), SentAt: timeOf(e.SentAt),
 		Status: Status(e.Status), Reason: e.Reason, Covers: e.Covers, Version: e.Version, Turn: e.Turn, Parts: e.Parts,
 		LateInput: e.Late, Author: e.Author, EditedAt: timeOf(e.EditedAt), Attachments: attachmentsOf(e.Attachments), Metadata: e.Metadata,
+	}
+	if e.Kind == store.Reply {
+		out.Receipt = ReplyStatus(e.Receipts.Whole(max(len(e.Parts), 1)))
 	}
 	if out.Covers == nil {
 		out.Covers = []string{}

@@ -122,15 +122,50 @@ func (s *Server) postMarkSent(w http.ResponseWriter, r *http.Request) error {
 // which only a part was sent. The number of the turn is in the path, so that a click on
 // an old page can't decide about a newer reply.
 func (s *Server) resolveReply(w http.ResponseWriter, r *http.Request, resolve func(ctx context.Context, bot, conversation string, turn int64) (onereply.State, error)) error {
-	turn, err := strconv.ParseInt(r.PathValue("turn"), 10, 64)
-	if err != nil || turn < 1 {
-		return errField("turn", "It must be the number of a turn.")
+	turn, err := turnOf(r)
+	if err != nil {
+		return err
 	}
 	if err := decodeOptional(w, r, &struct{}{}); err != nil {
 		return err
 	}
 	now, err := resolve(r.Context(), r.PathValue("bot"), r.PathValue("conversation"), turn)
 	return respondState(w, http.StatusAccepted, now, err)
+}
+
+// turnOf is the number of the turn in the path.
+func turnOf(r *http.Request) (int64, error) {
+	turn, err := strconv.ParseInt(r.PathValue("turn"), 10, 64)
+	if err != nil || turn < 1 {
+		return 0, errField("turn", "It must be the number of a turn.")
+	}
+	return turn, nil
+}
+
+// postReplyStatus takes in what a channel says of a reply that it took earlier. It is
+// part of the daily traffic of channels, and may come twice and in any order.
+func (s *Server) postReplyStatus(w http.ResponseWriter, r *http.Request) error {
+	turn, err := turnOf(r)
+	if err != nil {
+		return err
+	}
+	var body struct {
+		Status onereply.ReplyStatus `json:"status"`
+		Reason string               `json:"reason"`
+		Part   *int                 `json:"part"`
+	}
+	if err := decode(w, r, &body); err != nil {
+		return err
+	}
+	report := onereply.ReplyReport{Status: body.Status, Reason: body.Reason}
+	if body.Part != nil {
+		if *body.Part < 1 {
+			return errField("part", "It must be the number of a part, from 1. Leave it out where all are meant.")
+		}
+		report.Part = *body.Part
+	}
+	got, err := s.app.ReportReply(r.Context(), r.PathValue("bot"), r.PathValue("conversation"), turn, report)
+	return accepted(w, got, err)
 }
 
 // postSeal is for an agent that is about to do something irreversible: from then on its

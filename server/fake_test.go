@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -137,6 +138,11 @@ func (f *fakeApp) Resume(ctx context.Context, bot, conversation string, answerPe
 func (f *fakeApp) Answer(ctx context.Context, bot, conversation, text string) (onereply.Receipt, error) {
 	f.acts(ctx)
 	f.record("answer", bot, conversation, text)
+	return f.receipt, f.err
+}
+
+func (f *fakeApp) ReportReply(_ context.Context, bot, conversation string, turn int64, r onereply.ReplyReport) (onereply.Receipt, error) {
+	f.record("report", bot, conversation, fmt.Sprintf("%d %+v", turn, r))
 	return f.receipt, f.err
 }
 

@@ -23,6 +23,7 @@ func (s *Server) routes() []*route {
 		{method: "POST", pattern: one + "/resume", handle: s.postResume, audited: true},
 		{method: "POST", pattern: one + "/reset", handle: s.postReset, audited: true},
 		{method: "POST", pattern: one + "/replies", handle: s.postReply, audited: true},
+		{method: "POST", pattern: one + "/replies/{turn}/status", handle: s.postReplyStatus},
 		{method: "POST", pattern: one + "/requeue", handle: s.postRequeue, audited: true},
 		{method: "POST", pattern: one + "/turns/{token}/seal", handle: s.postSeal},
 

@@ -58,6 +58,7 @@ func TestCalls(t *testing.T) {
 		{"resume without an answer", "POST", "/resume", `{"answer_pending":false}`, 200, call{"resume", "support", "c1", false}, ""},
 		{"human reply", "POST", "/replies", `{"text":"me"}`, 202, call{"answer", "support", "c1", "me"}, receiptJSON},
 		{"requeue", "POST", "/requeue", "", 202, call{"requeue", "support", "c1", nil}, ""},
+		{"report", "POST", "/replies/3/status", `{"status":"failed","reason":"gone","part":2}`, 202, call{"report", "support", "c1", "3 {Status:failed Part:2 Reason:gone}"}, ""},
 		{"resend", "POST", "/turns/3/resend", "", 202, call{"resend", "support", "c1", int64(3)}, ""},
 		{"mark as sent", "POST", "/turns/3/mark-sent", "{}", 202, call{"mark sent", "support", "c1", int64(3)}, ""},
 		{"timeline", "GET", "/timeline", "", 200, call{"timeline", "support", "c1", onereply.TimelineQuery{}}, ""},

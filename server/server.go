@@ -44,6 +44,7 @@ type App interface {
 	Requeue(ctx context.Context, bot, conversation string) (onereply.State, error)
 	Resend(ctx context.Context, bot, conversation string, turn int64) (onereply.State, error)
 	MarkSent(ctx context.Context, bot, conversation string, turn int64) (onereply.State, error)
+	ReportReply(ctx context.Context, bot, conversation string, turn int64, r onereply.ReplyReport) (onereply.Receipt, error)
 	Seal(ctx context.Context, bot, conversation string, token int64) error
 	State(ctx context.Context, bot, conversation string) (onereply.State, error)
 	Transcript(ctx context.Context, bot, conversation string, after int64, limit int) ([]onereply.Entry, error)

@@ -49,13 +49,14 @@ type Body struct {
 	EditedAt    turn.Time       `json:"edited_at,omitempty"`
 	// Was is the message before the last edit, where an attempt may be running that
 	// must still see it as it was.
-	Was       *Was     `json:"was,omitempty"`
-	Turn      int64    `json:"turn,omitempty"`
-	Parts     []string `json:"parts,omitempty"`
-	Delivered int      `json:"delivered,omitempty"` // parts that reached the person, of a reply that was given up
-	Covers    []string `json:"covers,omitempty"`    // ids of the messages that a reply answers, in the order of its prompt
-	Late      bool     `json:"late_input,omitempty"`
-	Author    string   `json:"author,omitempty"` // of a reply: one of turn's Reply… kinds
+	Was       *Was          `json:"was,omitempty"`
+	Turn      int64         `json:"turn,omitempty"`
+	Parts     []string      `json:"parts,omitempty"`
+	Delivered int           `json:"delivered,omitempty"` // parts that reached the person, of a reply that was given up
+	Receipts  turn.Receipts `json:"receipts,omitempty"`  // what the channel said of a reply's parts
+	Covers    []string      `json:"covers,omitempty"`    // ids of the messages that a reply answers, in the order of its prompt
+	Late      bool          `json:"late_input,omitempty"`
+	Author    string        `json:"author,omitempty"` // of a reply: one of turn's Reply… kinds
 	// Trace is what happened in the conversation since the entry before this one,
 	// up to the step that appended this one: see [Log].
 	Trace Trace `json:"trace,omitzero"`

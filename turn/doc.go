@@ -23,6 +23,7 @@
 //	control.go      people step in: flush, pause, resume, a human's reply
 //	reset.go        a fresh start: a history that begins anew
 //	unconfirmed.go  replies that may not have arrived, and what people do about them
+//	receipt.go      what channels say of a reply after they have taken it
 //	invariant.go    what holds after every step
 //
 // Two rules hold the rest up. There is work if and only if there is a wake-up:

@@ -43,6 +43,9 @@ const (
 	NotAddressed    = "not_addressed"    // the message is not meant for the bot
 	TooOld          = "max_age"          // the message was sent too long ago
 	FromBot         = "bot"              // another bot wrote the message
+	NotSent         = "not_sent"         // the channel was not given the reply, or that part of it
+	NothingNew      = "nothing_new"      // the channel said as much before
+	ByChannel       = "by_channel"       // the channel reported it after it had taken the reply
 	ByOperator      = "by_operator"      // an operator sent the reply again, or marked it as sent
 )
 
@@ -101,6 +104,14 @@ type Mark struct {
 	Reason string
 }
 
+// Progress is how far a reply has come, for its entry in the transcript.
+type Progress struct {
+	Seq       int64
+	Delivered int      // parts that reached the person, of a reply that was given up
+	Receipts  Receipts // that came while it was sent; of a settled reply, all
+	Again     bool     // it was sent again: failures from before do not count
+}
+
 // Effects is what Step asks of its caller, besides storing the record. The caller
 // first makes one write of the record and the fields that belong to it. Only when
 // that write is durable does it carry out the actions and pass on the notices.
@@ -120,6 +131,7 @@ type Effects struct {
 	ResetReason   string
 	Settles       []Settle
 	Marks         []Mark
+	Progress      []Progress
 
 	// Work for the node that made the write. Actions are hints: a crash that loses
 	// them loses time only, because the record's wake-up leads to them again.

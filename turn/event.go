@@ -89,6 +89,20 @@ type Resend struct{ Turn int64 }
 // nobody needs to care.
 type MarkSent struct{ Turn int64 }
 
+// Report is what a channel says of a reply that it has taken. The caller has found the
+// reply in the transcript; the record knows more of one that is on its way.
+type Report struct {
+	Turn, Seq int64
+	Texts     int // its parts
+	Sends     int // how many sends it took: one for each part, or one for all
+	Status    Status
+	Receipts  Receipts // those that are known
+
+	Part    int // from 1; 0: all that were sent
+	Receipt Receipt
+	Reason  string // of a failure
+}
+
 // Seal says that an agent is about to do something irreversible: its attempt must
 // not be discarded from here on.
 type Seal struct{ Token int64 }
@@ -190,6 +204,7 @@ func (Reset) event()           {}
 func (Requeue) event()         {}
 func (Resend) event()          {}
 func (MarkSent) event()        {}
+func (Report) event()          {}
 func (Seal) event()            {}
 func (Wake) event()            {}
 func (Renew) event()           {}

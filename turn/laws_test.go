@@ -475,6 +475,7 @@ func answersAreReplies(l *ledger, _ turn.Record) error {
 			return fmt.Errorf("%s is answered by no reply", m.id)
 		case r.kind == turn.ReplyHuman:
 		case r.again && r.status == turn.ReplyCommitted:
+		case r.status == turn.ReplyFailed && slices.Contains(r.receipts, turn.ReceiptFailed): // as its channel said later
 		case r.status != turn.ReplySent && r.status != turn.ReplyPartial && r.status != turn.ReplyUnknown:
 			return fmt.Errorf("%s is answered by reply %d, which is %s", m.id, r.seq, r.status)
 		case !r.saw(m):

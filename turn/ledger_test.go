@@ -49,6 +49,9 @@ type reply struct {
 	underWay  bool // a part was handed to the channel, which has not answered
 	unknown   bool // and for one of them it never will
 	again     bool // an operator had it sent again, or marked it
+	turn      int64
+	parts     int
+	receipts  turn.Receipts // as the transcript has them
 }
 
 func newLedger() *ledger { return &ledger{replies: map[int64]*reply{}, forgotten: map[int64]bool{}} }
@@ -65,12 +68,25 @@ func (l *ledger) record(event turn.Event, touched *message, before, after turn.R
 			return err
 		}
 	}
+	for _, p := range effects.Progress {
+		r := l.replies[p.Seq]
+		r.receipts = r.receipts.Merge(p.Receipts, p.Again)
+	}
+	_, reported := event.(turn.Report)
 	for _, mark := range effects.Marks {
-		if err := l.mark(mark); err != nil {
+		if err := l.mark(mark, reported); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// report is what a channel says of a part of a reply, 0: of all.
+func (r *reply) report(part int, receipt turn.Receipt) turn.Report {
+	return turn.Report{
+		Turn: r.turn, Seq: r.seq, Texts: r.parts, Sends: r.parts, Status: r.status, Receipts: r.receipts,
+		Part: part, Receipt: receipt,
+	}
 }
 
 func (l *ledger) input(event turn.Event, touched *message, after turn.Record, effects turn.Effects) {
@@ -143,6 +159,7 @@ func (l *ledger) append(before, after turn.Record, effects turn.Effects) {
 	for _, candidate := range append(slices.Clone(after.Queue), current(after)...) {
 		if candidate.Seq == r.seq {
 			r.kind, r.sealed = candidate.Kind, before.Attempt.Sealed
+			r.turn, r.parts = candidate.Turn, candidate.Parts
 		}
 	}
 	if r.kind == turn.ReplyAnswer && l.token == before.Lease.Token {
@@ -176,10 +193,17 @@ func (l *ledger) settle(s turn.Settle) error {
 	return nil
 }
 
-func (l *ledger) mark(mark turn.Mark) error {
+func (l *ledger) mark(mark turn.Mark, reported bool) error {
 	r := l.replies[mark.Seq]
 	if r == nil {
 		return fmt.Errorf("reply %d is marked %s, but was never committed", mark.Seq, mark.Status)
+	}
+	if reported {
+		if r.status != turn.ReplySent && r.status != turn.ReplyUnknown && r.status != turn.ReplyFailed {
+			return fmt.Errorf("reply %d is %s, and a report makes it %s", mark.Seq, r.status, mark.Status)
+		}
+		r.status = mark.Status
+		return nil
 	}
 	if mark.Reason == turn.ByOperator {
 		return r.remedy(mark)
@@ -204,6 +228,12 @@ func (r *reply) remedy(mark turn.Mark) error {
 	switch r.status {
 	case turn.ReplyUnknown, turn.ReplyFailed, turn.ReplyPartial:
 		r.status, r.again, r.unknown, r.underWay = mark.Status, true, false, false
+		if mark.Status == turn.ReplySent {
+			r.delivered = r.parts // by the operator's word
+		}
+		if failed := slices.Index(r.receipts, turn.ReceiptFailed); failed >= 0 && mark.Status == turn.ReplyCommitted {
+			r.delivered = min(r.delivered, failed) // the channel said later that this part did not arrive
+		}
 		return nil
 	}
 	return fmt.Errorf("reply %d is %s: nobody needs to do anything about it", r.seq, r.status)

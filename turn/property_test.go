@@ -2,6 +2,7 @@ package turn_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -102,6 +103,21 @@ func (w *world) people() map[string]func(*rapid.T) {
 		"step in": word(turn.Flush{}, turn.Flush{}, turn.Close{}, turn.Requeue{}, turn.Reset{}),
 		"human": func(t *rapid.T) {
 			w.must(t, turn.HumanReply{Parts: rapid.IntRange(1, 2).Draw(t, "parts")}, nil)
+		},
+		"report": func(t *rapid.T) {
+			var told []*reply
+			for _, r := range w.ledger.replies {
+				if r.turn != 0 {
+					told = append(told, r)
+				}
+			}
+			if len(told) == 0 {
+				t.Skip("there is no reply")
+			}
+			slices.SortFunc(told, func(a, b *reply) int { return int(a.seq - b.seq) })
+			r := rapid.SampledFrom(told).Draw(t, "reply")
+			receipt := rapid.SampledFrom([]turn.Receipt{turn.ReceiptFailed, turn.ReceiptDelivered, turn.ReceiptRead}).Draw(t, "receipt")
+			w.must(t, r.report(rapid.IntRange(0, r.parts).Draw(t, "part"), receipt), nil)
 		},
 		"see to a trouble": func(t *rapid.T) {
 			number := w.unconfirmed(t)

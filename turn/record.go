@@ -82,10 +82,13 @@ type Reply struct {
 	Sealed     bool   `json:"sealed,omitempty"`      // must not be withdrawn: something irreversible was done
 	Late       bool   `json:"late,omitempty"`        // committed for what it saw, although newer input existed
 	Unsure     bool   `json:"unsure,omitempty"`      // a send of the current part has an unknown outcome
+	Fresh      bool   `json:"fresh,omitempty"`       // it is sent again although its channel took it before: no repeat
 	Tries      int    `json:"tries,omitempty"`       // failed sends since the last delivered part
 	Lost       Lost   `json:"lost,omitzero"`         // workers that were lost while they sent the current part
 	Since      Time   `json:"since,omitempty"`       // when the reply was committed
 	RetryAt    Time   `json:"retry_at,omitempty"`    // when to send next, where no lease is held
+
+	Receipts Receipts `json:"receipts,omitempty"` // what the channel said of its parts meanwhile
 }
 
 // What a reply is.

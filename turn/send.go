@@ -59,6 +59,7 @@ func (s *step) wakeSending(e Wake) {
 		return
 	}
 	s.acquire(e)
+	s.Reply.tried()
 	s.startWork()
 }
 
@@ -257,7 +258,9 @@ func (s *step) stopReply(reason string) {
 // work. Going idle is part of this write, so an arrival in the same instant is
 // either counted here or meets an idle conversation: it can't be stranded.
 func (s *step) finishReply(status Status, reason string) {
+	status, reason = s.Reply.settledBy(status, reason)
 	reply := *s.Reply
+	s.tellProgress(reply, status)
 	s.Marks = append(s.Marks, Mark{Seq: reply.Seq, Status: status, Reason: reason})
 	switch status {
 	case ReplySent, ReplyPartial, ReplyUnknown:
@@ -317,6 +320,20 @@ func ending(status Status, reason string) Ending {
 		return EndedStopped
 	}
 	return EndedUndelivered
+}
+
+// tellProgress gives what the record knew of a reply to its entry.
+func (s *step) tellProgress(reply Reply, status Status) {
+	p := Progress{Seq: reply.Seq, Receipts: reply.Receipts, Again: reply.Kind == ReplyResend}
+	if status == ReplyPartial {
+		p.Delivered = reply.Done
+		if failed := reply.Receipts.failed(); failed > 0 {
+			p.Delivered = min(p.Delivered, failed-1)
+		}
+	}
+	if p.Delivered > 0 || p.Receipts != nil || p.Again {
+		s.Progress = append(s.Progress, p)
+	}
 }
 
 // resendReason is the reason of a notice about a reply that was sent again.

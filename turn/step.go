@@ -99,6 +99,9 @@ func (s *step) dispatch(event Event) {
 		s.askToResend(e.Turn)
 	case MarkSent:
 		s.markSent(e.Turn)
+	// What channels say afterwards: receipt.go.
+	case Report:
+		s.report(e)
 	}
 }
 

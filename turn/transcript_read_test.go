@@ -49,6 +49,11 @@ func (s *story) read(t *testing.T, d *datadriven.TestData, kind string) happenin
 	switch kind {
 	case "edit", "delete":
 		return s.readChange(t, d, kind)
+	case "report":
+		r := s.ledger.replies[int64(number(t, d, "reply", 2))]
+		event := r.report(number(t, d, "part", 0), turn.Receipt(text(t, d, "receipt")))
+		event.Reason = text(t, d, "reason")
+		return happening{event: event}
 	case "message":
 		return happening{event: readMessage(t, d)}
 	case "wake":

@@ -7,7 +7,7 @@ const maxUnconfirmed = 8
 
 // Unconfirmed is a reply that ended, and is not certain to have reached the
 // person as a whole: the outcome of a send is unknown, a part was refused for
-// good, or a human took over in the middle. What it answers counts as answered,
+// good, the channel reported a failure later, or a human took over in the middle. What it answers counts as answered,
 // so nothing more happens by itself. An operator looks at it, and has it sent
 // again ([Resend]) or marks it as sent ([MarkSent]).
 type Unconfirmed struct {
@@ -17,7 +17,24 @@ type Unconfirmed struct {
 	At     Time   `json:"at"`
 	Parts  int    `json:"parts"`
 	Done   int    `json:"done,omitempty"`   // how many of them are certainly delivered
+	Failed int    `json:"failed,omitempty"` // the first of them that its channel reported as failed, from 1
 	Resend bool   `json:"resend,omitempty"` // to be sent again as soon as nothing else is under way
+}
+
+// Next is how many parts come before the first one that is to be sent again.
+func (u Unconfirmed) Next() int {
+	if u.Failed > 0 {
+		return min(u.Done, u.Failed-1)
+	}
+	return u.Done
+}
+
+// taken is how many parts the channel may have taken.
+func (u Unconfirmed) taken() int {
+	if u.Status == ReplyPartial {
+		return u.Done
+	}
+	return min(u.Done+1, u.Parts)
 }
 
 // NeedsAttention reports whether somebody should look at the conversation: its turn
@@ -36,13 +53,15 @@ func (s *step) addUnconfirmed(reply Reply, status Status) {
 	}
 	s.Unconfirmed = append(s.Unconfirmed, Unconfirmed{
 		Seq: reply.Seq, Turn: reply.Turn, Status: status, At: s.now, Parts: reply.Parts, Done: reply.Done,
+		Failed: min(reply.Receipts.failed(), reply.Parts),
 	})
 	if len(s.Unconfirmed) <= maxUnconfirmed {
 		return
 	}
 	// The oldest has to go, but none that an operator was told would be sent again.
-	i := slices.IndexFunc(s.Unconfirmed, func(u Unconfirmed) bool { return !u.Resend })
-	s.Unconfirmed = slices.Delete(s.Unconfirmed, i, i+1)
+	if i := slices.IndexFunc(s.Unconfirmed, func(u Unconfirmed) bool { return !u.Resend }); i >= 0 {
+		s.Unconfirmed = slices.Delete(s.Unconfirmed, i, i+1)
+	}
 }
 
 func (s *step) unconfirmedIndex(turn int64) int {
@@ -80,7 +99,7 @@ func (s *step) markSent(turn int64) {
 func (s *step) notifyUnconfirmed(kind Kind, u Unconfirmed) {
 	s.notify(kind, string(u.Status))
 	n := &s.Notices[len(s.Notices)-1]
-	n.Turn, n.Seq, n.Part, n.Parts = u.Turn, u.Seq, u.Done, u.Parts
+	n.Turn, n.Seq, n.Part, n.Parts = u.Turn, u.Seq, u.Next(), u.Parts
 }
 
 // startResend begins to send a reply that an operator asked for, once nothing
@@ -100,8 +119,8 @@ func (s *step) startResend() {
 	s.Phase = Sending
 	s.Attempt.Through, s.Window.Media = s.Version, 0
 	s.Reply = &Reply{
-		Turn: u.Turn, Seq: u.Seq, Through: s.Version, From: s.Answered, AfterSeq: s.AfterSeq, Parts: u.Parts, Done: u.Done,
-		Kind: ReplyResend, Unsure: u.Status == ReplyUnknown, Since: s.now, RetryAt: s.now,
+		Turn: u.Turn, Seq: u.Seq, Through: s.Version, From: s.Answered, AfterSeq: s.AfterSeq, Parts: u.Parts, Done: u.Next(),
+		Kind: ReplyResend, Unsure: u.Status == ReplyUnknown, Fresh: u.Status == ReplyFailed || u.Failed > 0, Since: s.now, RetryAt: s.now,
 	}
 	s.Marks = append(s.Marks, Mark{Seq: u.Seq, Status: ReplyCommitted, Reason: ByOperator})
 }

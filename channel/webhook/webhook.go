@@ -11,6 +11,7 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -120,7 +121,7 @@ type signalData struct {
 // carry are percent-encoded, and so is a dot: the signature covers id, time and body with
 // dots between them, and an id must not look like two of these.
 func idOf(d *onereply.Delivery) string {
-	id := d.ID
+	id := cmp.Or(d.SendID, d.ID)
 	if d.Part >= 0 {
 		id += "/" + strconv.Itoa(d.Part+1)
 	}

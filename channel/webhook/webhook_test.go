@@ -28,7 +28,7 @@ const (
 
 func delivery() *onereply.Delivery {
 	return &onereply.Delivery{
-		ID: "c1/1", Bot: "support", Conversation: "c1", Turn: 1, Part: -1,
+		ID: "c1/1", SendID: "c1/1", Bot: "support", Conversation: "c1", Turn: 1, Part: -1,
 		Parts: []string{"Hello.", "How are you?"}, Text: "Hello. How are you?",
 		Covers: []string{"m1", "m2"}, Version: 2,
 		CommittedAt: time.Date(2026, 1, 2, 3, 4, 5, 6_700_000, time.FixedZone("", 3600)), Try: 1,
@@ -80,12 +80,16 @@ func TestSend(t *testing.T) {
 			func(d *onereply.Delivery) { d.Parts, d.Covers, d.Human, d.LateInput = nil, nil, true, true }, "c1/1",
 			head + `"text":"Hello. How are you?","parts":["Hello. How are you?"],"covers":[],"version":2,"late_input":true,"human":true}}`,
 		},
+		"sent again after it has failed": {
+			func(d *onereply.Delivery) { d.SendID = "c1/1~17" }, "c1/1~17",
+			head + `"text":"Hello. How are you?","parts":["Hello.","How are you?"],"covers":["m1","m2"],"version":2,"late_input":false}}`,
+		},
 		"a dot in the conversation's key": {
-			func(d *onereply.Delivery) { d.ID = "a.b%/1" }, "a%2Eb%25/1",
+			func(d *onereply.Delivery) { d.ID, d.SendID = "a.b%/1", "a.b%/1" }, "a%2Eb%25/1",
 			strings.Replace(head, "c1/1", `a.b%/1`, 1) + `"text":"Hello. How are you?","parts":["Hello.","How are you?"],"covers":["m1","m2"],"version":2,"late_input":false}}`,
 		},
 		"an id that no header carries": {
-			func(d *onereply.Delivery) { d.ID = "ü\n/1" }, "%C3%BC%0A/1",
+			func(d *onereply.Delivery) { d.ID, d.SendID = "ü\n/1", "ü\n/1" }, "%C3%BC%0A/1",
 			strings.Replace(head, "c1/1", `ü\n/1`, 1) + `"text":"Hello. How are you?","parts":["Hello.","How are you?"],"covers":["m1","m2"],"version":2,"late_input":false}}`,
 		},
 	}

@@ -45,6 +45,8 @@ func (n *Node) decide(c *conversation, b *batch, t *task) {
 		n.change(c, b, t)
 	case t.Op == HumanReply:
 		n.humanReply(c, b, t)
+	case t.Op == Report:
+		n.report(c, b, t)
 	case t.wakes() && !b.write.Record.Exists(): // it was deleted, and must not come back
 		t.result.Outcome, t.result.Reason = turn.Ignored, turn.NothingWaits
 	default:
@@ -80,6 +82,7 @@ func (n *Node) step(c *conversation, b *batch, t *task, event turn.Event) turn.E
 	}
 	b.write.Settle = append(b.write.Settle, effects.Settles...)
 	b.write.Mark = append(b.write.Mark, effects.Marks...)
+	b.writeProgress(c, t, effects.Progress)
 	b.events = slices.Grow(b.events, len(effects.Notices))
 	for _, notice := range effects.Notices {
 		b.events = append(b.events, n.event(c, t, notice))

@@ -124,7 +124,7 @@ func (n *Node) pump(c *conversation) {
 			return
 		case n.mayGuess(c):
 			c.knows, c.snap = guess, store.Snapshot{}
-		case c.knows == nothing || len(c.applicable()) == 0:
+		case c.knows == nothing || c.lacksReply() || len(c.applicable()) == 0:
 			n.read(c)
 			return
 		default:
@@ -146,6 +146,28 @@ func (n *Node) mayGuess(c *conversation) bool {
 		return false
 	}
 	return !slices.ContainsFunc(c.next(), func(t *task) bool { return t.Op != Receive })
+}
+
+// lacksReply reports whether the reply under way may end here, and its entry is not known,
+// in which the end is to be recorded. Another node has sent parts of it.
+func (c *conversation) lacksReply() bool {
+	r := c.snap.Record.Reply
+	return NeedsEntry(c.snap.Record) && (c.reply == nil || c.reply.Seq != r.Seq)
+}
+
+// forgetReply lets go of an entry that is not that of the reply under way: it may have
+// changed since.
+func (c *conversation) forgetReply() {
+	if r := c.snap.Record.Reply; c.reply != nil && (r == nil || r.Seq != c.reply.Seq) {
+		c.reply = nil
+	}
+}
+
+// NeedsEntry reports whether a reply is under way of which something has to be recorded
+// when it ends: parts of it were delivered, its channel has reported something, or it is
+// sent again.
+func NeedsEntry(r turn.Record) bool {
+	return r.Reply != nil && (r.Reply.Done > 0 || r.Reply.Receipts != nil || r.Reply.Kind == turn.ReplyResend)
 }
 
 // isWaitedFor reports whether a caller waits for an answer.
@@ -183,6 +205,8 @@ func (n *Node) read(c *conversation) {
 		switch {
 		case t.Op == HumanReply:
 			load.Pending = true
+		case t.Op == Report:
+			load.Turns = append(load.Turns, t.Turn)
 		case t.needsLookup():
 			load.IDs = append(load.IDs, t.ID)
 		}
@@ -197,6 +221,8 @@ type LoadResult struct {
 	Key      store.Key
 	Snapshot store.Snapshot // zero where there is no record
 	Messages []store.Entry  // those of Load.IDs that were found
+	Replies  []store.Entry  // those of Load.Turns that were found
+	Reply    *store.Entry   // the one under way, where its entry has to be known: see NeedsEntry
 	Pending  []store.Entry  // those that wait, where Load.Pending asked for them
 	Err      error          // where it is set, nothing else counts
 }
@@ -213,9 +239,13 @@ func (n *Node) Loaded(now turn.Time, l LoadResult) {
 		return
 	}
 	c.knows, c.snap, c.conflicts, c.retryAt = seen, l.Snapshot, 0, 0
+	c.forgetReply()
 	if settles {
 		n.settle(c)
 		return
+	}
+	if l.Reply != nil {
+		c.reply = l.Reply
 	}
 	for _, t := range c.next() {
 		t.look(asked, l)

@@ -83,6 +83,9 @@ func (n *Node) count(e *Event) {
 	case turn.KindLeaseLost:
 		c.loseLease(n.now)
 	case turn.KindReplySent:
+		if e.Reason == turn.ByChannel {
+			return // it was counted when it was sent
+		}
 		c.Deliveries["sent"]++
 		if e.Author == turn.ReplyAnswer && e.Reason != turn.ByOperator {
 			c.Turns["sent"]++

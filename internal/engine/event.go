@@ -70,6 +70,8 @@ func (c *conversation) replyAt(seq int64, t *task) *store.Entry {
 	switch {
 	case t.sending != nil && t.sending.Seq == seq:
 		return t.sending
+	case t.stored.reply != nil && t.stored.reply.Seq == seq:
+		return t.stored.reply
 	case c.reply != nil && c.reply.Seq == seq:
 		return c.reply
 	}

@@ -193,6 +193,20 @@ func (h *harness) load(o engine.Load) engine.LoadResult {
 	for _, id := range o.IDs {
 		result.Messages = append(result.Messages, h.entries(o.Key, store.EntryQuery{ID: id})...)
 	}
+	for _, number := range o.Turns {
+		for _, e := range h.entries(o.Key, store.EntryQuery{}) {
+			if e.Kind == store.Reply && e.Turn == number {
+				result.Replies = append(result.Replies, e)
+			}
+		}
+	}
+	if engine.NeedsEntry(result.Snapshot.Record) {
+		for _, e := range h.entries(o.Key, store.EntryQuery{}) {
+			if e.Seq == result.Snapshot.Record.Reply.Seq {
+				result.Reply = &e
+			}
+		}
+	}
 	if o.Pending {
 		result.Pending = h.entries(o.Key, store.EntryQuery{Status: turn.InputPending})
 	}

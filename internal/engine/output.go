@@ -12,14 +12,16 @@ import (
 type Output interface{ output() }
 
 // Load reads a conversation's record and then, in this order, the messages
-// with the given ids, and those that wait. An entry may be newer than the
-// record, never older, so a write that expects the record's Op is safe.
+// with the given ids, the replies of the given turns, the messages that wait, and
+// the reply under way, if parts of it were delivered. An entry may be newer than
+// the record, never older, so a write that expects the record's Op is safe.
 // Answered by Node.Loaded.
 //
 // A record that is not there is no error: it gives the zero Snapshot.
 type Load struct {
 	Key     store.Key
 	IDs     []string // of messages
+	Turns   []int64  // of replies
 	Pending bool     // the messages that wait, too
 }
 

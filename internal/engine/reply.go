@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"fmt"
+
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
 )
@@ -81,21 +83,73 @@ func (bot Bot) sends(parts []string) int {
 	return len(parts)
 }
 
-// writeReplies adds the reply that a step committed to the transcript, and records
-// how much of a reply that was given up had been delivered.
+// writeReplies adds the reply that a step committed to the transcript.
 func (n *Node) writeReplies(c *conversation, b *batch, t *task, effects turn.Effects) {
 	if seq := effects.AppendReply; seq != 0 {
 		b.commit(n.replyEntry(c, b, t, seq))
 	}
-	for _, mark := range effects.Marks {
-		if entry := c.replyAt(mark.Seq, t); entry != nil && mark.Status == turn.ReplyPartial {
-			partial := *entry
-			partial.Delivered = c.snap.Record.Reply.Done
-			if _, ok := t.event.(turn.Sent); ok {
-				partial.Delivered++
-			}
-			b.write.Change = append(b.write.Change, partial)
+}
+
+// writeProgress records how far replies have come: how much of one that was given up was
+// delivered, and what the channel said of it. Their entries are known: see lacksReply.
+func (b *batch) writeProgress(c *conversation, t *task, progress []turn.Progress) {
+	for _, p := range progress {
+		entry := b.entry(p.Seq)
+		if entry == nil {
+			entry = c.replyAt(p.Seq, t)
 		}
+		if entry == nil {
+			continue
+		}
+		changed := *entry
+		changed.Delivered = max(changed.Delivered, p.Delivered)
+		changed.Receipts = changed.Receipts.Merge(p.Receipts, p.Again)
+		b.replace(changed)
+	}
+}
+
+// entry is the entry with a sequence that the batch appends or has changed, nil: it has
+// not.
+func (b *batch) entry(seq int64) *store.Entry {
+	for _, entries := range [][]store.Entry{b.write.Change, b.write.Append} {
+		for i := range entries {
+			if entries[i].Seq == seq {
+				return &entries[i]
+			}
+		}
+	}
+	return nil
+}
+
+// report takes in what a channel says of a reply that it has taken. A reply that the batch
+// itself has settled has the status that the batch gives it.
+func (n *Node) report(c *conversation, b *batch, t *task) {
+	found := t.stored.reply
+	if found == nil {
+		t.result.Err = fmt.Errorf("%w: turn %d has no reply", ErrNotFound, t.Turn)
+		return
+	}
+	entry := *found
+	if newer := b.entry(entry.Seq); newer != nil {
+		entry = *newer
+	}
+	for _, mark := range b.write.Mark {
+		if mark.Seq == entry.Seq {
+			entry.Status = mark.Status
+		}
+	}
+	t.result.MessageID = entry.ID
+	parts := max(len(entry.Parts), 1)
+	if t.Part > parts {
+		t.result.Err = fmt.Errorf("%w: the reply has %d parts", ErrNotFound, parts)
+		return
+	}
+	n.step(c, b, t, turn.Report{
+		Turn: entry.Turn, Seq: entry.Seq, Texts: parts, Sends: n.bot(c).sends(make([]string, parts)), Status: entry.Status, Receipts: entry.Receipts,
+		Part: t.Part, Receipt: t.Receipt, Reason: t.Reason,
+	})
+	if t.history.mayBeApplied && t.result.Reason == turn.NothingNew { // an earlier try of this very request saw to it
+		t.result.Outcome, t.result.Reason = turn.Done, ""
 	}
 }
 

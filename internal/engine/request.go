@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"time"
 
 	"github.com/onereply/onereply/store"
@@ -24,6 +25,7 @@ const (
 	Resend
 	MarkSent
 	Reset
+	Report
 	Seal
 	Forget
 	ownEvent // not a caller's: an event of this node's own
@@ -46,7 +48,9 @@ type Request struct {
 	Reason      string              // Pause, Reset
 	Answer      bool                // Resume
 	Token       int64               // Seal
-	Turn        int64               // Resend, MarkSent
+	Turn        int64               // Resend, MarkSent, Report
+	Part        int                 // Report: from 1; 0: all
+	Receipt     turn.Receipt        // Report; Reason is that of a failure
 	Audit       *store.AuditEntry   // noted where the request changes something; nil: not
 }
 
@@ -74,6 +78,7 @@ type task struct {
 type lookup struct {
 	done    bool          // the fields below are up to date
 	message *store.Entry  // the message with the request's id, nil: there is none
+	reply   *store.Entry  // Report: the reply of the turn, nil: there is none
 	waiting []store.Entry // HumanReply: the messages that wait
 }
 
@@ -100,7 +105,7 @@ func (t *task) showsRecord() bool {
 // needsLookup reports whether the transcript must be read before the task is applied. A message is looked up where its id was claimed before, and it may be
 // this very request that claimed it.
 func (t *task) needsLookup() bool {
-	return t.Op == Edit || t.Op == Retract || t.Op == HumanReply || t.mayBeItsOwnRepeat()
+	return t.Op == Edit || t.Op == Retract || t.Op == HumanReply || t.Op == Report || t.mayBeItsOwnRepeat()
 }
 
 // mayBeItsOwnRepeat reports whether the message's id was claimed before, perhaps by an
@@ -117,8 +122,22 @@ func (t *task) look(asked Load, l LoadResult) {
 		if asked.Pending {
 			t.stored = lookup{done: true, waiting: l.Pending}
 		}
+	case t.Op == Report:
+		t.lookForReply(asked, l)
 	default:
 		t.lookForMessage(asked, l)
+	}
+}
+
+// lookForReply notes the reply of the task's turn, or that there is none.
+func (t *task) lookForReply(asked Load, l LoadResult) {
+	if slices.Contains(asked.Turns, t.Turn) {
+		t.stored = lookup{done: true}
+	}
+	for i := range l.Replies {
+		if t.stored.done && l.Replies[i].Turn == t.Turn {
+			t.stored.reply = &l.Replies[i]
+		}
 	}
 }
 

@@ -149,6 +149,7 @@ const maxConflicts = 4
 func (c *conversation) conflicted(expected store.Op, current store.Snapshot) {
 	c.conflicts++
 	c.knows, c.snap = hint, current
+	c.forgetReply()
 	if current.Op == expected || c.conflicts > maxConflicts {
 		c.knows = nothing
 	}

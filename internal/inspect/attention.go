@@ -182,7 +182,7 @@ func unconfirmed(key store.Key, t turn.Unconfirmed) Finding {
 		out.Kind = Undelivered
 	}
 	if t.Parts > 1 {
-		out.Reason = fmt.Sprintf("%d of %d parts arrived", t.Done, t.Parts)
+		out.Reason = fmt.Sprintf("%d of %d parts arrived", t.Next(), t.Parts)
 	}
 	if t.Resend {
 		out.Reason, out.Actions = "it is about to be sent again", []string{"mark_sent"}

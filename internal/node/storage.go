@@ -25,10 +25,43 @@ func Load(ctx context.Context, s store.Store, o engine.Load) engine.LoadResult {
 		found, result.Err = s.Entries(ctx, o.Key, store.EntryQuery{ID: id, Limit: 1})
 		result.Messages = append(result.Messages, found...)
 	}
+	for _, number := range o.Turns {
+		if result.Err != nil {
+			return result
+		}
+		var found *store.Entry
+		if found, result.Err = readReply(ctx, s, o.Key, number); found != nil {
+			result.Replies = append(result.Replies, *found)
+		}
+	}
 	if o.Pending && result.Err == nil {
 		result.Pending, result.Err = readWaiting(ctx, s, o.Key, result.Snapshot.Record.AfterSeq)
 	}
+	if r := result.Snapshot.Record; result.Err == nil && engine.NeedsEntry(r) {
+		result.Reply, result.Err = readEntry(ctx, s, o.Key, r.Reply.Seq)
+	}
 	return result
+}
+
+// readReply reads the reply of a turn, nil where there is none. Channels report soon, so it
+// reads backwards from the end of the transcript.
+func readReply(ctx context.Context, s store.Store, key store.Key, number int64) (*store.Entry, error) {
+	query := store.EntryQuery{Backward: true, Limit: 20}
+	for {
+		page, err := s.Entries(ctx, key, query)
+		if err != nil {
+			return nil, err
+		}
+		for i := range page {
+			if page[i].Kind == store.Reply && page[i].Turn == number {
+				return &page[i], nil
+			}
+		}
+		if len(page) < query.Limit {
+			return nil, nil
+		}
+		query.Before, query.Limit = page[len(page)-1].Seq, store.MaxEntries
+	}
 }
 
 // readWaiting reads all messages that wait after a sequence, page by page.

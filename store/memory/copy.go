@@ -12,8 +12,13 @@ import (
 // a slice or a map needs a line here; the suite fails without it.
 
 func copyRecord(r turn.Record) turn.Record {
-	r.Reply = copyPointer(r.Reply)
+	if r.Reply = copyPointer(r.Reply); r.Reply != nil {
+		r.Reply.Receipts = slices.Clone(r.Reply.Receipts)
+	}
 	r.Queue = slices.Clone(r.Queue)
+	for i := range r.Queue {
+		r.Queue[i].Receipts = slices.Clone(r.Queue[i].Receipts)
+	}
 	r.Unconfirmed = slices.Clone(r.Unconfirmed)
 	r.SetAside = copyPointer(r.SetAside)
 	return r
@@ -29,6 +34,7 @@ func copyEntry(e store.Entry) store.Entry {
 	e.Metadata = slices.Clone(e.Metadata)
 	e.Parts = slices.Clone(e.Parts)
 	e.Covers = slices.Clone(e.Covers)
+	e.Receipts = slices.Clone(e.Receipts)
 	e.Trace.Steps = slices.Clone(e.Trace.Steps)
 	e.ReplyTo = copyPointer(e.ReplyTo)
 	if e.Was = copyPointer(e.Was); e.Was != nil {

@@ -132,7 +132,7 @@ class ReplyView {
 		setText(this.covers, [`answers ${plural(reply.covers.length, 'message')}`, numbers(reply.covers, conversation)].filter(Boolean).join(': '));
 		this.covers.hidden = !reply.covers.length;
 		if (this.turns) this.details(reply);
-		setText(this.state, (replyStates[reply.state] ?? reply.state) + (reply.late ? ' · newer input waits for the next reply' : ''));
+		setText(this.state, (replyStates[reply.state] ?? reply.state) + (reply.receipt ? ` · ${reply.receipt}` : '') + (reply.late ? ' · newer input waits for the next reply' : ''));
 	}
 }
 

@@ -77,9 +77,9 @@ export class Conversation {
 		Object.assign(message, { seq, text, sender, at, attachments, state: status === 'pending' ? 'waiting' : status });
 	}
 
-	mergeReply({ seq, id, text, covers, status, late_input: late, author, turn, at }) {
+	mergeReply({ seq, id, text, covers, status, receipt, late_input: late, author, turn, at }) {
 		const reply = this.put({ type: 'reply', id });
-		Object.assign(reply, { seq, text, covers: covers ?? [], late, author, turn, at, state: status === 'committed' ? 'sending' : status });
+		Object.assign(reply, { seq, text, covers: covers ?? [], receipt, late, author, turn, at, state: status === 'committed' ? 'sending' : status });
 		if (settled.has(reply.state)) this.cover(reply);
 	}
 

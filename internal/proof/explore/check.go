@@ -332,6 +332,7 @@ func (w *world) check() {
 	w.checkAside()
 	w.checkWindow()
 	w.checkReplies()
+	w.checkReports()
 	w.checkFlights()
 	w.checkTimer()
 	if w.broken == nil {
@@ -474,6 +475,37 @@ func (w *world) checkReplies() {
 			w.fail("P7 forgotten", "reply %d was committed, and nobody will send it", e.seq)
 		}
 	}
+}
+
+// checkReports is P7 for what channels say afterwards: of a reply that failed somebody is
+// told, and one that has arrived counts as sent, in whatever order the reports came.
+func (w *world) checkReports() {
+	for _, e := range w.store.replies {
+		if e.status == turn.ReplyCommitted || e.parts == 0 {
+			continue
+		}
+		failed, arrived := false, true
+		for _, receipt := range e.reported[:e.parts] {
+			failed = failed || receipt == turn.ReceiptFailed
+			arrived = arrived && receipt == turn.ReceiptDelivered
+		}
+		told := unconfirmed(w.store.record, e.seq)
+		switch {
+		case failed && e.status != turn.ReplyPartial && (e.status != turn.ReplyFailed || !told):
+			w.fail("P7 report", "the channel said that reply %d failed, and it is %s; somebody is told: %v", e.seq, e.status, told)
+		case arrived && (told || e.status != turn.ReplySent):
+			w.fail("P7 report", "the channel said that reply %d has arrived, and it is %s; somebody is told: %v", e.seq, e.status, told)
+		}
+	}
+}
+
+func unconfirmed(r turn.Record, seq int64) bool {
+	for _, t := range r.Unconfirmed {
+		if t.Seq == seq {
+			return true
+		}
+	}
+	return false
 }
 
 func onItsWay(r turn.Record, seq int64) bool {

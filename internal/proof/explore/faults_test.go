@@ -449,7 +449,29 @@ func operatorFaults() []seeded {
 		s.Policy, s.MaxParts = held(), 2
 		s.Budget, s.Faults = Budget{Inputs: 1, Resends: 1, Faults: 1}, Faults{Send: true}
 	}
+	reported := func(s *Scope) {
+		s.Budget, s.Faults = Budget{Inputs: 1, Reports: 2}, Faults{}
+	}
 	return []seeded{
+		{name: "a report of a failure outweighs one of a delivery", check: "P7 report", step: before(func(_ *turn.Record, e *turn.Event, _ *turn.Time, _ *turn.Policy) {
+			if report, ok := (*e).(turn.Report); ok {
+				report.Receipts = nil
+				*e = report
+			}
+		}), change: reported},
+		{name: "nobody is told of a reply that failed afterwards", check: "P7 report", step: after(func(was turn.Record, r *turn.Record, e turn.Event, _ turn.Time, _ turn.Policy) {
+			if _, ok := e.(turn.Report); ok {
+				r.Unconfirmed = was.Unconfirmed
+			}
+		}), change: reported},
+		{name: "a report that comes before the end of the send is forgotten", check: "P7 report", step: after(func(_ turn.Record, r *turn.Record, e turn.Event, _ turn.Time, _ turn.Policy) {
+			if _, ok := e.(turn.Report); ok && r.Reply != nil {
+				r.Reply.Receipts = nil
+			}
+		}), change: func(s *Scope) {
+			s.MaxParts = 2
+			s.Budget, s.Faults = Budget{Inputs: 1, Reports: 1}, Faults{}
+		}},
 		{name: "a seal accepts the token of a lease that was lost", check: "P5 fenced", step: olderToken, change: func(s *Scope) {
 			s.Budget, s.Faults = Budget{Inputs: 1, Seals: 1, Faults: 1}, Faults{Worker: true}
 		}},

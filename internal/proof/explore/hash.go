@@ -30,7 +30,7 @@ func (e *encoder) digest(w *world) digest {
 	e.storage()
 	e.ledger()
 	b := w.left
-	e.small(int(b.Inputs), int(b.Redelivered), int(b.Pauses), int(b.Humans), int(b.Nudges), int(b.Seals), int(b.Deletions), int(b.Resends), int(b.Resets), int(b.Mentions), int(b.Faults))
+	e.small(int(b.Inputs), int(b.Redelivered), int(b.Pauses), int(b.Humans), int(b.Nudges), int(b.Seals), int(b.Deletions), int(b.Resends), int(b.Resets), int(b.Reports), int(b.Mentions), int(b.Faults))
 	e.flag(w.store.record.Seq == w.store.record.FreshAfter) // the rest of a mark is checked in each state
 	if idle := w.scope.Policy.SessionIdle; idle > 0 {
 		e.time(w.store.record.SaidAt, idle)
@@ -161,7 +161,7 @@ func (e *encoder) record(r turn.Record) {
 	for _, q := range r.Queue {
 		e.reply(q)
 	}
-	if e.w.scope.Budget.Resends > 0 {
+	if e.w.scope.Budget.Resends+e.w.scope.Budget.Reports > 0 {
 		e.troubles(r.Unconfirmed)
 	}
 	e.flag(r.SetAside != nil)
@@ -198,7 +198,7 @@ func (e *encoder) troubles(list []turn.Unconfirmed) {
 	e.small(len(list))
 	for _, t := range list {
 		e.text(string(t.Status))
-		e.small(e.place(t.Seq), t.Parts, t.Done)
+		e.small(e.place(t.Seq), t.Parts, t.Done, t.Failed)
 		e.flag(t.Resend)
 	}
 }
@@ -222,6 +222,9 @@ func (e *encoder) reply(r turn.Reply) {
 	e.flag(r.Unsure)
 	e.time(r.Since, e.w.scope.Policy.RetryFor)
 	e.time(r.RetryAt, 0)
+	for _, receipt := range r.Receipts {
+		e.text(string(receipt))
+	}
 }
 
 // text writes a name, with an end.
@@ -257,6 +260,7 @@ func (e *encoder) storage() {
 			e.small(int(r.people), int(r.doubtful), int(r.fails), int(r.lost))
 			e.flag(r.again)
 			e.flag(r.asked)
+			e.receipts(r)
 			e.time(r.since, e.w.scope.Policy.RetryFor)
 		}
 		if r.human != 0 {
@@ -288,7 +292,18 @@ func (e *encoder) open() inputs {
 // writes reports whether a reply is part of what is written: it is on its way, or
 // an operator may see to it.
 func (e *encoder) writes(r reply) bool {
-	return r.status == turn.ReplyCommitted || e.wanted(r.seq) || e.w.scope.Budget.Resends > 0 && e.troubled(r.seq)
+	return r.status == turn.ReplyCommitted || e.w.scope.Budget.Reports > 0 && r.reportable() || e.wanted(r.seq) || e.w.scope.Budget.Resends > 0 && e.troubled(r.seq)
+}
+
+// receipts writes what the channel has said of a reply, where it says anything.
+func (e *encoder) receipts(r reply) {
+	if e.w.scope.Budget.Reports == 0 {
+		return
+	}
+	for _, receipt := range append(r.reported[:], r.receipts...) {
+		e.text(string(receipt))
+	}
+	e.small(254)
 }
 
 func (e *encoder) troubled(seq int64) bool {
@@ -463,6 +478,9 @@ func (e *encoder) task(t task) {
 	e.flag(q.media)
 	e.flag(q.bot)
 	e.flag(q.pauses)
+	if q.reports() {
+		e.replyIndex(q.reply)
+	}
 	e.flag(t.write.told > t.write.at)
 	switch t.stage {
 	case onWire:

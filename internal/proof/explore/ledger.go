@@ -130,6 +130,7 @@ func (l *ledger) note(w *world, q request, x write, before *storage) {
 	}
 	l.noteFailures(w, q, x, was)
 	l.noteSends(w, q, x, was)
+	w.noteReports(q, was)
 }
 
 // silent reports whether a message that comes now ends a long silence: nothing waits, and
@@ -350,6 +351,58 @@ func (s *storage) oldest(through int64, deleted bool) turn.Time {
 // waitsUpTo reports whether an input up to a version waits.
 func (s *storage) waitsUpTo(version int64) bool {
 	return slices.ContainsFunc(s.messages, func(m message) bool { return m.status == turn.InputPending && m.version <= version })
+}
+
+// noteReports keeps what the channel has said. A part that is sent once more may arrive
+// now, whatever was said of it before.
+func (w *world) noteReports(q request, was turn.Record) {
+	is := w.store.record
+	if is.Reply != nil {
+		r := w.store.reply(is.Reply.Seq)
+		switch {
+		case sendsAgain(is) && !sendsAgain(was):
+			r.reported = [2]turn.Receipt{}
+		case took(q, was, is):
+			r.forgetFailures(is.Reply.Done)
+		}
+	}
+	if !q.reports() {
+		return
+	}
+	r := w.store.reply(q.reply)
+	for part := range r.parts {
+		switch known := &r.reported[part]; {
+		case part >= takenOf(was, r): // it is not sent yet, or never was
+		case q.kind == reportDelivered:
+			*known = turn.ReceiptDelivered
+		case *known == turn.NoReceipt:
+			*known = turn.ReceiptFailed
+			r.doubtful |= 1 << part
+		}
+	}
+}
+
+// takenOf is how many parts of a reply the channel may have taken.
+func takenOf(was turn.Record, r *reply) int {
+	for _, t := range was.Unconfirmed {
+		switch {
+		case t.Seq != r.seq:
+		case t.Status == turn.ReplyPartial:
+			return t.Done
+		default:
+			return min(t.Done+1, t.Parts)
+		}
+	}
+	switch under := was.Reply; {
+	case !onItsWay(was, r.seq):
+		return r.parts
+	case under.Seq != r.seq:
+		return 0
+	case was.Lease.Nonce != "" || under.Unsure || under.Tries > 0:
+		return under.Done + 1
+	default:
+		return under.Done
+	}
 }
 
 // noteSends keeps the facts about the reply that is being sent: since when, how

@@ -50,6 +50,14 @@ func (w *world) peopleMoves(list []move, i uint8) []move {
 			ask(markSent, k)
 		}
 	}
+	for k := range w.store.replies {
+		if e := &w.store.replies[k]; w.left.Reports > 0 && e.reportable() {
+			ask(reportFailed, k)
+			if e.arrived() {
+				ask(reportDelivered, k)
+			}
+		}
+	}
 	if w.left.Nudges > 0 && r.Exists() {
 		ask(flush, 0)
 		ask(typing, 0)
@@ -119,6 +127,9 @@ func (w *world) ask(m move) {
 		w.ledger.closed = true
 	case flush, typing, requeue:
 		w.left.Nudges--
+	case reportFailed, reportDelivered:
+		w.left.Reports--
+		q.message, q.reply = 0, w.store.replies[m.index].seq
 	case resend, markSent:
 		w.left.Resends--
 		q.message, q.number = 0, uint8(w.store.record.Unconfirmed[m.index].Turn)
@@ -177,6 +188,8 @@ func (w *world) describeRequest(m move) string {
 		return fmt.Sprintf("message m%d arrives again", m.index)
 	case q == resend || q == markSent:
 		return fmt.Sprintf("%v: reply %d", q, w.store.record.Unconfirmed[m.index].Seq)
+	case q == reportFailed || q == reportDelivered:
+		return fmt.Sprintf("%v of reply %d", q, w.store.replies[m.index].seq)
 	case q == edit || q == remove:
 		return fmt.Sprintf("%v of m%d", q, m.index)
 	}

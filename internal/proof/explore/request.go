@@ -27,6 +27,8 @@ const (
 	resend
 	markSent
 	reset
+	reportFailed
+	reportDelivered
 	// From here on: by the workers themselves.
 	wake
 	claim
@@ -47,7 +49,7 @@ const (
 
 var kindNames = [...]string{
 	"message", "stop word", "edit", "delete", "context", "typing", "flush", "requeue", "pause", "resume", "resume and close", "close",
-	"a person's reply", "send again", "mark as sent", "reset", "wake-up", "claim and wake-up", "renew", "hand back", "seal", "interrupted", "generated",
+	"a person's reply", "send again", "mark as sent", "reset", "the channel reports a failure", "the channel reports a delivery", "wake-up", "claim and wake-up", "renew", "hand back", "seal", "interrupted", "generated",
 	"the model failed", "the model rejected it", "the model is out of reach", "the model refuses the prompt", "sent", "send failed",
 	"send refused for good", "send with unknown outcome",
 }
@@ -64,6 +66,7 @@ type request struct {
 	token    int64         // of a seal
 	part     int           // of a send's result
 	parts    int           // of a reply
+	reply    int64         // of a report: the reply's sequence
 	pause    time.Duration // after a delivered part, before the next one
 	pauses   bool          // of a send that failed: the receiver asks for a pause
 	waited   inputs        // of an attempt's result: what waited when its prompt was read
@@ -126,6 +129,8 @@ func (q request) event(s *storage, tick time.Duration) turn.Event {
 		return turn.MarkSent{Turn: int64(q.number)}
 	case reset:
 		return turn.Reset{}
+	case reportFailed, reportDelivered:
+		return q.report(s)
 	case wake, claim:
 		return turn.Wake{Nonce: q.nonce, Moved: q.kind == claim}
 	case renew:
@@ -138,6 +143,21 @@ func (q request) event(s *storage, tick time.Duration) turn.Event {
 		return turn.Interrupted{Nonce: q.nonce}
 	}
 	return q.result(tick)
+}
+
+// reports reports whether it is a word of the channel.
+func (q request) reports() bool { return q.kind == reportFailed || q.kind == reportDelivered }
+
+// report is what the channel says of a reply, found in the transcript as it is now.
+func (q request) report(s *storage) turn.Report {
+	r := s.reply(q.reply)
+	receipt := turn.ReceiptFailed
+	if q.kind == reportDelivered {
+		receipt = turn.ReceiptDelivered
+	}
+	return turn.Report{
+		Turn: r.turn, Seq: r.seq, Texts: r.parts, Sends: r.parts, Status: r.status, Receipts: r.receipts, Receipt: receipt,
+	}
 }
 
 // result is the event of a finished attempt or send. tick is the unit of time.

@@ -28,6 +28,7 @@ type Budget struct {
 	Resends     int8 // a reply in trouble is sent again, or marked as sent
 	Resets      int8 // the conversation begins afresh
 	Mentions    int8 // messages that are context
+	Reports     int8 // the channel says what became of a reply
 	Faults      int8
 }
 
@@ -225,6 +226,7 @@ func Stated() []Scope {
 		Scope{Name: "the model refuses a message", Policy: refused, Refuses: true, Budget: Budget{Inputs: 3, Nudges: 1}},
 		Scope{Name: "the model refuses a message amid a fault", Policy: refused, Refuses: true, Budget: Budget{Inputs: 2, Faults: 1}, Faults: Faults{Worker: true, Model: true}, Edits: true},
 		Scope{Name: "a human steps in", Policy: first, Budget: Budget{Inputs: 2, Pauses: 1}, MaxParts: 2},
+		Scope{Name: "a channel reports afterwards", Policy: held(), Budget: Budget{Inputs: 2, Reports: 2, Faults: 1}, Faults: Faults{Worker: true, Send: true}},
 		Scope{Name: "parts with a pause between them", Policy: first, Budget: Budget{Inputs: 2, Faults: 1}, Faults: Faults{Worker: true, Send: true}, MaxParts: 2, Pace: 2 * Tick},
 		Scope{Name: "stop words and deletions end turns", Policy: first, Budget: Budget{Inputs: 3}, Edits: true, Words: true},
 		Scope{Name: "a human replies", Policy: first, Budget: Budget{Inputs: 2, Humans: 1}},
@@ -266,6 +268,7 @@ func Larger() []Scope {
 		Scope{Name: "the model refuses a message, and people step in", Policy: first, Refuses: true, Budget: Budget{Inputs: 3, Humans: 1}, Edits: true},
 		Scope{Name: "the model takes two messages, and no more", Policy: base(turn.Discard), Room: 2, Budget: Budget{Inputs: 3, Faults: 1}, Faults: Faults{Worker: true}},
 		Scope{Name: "a human replies under a pause amid a fault", Policy: first, Budget: Budget{Inputs: 1, Pauses: 1, Humans: 1, Seals: 1, Faults: 1}, Faults: Faults{Worker: true, Send: true}},
+		Scope{Name: "a channel reports, and a reply is sent again", Policy: held(), Budget: Budget{Inputs: 1, Reports: 3, Resends: 1, Faults: 1}, Faults: Faults{Send: true}, MaxParts: 2},
 		Scope{Name: "sent again under a pause", Policy: first, Budget: Budget{Inputs: 1, Pauses: 1, Resends: 2, Faults: 1}, Faults: Faults{Send: true}, MaxParts: 2},
 		Scope{Name: "sent again twice amid faults", Policy: held(), Budget: Budget{Inputs: 1, Resends: 2, Faults: 2}, Faults: Faults{Worker: true, Send: true}, MaxParts: 2},
 		Scope{Name: "what was set aside beside a reply in trouble", Policy: sent, Budget: Budget{Inputs: 2, Resends: 1, Faults: 2}, Faults: Faults{Worker: true, Send: true}},

@@ -46,7 +46,10 @@ type reply struct {
 	doubtful  uint8    // a bit for each part: the outcome of a send of it is truly unknown
 	status    turn.Status
 
-	people int8 // inputs of people accepted before its commit, of one that only other bots get; -1: of all others
+	people   int8 // inputs of people accepted before its commit, of one that only other bots get; -1: of all others
+	turn     int64
+	receipts turn.Receipts
+	reported [2]turn.Receipt // what the channel said of each part since it was last sent
 
 	again bool      // an operator was told that it is sent again, and it has not begun
 	asked bool      // it is sent because an operator asked for it
@@ -54,6 +57,35 @@ type reply struct {
 	fails uint8     // sends without success since the last delivered part
 	lost  uint8     // workers lost over the current part
 	talk  uint8     // in which it was committed
+}
+
+// reportable reports whether the channel may say something of the reply: it may have taken
+// some of it, and the rest was not given up.
+func (r *reply) reportable() bool {
+	switch r.status {
+	case turn.ReplyCommitted, turn.ReplySent, turn.ReplyUnknown, turn.ReplyFailed:
+		return r.delivered[0] > 0
+	}
+	return false
+}
+
+// arrived reports whether the person has all parts.
+func (r *reply) arrived() bool {
+	for part := range r.parts {
+		if r.delivered[part] == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// forgetFailures is for parts that are sent once more.
+func (r *reply) forgetFailures(parts ...int) {
+	for _, part := range parts {
+		if r.reported[part] == turn.ReceiptFailed {
+			r.reported[part] = turn.NoReceipt
+		}
+	}
 }
 
 // write is a commit that was prepared: what Step made of the record that was
@@ -174,6 +206,10 @@ func (w *world) commit(q request, x write) {
 	for _, mark := range x.effects.Marks {
 		w.mark(q, x, before.record, mark)
 	}
+	for _, p := range x.effects.Progress {
+		r := s.reply(p.Seq)
+		r.receipts = r.receipts.Merge(p.Receipts, p.Again)
+	}
 	s.timer, s.claimed = 0, false
 	if at, wakes := s.record.Wake(); wakes {
 		s.timer = at
@@ -262,14 +298,14 @@ func (q request) touches(s *storage) bool {
 func (w *world) newReply(r turn.Record, q request, seq int64) reply {
 	e := reply{seq: seq, status: turn.ReplyCommitted, people: -1}
 	if r.Reply != nil && r.Reply.Seq == seq {
-		e.kind, e.parts = r.Reply.Kind, r.Reply.Parts
+		e.kind, e.parts, e.turn = r.Reply.Kind, r.Reply.Parts, r.Reply.Turn
 	}
 	switch q.kind {
 	case generated:
 		e.covers = q.covers
 		e.people = w.ledger.toBots(q.covers)
 	case human:
-		e.kind, e.parts, e.human = turn.ReplyHuman, 1, q.number
+		e.kind, e.parts, e.human, e.turn = turn.ReplyHuman, 1, q.number, r.Turn
 	}
 	return e
 }
@@ -301,9 +337,14 @@ func (w *world) mark(q request, x write, was turn.Record, mark turn.Mark) {
 		return
 	}
 	r.status = mark.Status
-	if q.kind == markSent {
+	switch {
+	case q.kind == markSent:
 		r.again = false // somebody knows better
+		r.forgetFailures(0, 1)
 		return
+	case mark.Reason == turn.ByChannel, q.reports():
+		r.again = r.again && mark.Status != turn.ReplySent // it has arrived after all
+		return                                             // see checkReports
 	}
 	w.ledger.noteStandIn(*r)
 	w.judgeMarked(*r)

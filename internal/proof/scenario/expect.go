@@ -277,6 +277,9 @@ func (x Expect) checkStates(l *Ledger) (c complaints) {
 	for id, want := range x.Statuses {
 		c.wrong(statuses[id] != want, "%s is %q in the transcript, not %q", id, statuses[id], want)
 	}
+	for id, want := range x.Receipts {
+		c.wrong(l.receipts()[id] != want, "the receipt of %s is %q, not %q", id, l.receipts()[id], want)
+	}
 	if x.InMemoryEntriesMax != nil {
 		c.wrong(len(l.Measured) == 0, "nothing was measured")
 		for _, count := range l.Measured {
@@ -308,6 +311,17 @@ func (l *Ledger) statuses() map[string]string {
 		}
 	}
 	return statuses
+}
+
+// receipts are those of all replies.
+func (l *Ledger) receipts() map[string]string {
+	receipts := map[string]string{}
+	for _, conversation := range l.Conversations {
+		for _, e := range conversation.Entries {
+			receipts[e.ID] = e.Receipt
+		}
+	}
+	return receipts
 }
 
 // messagesWith are the messages with a status.

@@ -32,7 +32,7 @@ func good() *Ledger {
 		Entries: []entry{
 			{Seq: 1, Kind: "message", ID: "m1", Text: "hi", Status: "answered"},
 			{Seq: 2, Kind: "message", ID: "m2", Text: "ho", Status: "answered"},
-			{Seq: 3, Kind: "reply", ID: "c1/1", Text: l.Calls[0].Text, Status: "sent", Covers: []string{"m1", "m2"}},
+			{Seq: 3, Kind: "reply", ID: "c1/1", Text: l.Calls[0].Text, Status: "sent", Receipt: "read", Covers: []string{"m1", "m2"}},
 		},
 	}}
 	return l
@@ -78,6 +78,7 @@ func TestExpectations(t *testing.T) {
 		"http_of_m2":                 {`200`, `503`},
 		"outcomes":                   {`{"message m1":"queued"}`, `{"message m1":"ignored: deleted"}`},
 		"statuses":                   {`{"m1":"answered","c1/1":"sent"}`, `{"c1/1":"partial"}`},
+		"receipts":                   {`{"c1/1":"read"}`, `{"c1/1":""}`},
 		"any_of":                     {`[{"replies":2},{"replies":1}]`, `[{"replies":2},{"replies":3}]`},
 		"notes":                      {`"anything"`, ``},
 	}

@@ -231,6 +231,7 @@ type entry struct {
 	Text      string
 	Status    string
 	Author    string
+	Receipt   string
 	Covers    []string
 	LateInput bool `json:"late_input"`
 }

@@ -1,7 +1,9 @@
 package scenario
 
 import (
+	"bytes"
 	"slices"
+	"strings"
 )
 
 // breaches are what must not be in any story, whatever it expects.
@@ -87,8 +89,9 @@ func (l *Ledger) checkOnce() (c complaints) {
 			c.wrong(covered[name] != "" && !edited[label], "message %s is in the replies %s and %s", label, covered[name], r.ID)
 			covered[name] = r.ID
 		}
+		again := l.failedAfterwards(r)
 		for i, part := range r.Parts {
-			c.wrong(part != i+1, "parts of reply %s were shown in the order %v", r.ID, r.Parts)
+			c.wrong(part != i+1 && !again, "parts of reply %s were shown in the order %v", r.ID, r.Parts)
 		}
 	}
 	return append(c, l.checkInterleaving()...)
@@ -104,7 +107,7 @@ func (l *Ledger) checkInterleaving() (c complaints) {
 		if before := current[p.Conversation]; before != p.Reply {
 			ended[p.Conversation+"\x00"+before] = true
 		}
-		c.wrong(ended[p.Conversation+"\x00"+p.Reply], "parts of reply %s stand among those of another", p.Reply)
+		c.wrong(ended[p.Conversation+"\x00"+p.Reply] && !l.failedAfterwards(Reply{ID: p.Reply}), "parts of reply %s stand among those of another", p.Reply)
 		current[p.Conversation] = p.Reply
 	}
 	return c
@@ -185,11 +188,12 @@ func (l *Ledger) checkTranscripts() (c complaints) {
 			r, seen := shown[key]
 			told[key] = true
 			c.wrong(seen && !sameSet(r.Covers, e.Covers), "reply %s: the transcript says that it covers %v, the person was told %v", e.ID, e.Covers, r.Covers)
-			switch e.Status {
-			case "sent":
+			switch again := l.failedAfterwards(r); {
+			case again: // it was shown, and the channel said otherwise
+			case e.Status == "sent":
 				c.wrong(len(r.Parts) == 0 || len(r.Parts) != r.Of, "reply %s counts as sent, but %d of %d parts were shown", e.ID, len(r.Parts), r.Of)
-			case "unknown":
-			case "partial":
+			case e.Status == "unknown":
+			case e.Status == "partial":
 				c.wrong(!seen || len(r.Parts) >= r.Of, "reply %s counts as partial, but %d of %d parts were shown", e.ID, len(r.Parts), r.Of)
 			default:
 				c.wrong(seen, "reply %s was shown, but the transcript says that it is %s", e.ID, e.Status)
@@ -200,6 +204,15 @@ func (l *Ledger) checkTranscripts() (c complaints) {
 		c.wrong(!told[key], "reply %s was shown, but is not in the transcript", key.id)
 	}
 	return c
+}
+
+// failedAfterwards reports whether the channel says in the story that the reply, which it
+// took, has failed.
+func (l *Ledger) failedAfterwards(r Reply) bool {
+	return slices.ContainsFunc(l.Scenario.Events, func(e Event) bool {
+		_, turn, _ := strings.Cut(r.ID, "/")
+		return e.Path == "/replies/"+turn+"/status" && bytes.Contains(e.Body, []byte("failed"))
+	})
 }
 
 // checkSingleFlight: one call of the model at a time for a conversation,

@@ -198,6 +198,8 @@ type Expect struct {
 	// Statuses are those of transcript entries in the end, by the message's
 	// label or the reply's id.
 	Statuses map[string]string `json:"statuses"`
+	// Receipts are what the transcript shows of the channel's reports, by the reply's id.
+	Receipts map[string]string `json:"receipts"`
 }
 
 // Read reads stories, one a line. What it does not know is an error: nobody

@@ -85,6 +85,8 @@ func (l *ledger) acknowledged(a *ask, result engine.Result) {
 		l.acknowledgedMessage(t, a, result)
 	case engine.Edit, engine.Retract:
 		l.acknowledgedChange(t, a, result)
+	case engine.Report:
+		l.acknowledgedReport(a, result)
 	case engine.HumanReply:
 		t.sayings = append(t.sayings, a.text)
 	default:
@@ -116,6 +118,19 @@ func (l *ledger) acknowledgedChange(t *conversation, a *ask, result engine.Resul
 		if !kept && e.Status != turn.InputDeleted {
 			l.fail("P4 lost", "the %s of %s was acknowledged, and it is still %s, %q", a.What, e.ID, e.Status, e.Text)
 		}
+	}
+}
+
+// acknowledgedReport notes what is recorded of a reply: the greatest of all reports.
+func (l *ledger) acknowledgedReport(a *ask, result engine.Result) {
+	if a.reply == nil || result.Outcome == turn.Ignored && result.Reason != turn.NothingNew {
+		return
+	}
+	under := l.snapshot(a.key).Record.Reply
+	a.reply.unclear = a.reply.unclear || under != nil && under.Seq == a.reply.entry.Seq
+	order := []turn.Receipt{turn.NoReceipt, turn.ReceiptFailed, turn.ReceiptDelivered, turn.ReceiptRead}
+	if receipt := turn.Receipt(a.Message); slices.Index(order, receipt) > slices.Index(order, a.reply.said) {
+		a.reply.said = receipt
 	}
 }
 

@@ -57,6 +57,14 @@ func renewalsNotFenced(r *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy
 	return e
 }
 
+func oldReportsCount(_ *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
+	if report, ok := e.(turn.Report); ok {
+		report.Receipts = nil
+		return report
+	}
+	return e
+}
+
 func partsNotPaced(_ *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
 	if s, ok := e.(turn.Sent); ok {
 		s.Pause = 0

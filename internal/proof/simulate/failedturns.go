@@ -95,6 +95,9 @@ func (l *ledger) judgeGivenUp(t *conversation, write store.Write, before turn.Re
 		if r == nil || human || mark.Status != turn.ReplyFailed && mark.Status != turn.ReplyPartial {
 			continue
 		}
+		if r.mayFail && mark.Status == turn.ReplyFailed {
+			continue // the channel took it, and said later that it failed
+		}
 		if mark.Reason == turn.WasPaused && l.askedFor(t.key, r.entry.At, pause) {
 			continue // which may be over already, in the same write
 		}

@@ -92,6 +92,9 @@ type reply struct {
 	done    int              // parts that are known to be delivered
 	doneAt  turn.Time        // when the last of them was known
 	refused bool             // by the channel, for good
+	said    turn.Receipt     // what the channel was told is recorded of it
+	mayFail bool             // the channel said, or tried to, that it failed afterwards
+	unclear bool             // and it was under way then, so that another try may have followed
 	again   bool             // an operator had it sent again: the person may see twice what is not done
 }
 

@@ -19,7 +19,8 @@ type ask struct {
 	text  string // that it brings
 	lost  bool   // nobody will ever answer
 	at    turn.Time
-	which int64 // the turn that it is about, or the token
+	which int64  // the turn that it is about, or the token
+	reply *reply // that a report is about
 }
 
 // words are those of the texts that are not empty.
@@ -96,6 +97,14 @@ func (a *ask) request() *engine.Request {
 		a.op, r.Turn = engine.Resend, a.node.unconfirmedTurn(a.key)
 	case markSent:
 		a.op, r.Turn = engine.MarkSent, a.node.unconfirmedTurn(a.key)
+	case reports:
+		a.op, r.Receipt = engine.Report, turn.Receipt(a.Message)
+		if a.reply = a.node.ledger.conversation(a.key).lastShown(); a.reply != nil {
+			r.Turn = a.reply.entry.Turn
+			under := a.node.snapshot(a.key).Record.Reply
+			a.reply.unclear = a.reply.unclear || under != nil && under.Seq == a.reply.entry.Seq
+			a.reply.mayFail = a.reply.mayFail || r.Receipt == turn.ReceiptFailed
+		}
 	case forget:
 		a.op = engine.Forget
 	}
@@ -110,6 +119,16 @@ func (n *node) unconfirmedTurn(key store.Key) int64 {
 		return r.Unconfirmed[0].Turn
 	}
 	return r.Turn
+}
+
+// lastShown is the newest reply of which the person has seen all parts, nil: there is none.
+func (t *conversation) lastShown() (last *reply) {
+	for seq, r := range t.replies {
+		if len(r.texts) > 0 && len(r.shown) == len(r.texts) && (last == nil || seq > last.entry.Seq) {
+			last = r
+		}
+	}
+	return last
 }
 
 // said is the text of a message before any edit. No other message has it.

@@ -50,6 +50,7 @@ const (
 	resend    What = "resend"
 	markSent  What = "mark sent"
 	forget    What = "forget"
+	reports   What = "report" // the channel says what became of a reply
 )
 
 // instant is a moment in the life of a turn at which an arrival can be aimed.
@@ -73,6 +74,7 @@ func newPlan(seed uint64, o Options) *Plan {
 		p.operate(conversation)
 		p.remedy(conversation)
 		p.beginAfresh(conversation)
+		p.report(conversation)
 	}
 	p.breakThings(o.allowed())
 	slices.SortStableFunc(p.Events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })

@@ -125,6 +125,8 @@ func coreFaults() []seededFault {
 		{name: "a seal is acknowledged, and dropped", check: "P4 lost", needs: []What{modelSeals}, step: dropped[turn.Seal](turn.Done, turn.Generating)},
 		{name: "a reply is said to be sent again, and is not", check: "P4 lost", needs: []What{sendUnsureNo}, step: dropped[turn.Resend](turn.Done, "")},
 		{name: "a reply is said to be marked as sent, and is not", check: "P4 lost", needs: []What{sendUnsureNo}, step: dropped[turn.MarkSent](turn.Done, "")},
+		{name: "a report of the channel is acknowledged, and dropped", check: "P7 report", step: dropped[turn.Report](turn.Done, "")},
+		{name: "a report of a failure outweighs one of a delivery", check: "P7 report", step: changeInput(oldReportsCount)},
 		{name: "a message pauses the conversation", check: "P2 pause", step: changeDecision(pausedByItself)},
 		{name: "a seal under an earlier lease counts", check: "P5 fenced", needs: []What{modelSeals, modelFails}, step: changeInput(oldSealsCount)},
 		{name: "the last part of a reply is never sent", check: "P7 sent", step: changeInput(lastPartDropped)},

@@ -3,6 +3,8 @@ package simulate
 import (
 	"fmt"
 	"time"
+
+	"github.com/onereply/onereply/turn"
 )
 
 // typist writes into a plan for one conversation.
@@ -145,6 +147,21 @@ func (p *Plan) beginAfresh(conversation int) {
 			e.Aim, e.Offset = instants[d.below(len(instants))], d.between(-1, 1)
 		}
 		p.add(e)
+	}
+}
+
+// report draws what the channel says of replies that the person has seen. It has dice of
+// its own.
+func (p *Plan) report(conversation int) {
+	d := roll(p.Seed, "reports", int64(conversation))
+	if !d.chance(40) {
+		return
+	}
+	for range d.between(1, 5) {
+		p.add(Event{
+			At: d.span(p.traffic/4, p.traffic), What: reports, Node: d.below(p.nodes), Conversation: conversation,
+			Message: string(pick(d, turn.ReceiptFailed, turn.ReceiptFailed, turn.ReceiptDelivered, turn.ReceiptRead)),
+		})
 	}
 }
 

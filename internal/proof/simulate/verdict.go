@@ -151,6 +151,7 @@ func (l *ledger) judgeMessage(t *conversation, record turn.Record, e store.Entry
 		case by != nil && by.entry.Author == turn.ReplyHuman && e.Seq < e.ReplySeq:
 		case !answers:
 			l.fail("P3 answered", "%s=%s is marked as answered, by a reply that has not seen it", e.ID, e.Text)
+		case by.mayFail && fate == turn.ReplyFailed:
 		case fate != turn.ReplySent && fate != turn.ReplyPartial && fate != turn.ReplyUnknown:
 			l.fail("P3 answered", "%s=%s is marked as answered, by a reply that is %s", e.ID, e.Text, fate)
 		}
@@ -169,6 +170,7 @@ func (l *ledger) judgeMessage(t *conversation, record turn.Record, e store.Entry
 // saw.
 func (l *ledger) judgeReply(t *conversation, record turn.Record, e store.Entry) {
 	r := t.replies[e.Seq]
+	l.judgeReported(r, e)
 	switch e.Status {
 	case turn.ReplyCommitted:
 		if !record.OnHold {
@@ -186,8 +188,26 @@ func (l *ledger) judgeReply(t *conversation, record turn.Record, e store.Entry) 
 			l.fail("P7 fate", "reply %s is marked as sent in part (%d), and the person saw %d parts", e.ID, e.Delivered, len(r.shown))
 		}
 	case turn.ReplyWithdrawn, turn.ReplyFailed, turn.ReplyNone:
-		if len(r.shown) > 0 {
+		if len(r.shown) > 0 && !r.mayFail {
 			l.fail("P7 withdrawn", "reply %s is marked as %s, and the person saw it", e.ID, e.Status)
+		}
+	}
+}
+
+// judgeReported is P7 for what the channel says afterwards: a reply that failed is
+// undelivered, and one that has arrived is sent, in whatever order that was reported.
+func (l *ledger) judgeReported(r *reply, e store.Entry) {
+	if r == nil || r.again || r.unclear || e.Reason == turn.ByOperator {
+		return // it was sent again since, or somebody knows better
+	}
+	switch r.said {
+	case turn.ReceiptFailed:
+		if e.Status != turn.ReplyFailed {
+			l.fail("P7 report", "the channel said that reply %s failed, and it is %s", e.ID, e.Status)
+		}
+	case turn.ReceiptDelivered, turn.ReceiptRead:
+		if e.Status == turn.ReplyFailed || e.Status == turn.ReplyUnknown {
+			l.fail("P7 report", "the channel said that reply %s has arrived, and it is %s", e.ID, e.Status)
 		}
 	}
 }
