@@ -22,14 +22,16 @@ func outcomeOfLoss(err error) error {
 
 // outcomeOf is the outcome that an answer stands for. A gateway's 5xx may hide a
 // delivery; the reply is sent again all the same, because the receiver recognises a
-// repeat. Of all other refusals a repeat would change nothing, so they are final.
+// repeat. 404 and 405 are what the front of a receiver says while it is restarted. Of all
+// other refusals a repeat would change nothing, so they are final.
 func outcomeOf(answer *upstream.Answer) error {
 	if answer.OK() {
 		return nil
 	}
 	err := refusal(answer)
 	switch status := answer.Status; {
-	case status == http.StatusRequestTimeout, status == http.StatusTooManyRequests, status >= 500:
+	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed,
+		status == http.StatusRequestTimeout, status == http.StatusTooManyRequests, status >= 500:
 		return &onereply.SendError{NotDelivered: true, RetryAfter: answer.RetryAfter(), WholeBot: wholeBot(answer), Err: err}
 	case status/100 == 3:
 		return onereply.RefusedError(fmt.Errorf("%w; redirects are not followed: configure the URL that it points to", err))

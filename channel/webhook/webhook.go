@@ -91,7 +91,7 @@ func (s *Sender) Signal(ctx context.Context, signal onereply.Signal) error {
 	}
 	header := http.Header{}
 	id := fmt.Sprintf("%s/%d/%s/%d", signal.Conversation, signal.Turn, signal.Kind, now.UnixMilli())
-	s.secrets.Sign(header, standardwebhooks.EncodeID(id), now, body)
+	s.secrets.Sign(header, encodeID(id), now, body)
 	answer, err := s.endpoint.Post(ctx, header, body)
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ func (s *Sender) Signal(ctx context.Context, signal onereply.Signal) error {
 	return nil
 }
 
-// signalPayload is the body of a signal. docs/api.md describes its fields.
+// signalPayload is the body of a signal. docs/webhooks.md describes its fields.
 type signalPayload struct {
 	Type      string     `json:"type"`
 	Timestamp string     `json:"timestamp"`
@@ -117,14 +117,19 @@ type signalData struct {
 	Turn         int64  `json:"turn"`
 }
 
-// idOf is the webhook-id, which is the same for each try. Characters that a header can't
-// carry are percent-encoded, and so is a dot: the signature covers id, time and body with
-// dots between them, and an id must not look like two of these.
+// idOf is the webhook-id, which is the same for each try.
 func idOf(d *onereply.Delivery) string {
 	id := cmp.Or(d.SendID, d.ID)
 	if d.Part >= 0 {
 		id += "/" + strconv.Itoa(d.Part+1)
 	}
+	return encodeID(id)
+}
+
+// encodeID percent-encodes the characters that a header can't carry, and dots: the
+// signature covers id, time and body with dots between them, and an id must not look like
+// two of these.
+func encodeID(id string) string {
 	return strings.ReplaceAll(standardwebhooks.EncodeID(id), ".", "%2E")
 }
 
@@ -135,7 +140,7 @@ type payload struct {
 	Data      data   `json:"data"`
 }
 
-// data is the reply. docs/api.md describes its fields.
+// data is the reply. docs/webhooks.md describes its fields.
 type data struct {
 	ID           string   `json:"id"`
 	Bot          string   `json:"bot"`

@@ -139,8 +139,8 @@ func outcomeOf(err error) outcome {
 func TestOutcomesByStatus(t *testing.T) {
 	again, forGood := outcome{certain: true, after: 7 * time.Second}, outcome{certain: true, forGood: true}
 	want := map[outcome][]int{
-		again:   {408, 429, 500, 501, 502, 503, 504, 520, 529, 599},
-		forGood: {400, 401, 403, 404, 405, 409, 410, 413, 422, 425, 300, 301, 302, 303, 304, 307, 308},
+		again:   {404, 405, 408, 429, 500, 501, 502, 503, 504, 520, 529, 599},
+		forGood: {400, 401, 403, 409, 410, 413, 422, 425, 300, 301, 302, 303, 304, 307, 308},
 	}
 	for want, statuses := range want {
 		for _, status := range statuses {

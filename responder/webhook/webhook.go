@@ -8,7 +8,7 @@
 // the engine or another responder.
 //
 // The files: config.go has the settings, read.go reads the answer. Sending, time-outs and
-// the kinds of errors are those of internal/upstream; docs/api.md describes the request
+// the kinds of errors are those of internal/upstream; docs/webhooks.md describes the request
 // and the answer for the people who write the other program.
 package webhook
 
