@@ -57,7 +57,12 @@ func (b Bot) engineBot() engine.Bot {
 // respondWith makes the function by which the runtime runs a responder.
 func (a *App) respondWith(b Bot) func(context.Context, *node.Attempt) engine.Response {
 	return func(ctx context.Context, attempt *node.Attempt) engine.Response {
-		return readReply(b.Responder.Respond(ctx, a.newTurn(b, attempt)))
+		reply, err := b.Responder.Respond(ctx, a.newTurn(b, attempt))
+		response := readReply(b.cleaned(reply), err)
+		if response.Fault != "" && err == nil && !blank(reply) && blank(b.cleaned(reply)) {
+			response.Reason = "the reply holds nothing but thinking: allow the model more tokens"
+		}
+		return response
 	}
 }
 
@@ -69,7 +74,7 @@ func (a *App) newTurn(bot Bot, o *node.Attempt) *Turn {
 	}
 	t.seal = func(ctx context.Context) error { return a.Seal(ctx, o.Key.Bot, o.Key.Conversation, o.Lease.Token) }
 	t.spend = func(u Usage) { o.Spend(u.Input + u.Output) }
-	t.delta = o.Delta
+	t.delta = bot.cleanedDelta(o.Delta)
 	return t
 }
 
@@ -145,6 +150,11 @@ func size(texts []string) (bytes int) {
 		bytes += len(t)
 	}
 	return bytes
+}
+
+// blank reports whether a reply has no text.
+func blank(r Reply) bool {
+	return strings.TrimSpace(r.Text) == "" && len(notBlank(r.Parts)) == 0
 }
 
 func notBlank(texts []string) []string {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/onereply/onereply/internal/words"
@@ -119,6 +120,15 @@ type Bot struct {
 
 	// Fallback is a text to send when the turn fails, up to [MaxTextBytes]. "": none.
 	Fallback string
+
+	// KeepThinking leaves the text between <think> or <thinking> and its end tag in
+	// replies. false: people, event streams and later prompts get replies without it.
+	KeepThinking bool
+
+	// Silence is a text such as NO_REPLY, by which a model says that there is nothing to
+	// say: a reply that is this text, whatever space is around it, is [Reply].Silent. "":
+	// there is none. At most [MaxNameBytes].
+	Silence string
 
 	// RefusalText is a text to send when the model refused all messages that waited, up to
 	// [MaxTextBytes]. "": the Fallback. Of both texts at most one is sent until a turn
@@ -262,6 +272,8 @@ func (b Bot) validate() error {
 		reject(words.Key(word) == "", "the word %q must have a letter, a digit or a symbol, and at most %d bytes", word, words.MaxBytes)
 	}
 	reject(len(b.Fallback) > MaxTextBytes, "Fallback must have at most %d bytes", MaxTextBytes)
+	reject(len(b.Silence) > MaxNameBytes, "Silence must have at most %d bytes", MaxNameBytes)
+	reject(b.Silence != "" && strings.TrimSpace(b.Silence) == "", "Silence must not be blank")
 	reject(len(b.RefusalText) > MaxTextBytes, "RefusalText must have at most %d bytes", MaxTextBytes)
 	switch b.OnNewInput {
 	case ModeInterrupt, ModeDiscard, ModeFinish:

@@ -1,8 +1,10 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/onereply/onereply"
@@ -140,6 +142,17 @@ func (r *reader) word(at place, text string) {
 func fallbackText(text string) error {
 	if len(text) > onereply.MaxTextBytes {
 		return fmt.Errorf("must have at most %d bytes, it has %d", onereply.MaxTextBytes, len(text))
+	}
+	return nil
+}
+
+// silenceText refuses a marker that a reply could have by chance, or that no reply is.
+func silenceText(text string) error {
+	switch {
+	case text != "" && strings.TrimSpace(text) == "":
+		return errors.New("must not be blank")
+	case len(text) > onereply.MaxNameBytes:
+		return fmt.Errorf("must have at most %d bytes, it has %d", onereply.MaxNameBytes, len(text))
 	}
 	return nil
 }

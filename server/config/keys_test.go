@@ -72,6 +72,8 @@ var keys = []key{
 	{"echo", "timeout", "6001s", settings + "Timeout", 6001 * time.Second, nil},
 	{"echo", "attempts", "6002", settings + "Attempts", 6002, nil},
 	{"echo", "fallback", "text 6003", settings + "Fallback", "text 6003", nil},
+	{"echo", "strip_thinking", "false", settings + "KeepThinking", true, nil},
+	{"echo", "silence", "NO_6005", settings + "Silence", "NO_6005", nil},
 	{"echo", "refusal_text", "text 6004", settings + "RefusalText", "text 6004", nil},
 	{"echo", "delay", "6004s", responder + "Delay", 6004 * time.Second, time.Duration(0)},
 	{"openai", "base_url", "http://base.test:6005", responder + "BaseURL", "http://base.test:6005", nil},

@@ -28,6 +28,10 @@ func (r *reader) responder(bot *section, b *Bot) {
 	s.count("attempts", &b.Settings.Attempts, 1, math.MaxInt32)
 	s.checked("fallback", &b.Settings.Fallback, fallbackText)
 	s.checked("refusal_text", &b.Settings.RefusalText, fallbackText)
+	strip := true
+	s.boolean("strip_thinking", &strip)
+	b.Settings.KeepThinking = !strip
+	s.checked("silence", &b.Settings.Silence, silenceText)
 	if !s.oneOf("kind", &answer.Kind, OpenAI, Anthropic, Webhook, Echo) {
 		s.missing("kind", "it must be %s", alternatives([]string{OpenAI, Anthropic, Webhook, Echo}))
 		return

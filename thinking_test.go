@@ -1,0 +1,105 @@
+package onereply
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestThinkingIsKeptFromPeople(t *testing.T) {
+	tests := map[string]string{
+		"hello":                                   "hello",
+		"  hello ":                                "  hello ",
+		"<think>hm</think>hello":                  "hello",
+		"<think>hm</think>\n\n hello":             "hello",
+		"<THINK>hm</Think>hello":                  "hello",
+		"< think >hm< / think >hello":             "hello",
+		"<thinking>a < b <x> </thinking>hello":    "hello",
+		"one <think>hm</think> two":               "one  two",
+		"<think>a</think>b<thinking>c</thinking>": "b",
+		"hello <think>never closed":               "hello ",
+		"<think>all of it":                        "",
+		"a thought\n</think>\nhello":              "hello",
+		"<think>a<think>b</think>c":               "c",
+		"1 < 2, <b>bold</b> and <thin ice>":       "1 < 2, <b>bold</b> and <thin ice>",
+		"the end <thi":                            "the end <thi",
+		"<" + strings.Repeat(" ", 100) + "think>": "<" + strings.Repeat(" ", 100) + "think>",
+		"<thinker>x</thinker>":                    "<thinker>x</thinker>",
+		"":                                        "",
+	}
+	for text, want := range tests {
+		if got := withoutThinking([]string{text})[0]; got != want && !strings.HasPrefix(text, "<"+strings.Repeat(" ", 100)) {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+		for at := range len(text) + 1 { // a stream may be cut anywhere
+			var f thinkingFilter
+			first, _ := f.write(text[:at])
+			second, void := f.write(text[at:])
+			if void {
+				first = ""
+			}
+			if got := first + second + f.end(); got != want && len(text) < 100 {
+				t.Errorf("%q and %q become %q, want %q", text[:at], text[at:], got, want)
+			}
+		}
+	}
+	parts := withoutThinking([]string{"<think>hm", "still</think>one", "two"})
+	if parts[0] != "" || parts[1] != "one" || parts[2] != "two" {
+		t.Errorf("the parts are %q", parts)
+	}
+	if parts := withoutThinking([]string{"hm", "</think>one"}); parts[0] != "" || parts[1] != "one" {
+		t.Errorf("the parts are %q", parts)
+	}
+}
+
+func TestCleanedReplies(t *testing.T) {
+	bot := Bot{Silence: "NO_REPLY"}
+	tests := []struct {
+		reply  Reply
+		silent bool
+	}{
+		{Reply{Text: "NO_REPLY"}, true},
+		{Reply{Text: " \n NO_REPLY\n"}, true},
+		{Reply{Text: "<think>nothing to add</think>\nNO_REPLY"}, true},
+		{Reply{Parts: []string{"NO_REPLY"}}, true},
+		{Reply{Text: "NO_REPLY."}, false},
+		{Reply{Text: "say NO_REPLY"}, false},
+		{Reply{Text: "no_reply"}, false},
+	}
+	for _, test := range tests {
+		if got := bot.cleaned(test.reply); got.Silent != test.silent {
+			t.Errorf("%+v is silent: %v", test.reply, got.Silent)
+		}
+	}
+	if (Bot{}).cleaned(Reply{Text: " "}).Silent {
+		t.Error("a blank reply is silent where there is no marker")
+	}
+	kept := Bot{KeepThinking: true}.cleaned(Reply{Text: "<think>hm</think>hi"})
+	if kept.Text != "<think>hm</think>hi" {
+		t.Errorf("the thinking is gone: %q", kept.Text)
+	}
+}
+
+func TestCleanedDeltas(t *testing.T) {
+	tests := []struct {
+		bot    Bot
+		pieces []string
+		want   string // with a bar between what is shown at once
+	}{
+		{Bot{}, []string{"<th", "ink>h", "m</thi", "nk>", "\n", "he", "llo"}, "he|llo"},
+		{Bot{KeepThinking: true}, []string{"<think>", "hm"}, "<think>|hm"},
+		{Bot{Silence: "NO_REPLY"}, []string{"NO", "_REPLY", "\n"}, ""},
+		{Bot{Silence: "NO_REPLY"}, []string{" NO", "_RE", "ASON to"}, " NO_REASON to"},
+		{Bot{Silence: "NO_REPLY"}, []string{"No", " way", " out"}, "No| way| out"},
+		{Bot{Silence: "NO_REPLY"}, []string{"<think>NO</think>", "NO_REPLY"}, ""},
+	}
+	for _, test := range tests {
+		var shown []string
+		delta := test.bot.cleanedDelta(func(piece string) { shown = append(shown, piece) })
+		for _, piece := range test.pieces {
+			delta(piece)
+		}
+		if got := strings.Join(shown, "|"); got != test.want {
+			t.Errorf("%q are shown as %q, want %q", test.pieces, got, test.want)
+		}
+	}
+}
