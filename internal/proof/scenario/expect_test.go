@@ -24,6 +24,7 @@ func good() *Ledger {
 	for _, label := range []string{"m1", "m2"} {
 		l.Answers = append(l.Answers, Answer{Event: "message", Worker: "w1", Conversation: "c1", Label: label, About: label, Status: 202, Outcome: "queued"})
 	}
+	l.Signals = []Signal{{At: 3 * time.Second, Conversation: "c1", Kind: "typing"}}
 	l.Tools = map[string]int{"book": 1}
 	l.Stream = []string{"final"}
 	l.Measured = []int{0}
@@ -58,6 +59,7 @@ func TestExpectations(t *testing.T) {
 		"max_concurrent_model_calls": {`1`, `0`},
 		"max_concurrent_model_calls_excluding_paused": {`1`, `0`},
 		"visible_texts":              {`["#1. I saw ⟦m1⟧ ⟦m2⟧."]`, `["#1."]`},
+		"signals":                    {`["3000 ms c1: typing"]`, `[]`},
 		"visible_at_ms":              {`[3990]`, `[4001]`},
 		"request_roles":              {`"alternate"`, `"in verse"`},
 		"prompt_order":               {`["m1","m2"]`, `["m2","m1"]`},
