@@ -105,6 +105,9 @@ func (b *bench) tryAll(ctx context.Context, sampled []*change, o options, r *res
 		group.Go(func() {
 			for i := range next {
 				outcomes[i] = b.try(ctx, sampled[i], i)
+				if o := outcomes[i]; o == survived || o == notReached { // a run takes long: it is told at once
+					fmt.Fprintf(os.Stderr, "mutants: %s\n", sampled[i].key)
+				}
 			}
 		})
 	}
