@@ -115,8 +115,7 @@ func (n *Node) pump(c *conversation) {
 		case len(c.queue) == 0:
 			n.release(c)
 			return
-		case c.retryAt > n.now && !c.isWaitedFor():
-			n.arm(c)
+		case c.retryAt > n.now && !c.isWaitedFor(): // storeFailed has armed it
 			return
 		case c.queue[0].Op == Forget:
 			c.call = deleting

@@ -40,6 +40,8 @@ func TestRepeatsAreNotedWithTheNextWrite(t *testing.T) {
 	}
 	h.say("n")
 	h.settle()
+	h.say("o")
+	h.settle()
 	if got := h.repeats(); len(got) != 1 || got[0] != "m" {
 		t.Errorf("noted: %q, want one repeat of m", got)
 	}
