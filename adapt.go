@@ -69,7 +69,7 @@ func (a *App) respondWith(b Bot) func(context.Context, *node.Attempt) engine.Res
 // newTurn makes the responder's view of an attempt.
 func (a *App) newTurn(bot Bot, o *node.Attempt) *Turn {
 	t := &Turn{
-		Bot: o.Key.Bot, Conversation: o.Key.Conversation, Number: o.Turn, Attempt: o.Start.Attempt, Token: o.Lease.Token,
+		Bot: o.Key.Bot, Conversation: o.Conversation, Number: o.Turn, Attempt: o.Start.Attempt, Token: o.Lease.Token,
 		Messages: promptEntries(o.Prompt.Messages), History: promptEntries(o.Prompt.History), names: bot.Names, times: bot.Times,
 	}
 	t.seal = func(ctx context.Context) error { return a.Seal(ctx, o.Key.Bot, o.Key.Conversation, o.Lease.Token) }
@@ -186,7 +186,7 @@ func readSendError(err error) engine.SendResult {
 
 func newDelivery(o engine.Send, e store.Entry, whole bool) *Delivery {
 	d := &Delivery{
-		ID: e.ID, SendID: e.ID, Bot: o.Key.Bot, Conversation: o.Key.Conversation, Turn: o.Reply.Turn,
+		ID: e.ID, SendID: e.ID, Bot: o.Key.Bot, Conversation: o.Conversation, Address: o.Address, Turn: o.Reply.Turn,
 		Part: o.Reply.Done, Parts: e.Parts, Text: e.Text, Covers: e.Covers, Version: e.Version,
 		LateInput: e.Late, Human: e.Author == turn.ReplyHuman, CommittedAt: e.At.Go(), Try: o.Reply.Tries + 1,
 	}

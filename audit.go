@@ -1,6 +1,7 @@
 package onereply
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,7 +42,7 @@ func ActorOf(ctx context.Context) (Actor, bool) {
 type AuditEntry struct {
 	At Time `json:"at"`
 
-	// Action is "pause", "resume", "reset", "flush", "requeue", "resend", "mark_sent", "reply" or
+	// Action is "pause", "resume", "reset", "alias", "remove_alias", "move", "flush", "requeue", "resend", "mark_sent", "reply" or
 	// "delete".
 	Action string `json:"action"`
 
@@ -84,6 +85,9 @@ func (a *App) act(ctx context.Context, action string, r *engine.Request) (engine
 	}
 	a.log.LogAttrs(ctx, slog.LevelInfo, "action", slog.String("bot", r.Key.Bot), slog.String("conversation", r.Key.Conversation), slog.String("action", action),
 		slog.String("by", actor.By), slog.String("from", actor.From), slog.String("reason", entry.Reason), slog.Any("err", err))
+	if result.Key != (store.Key{}) {
+		r.Key = result.Key // of an alias, the conversation to which it leads
+	}
 	if err == nil && result.Reason != turn.NotUnconfirmed && result.Reason != turn.UnderWay {
 		a.actions.Note(r.Key, done)
 	}
@@ -100,11 +104,19 @@ func (a *App) Audit(ctx context.Context, q AuditQuery) ([]AuditEntry, error) {
 	if err := a.checkAudit(c, &q); err != nil {
 		return nil, err
 	}
+	name := ""
+	if q.Conversation != "" {
+		at, err := a.locate(ctx, c.key)
+		if err != nil {
+			return nil, c.of(err)
+		}
+		q.Conversation, name = at.key.Conversation, at.name()
+	}
 	found, err := inspect.Audit(ctx, a.store, &a.actions, inspect.AuditQuery(q))
 	entries := make([]AuditEntry, len(found))
 	for i, n := range found {
 		entries[i] = AuditEntry{
-			At: timeOf(n.At), Action: n.Action, Bot: n.Key.Bot, Conversation: n.Key.Conversation,
+			At: timeOf(n.At), Action: n.Action, Bot: n.Key.Bot, Conversation: cmp.Or(name, n.Key.Conversation),
 			By: n.By, From: n.From, Reason: n.Reason,
 		}
 	}

@@ -51,12 +51,12 @@ func (a *App) Receive(ctx context.Context, bot, conversation string, m Message) 
 
 // ignore acknowledges a message that is no input.
 func (a *App) ignore(ctx context.Context, c call, id, reason string) (Receipt, error) {
-	snapshot, err := a.store.Load(ctx, c.key)
+	found, err := a.locate(ctx, c.key)
 	if err != nil {
 		return Receipt{}, c.of(err)
 	}
 	a.node.Ignore()
-	return Receipt{MessageID: id, Version: snapshot.Record.Version, Outcome: OutcomeIgnored, Reason: reason}, nil
+	return Receipt{MessageID: id, Version: found.snapshot.Record.Version, Outcome: OutcomeIgnored, Reason: reason}, nil
 }
 
 func receiptOf(r engine.Result) Receipt {
@@ -261,7 +261,7 @@ func (a *App) control(ctx context.Context, op, bot, conversation string, r engin
 	case turn.UnderWay:
 		return State{}, c.fail(CodeConflict, "", errors.New("a turn or a reply is under way; ask again when it is over"))
 	}
-	return stateOf(c.key, *result.Record), nil
+	return stateOf(result.Key, *result.Record), nil
 }
 
 // Answer delivers what a human wrote, also while the conversation is paused,
@@ -302,13 +302,27 @@ func (a *App) Seal(ctx context.Context, bot, conversation string, token int64) e
 }
 
 // Forget removes all that is stored of a conversation, the IDs of its messages too. An
-// attempt that runs is discarded, and its reply never sent. There is no way back. It
+// attempt that runs is discarded, and its reply never sent. Its aliases go too. There is no way back. It
 // does nothing where nothing is stored.
 func (a *App) Forget(ctx context.Context, bot, conversation string) error {
 	c, err := a.begin("forget", bot, conversation)
 	if err != nil {
 		return err
 	}
-	_, err = a.act(ctx, "delete", &engine.Request{Key: c.key, Op: engine.Forget})
+	found, err := a.locate(ctx, c.key)
+	if err != nil {
+		return c.of(err)
+	}
+	names := found.snapshot.Record.Names
+	for _, name := range append([]string{names.Claim}, names.Aliases...) { // they know where it was, and go first
+		if name == "" {
+			continue
+		}
+		key := store.Key{Bot: bot, Conversation: name}
+		if err := a.submit(ctx, key, engine.Request{Op: engine.Unlead, Name: found.key.Conversation}); err != nil {
+			return c.of(err)
+		}
+	}
+	_, err = a.act(ctx, "delete", &engine.Request{Key: found.key, Op: engine.Forget})
 	return c.of(err)
 }

@@ -31,6 +31,11 @@ type State struct {
 	Bot          string `json:"bot"`
 	Conversation string `json:"conversation"`
 
+	// Aliases are other names that lead to it, Address is the one under which somebody
+	// wrote last; "": the conversation's key.
+	Aliases []string `json:"aliases,omitempty"`
+	Address string   `json:"address,omitempty"`
+
 	// Version counts the inputs accepted so far; Answered is the version up to which
 	// sent replies reach.
 	Version  int64 `json:"version"`
@@ -108,22 +113,23 @@ func (a *App) State(ctx context.Context, bot, conversation string) (State, error
 	if err != nil {
 		return State{}, err
 	}
-	snapshot, err := a.store.Load(ctx, c.key)
-	if err == nil && !snapshot.Record.Exists() {
+	found, err := a.locate(ctx, c.key)
+	if err == nil && found.isNothing() {
 		err = inspect.ErrNothing
 	}
 	if err != nil {
 		return State{}, c.of(err)
 	}
-	return stateOf(c.key, snapshot.Record), nil
+	return stateOf(found.key, found.snapshot.Record), nil
 }
 
 // stateOf is a record as the API shows it.
 func stateOf(key store.Key, r turn.Record) State {
 	s := State{
-		Bot: key.Bot, Conversation: key.Conversation, Version: r.Version, Answered: r.Answered, Phase: Phase(r.Shown()),
+		Bot: key.Bot, Conversation: r.Name(key.Conversation), Aliases: otherNames(key, r), Version: r.Version, Answered: r.Answered, Phase: Phase(r.Shown()),
 		Pending: r.Pending, Turn: r.Turn, Discards: r.Tries.Discards, Attempts: r.Tries.Attempts, LastError: r.Tries.LastError, PauseReason: r.PauseReason,
 	}
+	s.Address = r.Names.Address
 	if r.Phase == turn.Collecting && !r.OnHold {
 		s.DueAt = timeOf(r.Window.Due)
 	}
@@ -140,6 +146,17 @@ func stateOf(key store.Key, r turn.Record) State {
 		s.Lease = &Lease{Holder: r.Lease.Holder, Token: r.Lease.Token, ExpiresAt: timeOf(r.Lease.Expires)}
 	}
 	return s
+}
+
+// otherNames are the names of a conversation besides its key.
+func otherNames(key store.Key, r turn.Record) []string {
+	var names []string
+	for _, name := range append([]string{key.Conversation}, r.Names.Aliases...) {
+		if name != r.Name(key.Conversation) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // ConversationQuery selects conversations. The zero value selects all, a hundred at a

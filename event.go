@@ -1,6 +1,8 @@
 package onereply
 
 import (
+	"cmp"
+
 	"github.com/onereply/onereply/internal/engine"
 )
 
@@ -70,7 +72,7 @@ type Event struct {
 // eventOf is an event of the engine as the API shows it.
 func eventOf(id string, e *engine.Event) Event {
 	return Event{
-		ID: id, Type: string(e.Kind), At: timeOf(e.At), Node: e.Node, Bot: e.Key.Bot, Conversation: e.Key.Conversation,
+		ID: id, Type: string(e.Kind), At: timeOf(e.At), Node: e.Node, Bot: e.Key.Bot, Conversation: cmp.Or(e.Name, e.Key.Conversation),
 		Turn: e.Turn, Token: e.Token, Attempt: e.Attempt, Version: e.Version, Through: e.Through, DueAt: timeOf(e.Due),
 		MessageID: e.MessageID, ReplyID: e.ReplyID, Covers: e.Covers, Text: e.Text, TextLeftOut: e.TextLeftOut,
 		Part: e.Part, Parts: e.Parts, Reason: e.Reason, LateInput: e.Late, Seq: e.Seq, FirstByteAt: timeOf(e.FirstByte),

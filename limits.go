@@ -5,6 +5,7 @@ import (
 
 	"github.com/onereply/onereply/internal/engine"
 	"github.com/onereply/onereply/internal/inspect"
+	"github.com/onereply/onereply/turn"
 )
 
 // Limits of names and texts, in bytes. An input that exceeds one is refused with
@@ -26,6 +27,10 @@ const (
 	MaxPendingMessages  = 10_000 // that wait in one conversation; further ones are refused with [CodeTooMany]
 	MaxQueuedHumanReply = 100    // replies of people that wait to be sent in one conversation; likewise
 )
+
+// MaxAliases is how many other names a conversation can have; a further one is refused
+// with [CodeTooMany].
+const MaxAliases = turn.MaxAliases
 
 // MaxPause is the longest pause before a part of a reply: see [Pace].
 const MaxPause = engine.MaxPause

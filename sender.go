@@ -37,9 +37,14 @@ type Delivery struct {
 	// channel that took it before must not drop it as a repeat.
 	SendID string
 
-	Bot          string
+	Bot string
+
+	// Conversation is the key of the conversation, Address the name under which somebody
+	// wrote last: the same, unless the conversation has aliases.
 	Conversation string
-	Turn         int64
+	Address      string
+
+	Turn int64
 
 	// Part says which of Parts this is, from 0. It is -1 where all are to be sent at
 	// once: see [Capabilities].AllParts.

@@ -27,6 +27,7 @@ type Signal struct {
 
 	Bot          string
 	Conversation string
+	Address      string // the name under which somebody wrote last: the conversation's key, or an alias
 	Turn         int64
 }
 
@@ -38,7 +39,7 @@ func signalWith(s Sender) func(context.Context, node.Signal) error {
 	}
 	return func(ctx context.Context, signal node.Signal) error {
 		return sender.Signal(ctx, Signal{
-			Kind: SignalKind(signal.Kind), Bot: signal.Key.Bot, Conversation: signal.Key.Conversation, Turn: signal.Turn,
+			Kind: SignalKind(signal.Kind), Bot: signal.Key.Bot, Conversation: signal.Conversation, Address: signal.Address, Turn: signal.Turn,
 		})
 	}
 }

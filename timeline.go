@@ -54,11 +54,15 @@ func (a *App) Timeline(ctx context.Context, bot, conversation string, q Timeline
 	case q.Turns == 0:
 		q.Turns = 10
 	}
-	found, err := inspect.Timeline(ctx, a.store, inspect.TimelineQuery{Key: c.key, Turns: int64(q.Turns), Turn: q.Turn})
+	at, err := a.locate(ctx, c.key)
 	if err != nil {
 		return Timeline{}, c.of(err)
 	}
-	out := Timeline{Bot: bot, Conversation: conversation, Now: timeOf(a.clock.Now()), Turns: make([]TimelineTurn, len(found))}
+	found, err := inspect.Timeline(ctx, a.store, inspect.TimelineQuery{Key: at.key, Turns: int64(q.Turns), Turn: q.Turn})
+	if err != nil {
+		return Timeline{}, c.of(err)
+	}
+	out := Timeline{Bot: bot, Conversation: at.name(), Now: timeOf(a.clock.Now()), Turns: make([]TimelineTurn, len(found))}
 	for i, one := range found {
 		steps := make([]Event, len(one.Steps))
 		for j := range one.Steps {

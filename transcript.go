@@ -15,6 +15,7 @@ type EntryKind string
 const (
 	EntryMessage EntryKind = "message" // somebody wrote it
 	EntryReply   EntryKind = "reply"   // the bot, or a person in its place, answered
+	EntryName    EntryKind = "name"    // another name leads here, which is the Text: see [App.SetAlias] and [App.Move]
 	EntryReset   EntryKind = "reset"   // the conversation began afresh: see [App.Reset]. It has no ID and no Status
 )
 
@@ -126,7 +127,11 @@ func (a *App) transcript(ctx context.Context, bot, conversation string, q store.
 	if q.Limit, err = pageLimit(q.Limit); err != nil {
 		return nil, c.fail(CodeInvalid, "limit", err)
 	}
-	found, err := a.store.Entries(ctx, c.key, q)
+	at, err := a.locate(ctx, c.key)
+	if err != nil {
+		return nil, c.of(err)
+	}
+	found, err := a.store.Entries(ctx, at.key, q)
 	entries := make([]Entry, len(found))
 	for i, e := range found {
 		entries[i] = entryOf(e)

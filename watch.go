@@ -1,8 +1,12 @@
 package onereply
 
 import (
+	"context"
+	"time"
+
 	"github.com/onereply/onereply/internal/engine"
 	"github.com/onereply/onereply/internal/fleet"
+	"github.com/onereply/onereply/store"
 )
 
 // EventQuery selects events. The zero value selects all that happen from now on.
@@ -47,9 +51,27 @@ func (s *subscriber) End() { close(s.events) }
 // this node's.
 func (a *App) Subscribe(w EventQuery) *Subscription {
 	var s subscriber
+	if w.Bot != "" && w.Conversation != "" {
+		w.Conversation = a.placeOf(w.Bot, w.Conversation)
+	}
 	subscription := a.fleet.Subscribe(fleet.Topic{Bot: w.Bot, Conversation: w.Conversation}, w.After, &s)
 	return &Subscription{Events: s.events, subscription: subscription}
 }
+
+// placeOf is the name with which the conversation began to which a name leads, as the
+// events have it. If the store can't say, the name is watched as it is.
+func (a *App) placeOf(bot, name string) string {
+	ctx, cancel := context.WithTimeout(context.Background(), placeTimeout)
+	defer cancel()
+	found, err := a.locate(ctx, store.Key{Bot: bot, Conversation: name})
+	if err != nil {
+		return name
+	}
+	return found.key.Conversation
+}
+
+// placeTimeout bounds how long a new watcher waits for the store.
+const placeTimeout = 2 * time.Second
 
 // Close ends the subscription. It may be called more than once.
 func (s *Subscription) Close() { s.subscription.Close() }

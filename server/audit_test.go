@@ -40,7 +40,7 @@ func TestActionsAreNoted(t *testing.T) {
 	keyed, open := New(app, Options{APIKeys: []string{"alpha", "beta"}}), New(app, Options{})
 	b := login(t, keyed, "beta")
 	for _, action := range [][3]string{
-		{"POST", "/flush"}, {"POST", "/pause"}, {"POST", "/reset"}, {"POST", "/resume"}, {"POST", "/requeue"}, {"POST", "/replies", `{"text":"x"}`}, {"DELETE", ""},
+		{"POST", "/flush"}, {"POST", "/pause"}, {"POST", "/reset"}, {"POST", "/move", `{"to":"x"}`}, {"POST", "/resume"}, {"POST", "/requeue"}, {"POST", "/replies", `{"text":"x"}`}, {"DELETE", ""},
 		{"POST", "/turns/1/resend"}, {"POST", "/turns/1/mark-sent"},
 	} {
 		for who, asking := range map[string]struct {
@@ -65,7 +65,7 @@ func TestActionsAreNoted(t *testing.T) {
 			noted++
 		}
 	}
-	if noted != 9 {
-		t.Errorf("%d routes are noted, of which this test knows 9", noted)
+	if noted != 12 {
+		t.Errorf("%d routes are noted, of which this test knows 12", noted)
 	}
 }

@@ -123,6 +123,29 @@ func (f *fakeApp) Pause(ctx context.Context, bot, conversation, reason string) (
 	return f.state, f.err
 }
 
+func (f *fakeApp) Move(ctx context.Context, bot, conversation, to string) (onereply.State, error) {
+	f.acts(ctx)
+	f.record("move", bot, conversation, to)
+	return f.state, f.err
+}
+
+func (f *fakeApp) SetAlias(ctx context.Context, bot, alias, conversation string) (onereply.NamedConversation, error) {
+	f.acts(ctx)
+	f.record("set alias", bot, alias, conversation)
+	return onereply.NamedConversation{Alias: alias, Conversation: conversation}, f.err
+}
+
+func (f *fakeApp) Alias(_ context.Context, bot, alias string) (onereply.NamedConversation, error) {
+	f.record("alias", bot, alias, nil)
+	return onereply.NamedConversation{Alias: alias, Conversation: "c1"}, f.err
+}
+
+func (f *fakeApp) RemoveAlias(ctx context.Context, bot, alias string) error {
+	f.acts(ctx)
+	f.record("remove alias", bot, alias, nil)
+	return f.err
+}
+
 func (f *fakeApp) Reset(ctx context.Context, bot, conversation, reason string) (onereply.State, error) {
 	f.acts(ctx)
 	f.record("reset", bot, conversation, reason)

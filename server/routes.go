@@ -7,8 +7,9 @@ package server
 // since no path fits two patterns of one method.
 func (s *Server) routes() []*route {
 	const (
-		list = "/v1/bots/{bot}/conversations"
-		one  = list + "/{conversation}"
+		list  = "/v1/bots/{bot}/conversations"
+		one   = list + "/{conversation}"
+		alias = "/v1/bots/{bot}/aliases/{alias}"
 	)
 	return []*route{
 		{method: "POST", pattern: one + "/messages", handle: s.postMessage},
@@ -22,6 +23,10 @@ func (s *Server) routes() []*route {
 		{method: "POST", pattern: one + "/pause", handle: s.postPause, audited: true},
 		{method: "POST", pattern: one + "/resume", handle: s.postResume, audited: true},
 		{method: "POST", pattern: one + "/reset", handle: s.postReset, audited: true},
+		{method: "POST", pattern: one + "/move", handle: s.postMove, audited: true},
+		{method: "PUT", pattern: alias, handle: s.putAlias, audited: true},
+		{method: "GET", pattern: alias, handle: s.getAlias},
+		{method: "DELETE", pattern: alias, handle: s.deleteAlias, audited: true},
 		{method: "POST", pattern: one + "/replies", handle: s.postReply, audited: true},
 		{method: "POST", pattern: one + "/replies/{turn}/status", handle: s.postReplyStatus},
 		{method: "POST", pattern: one + "/requeue", handle: s.postRequeue, audited: true},

@@ -52,6 +52,10 @@ func TestCalls(t *testing.T) {
 		{"pause", "POST", "/pause", `{"reason":"lunch"}`, 200, call{"pause", "support", "c1", "lunch"}, ""},
 		{"reset", "POST", "/reset", `{"reason":"new order"}`, 202, call{"reset", "support", "c1", "new order"}, ""},
 		{"reset without a reason", "POST", "/reset", "", 202, call{"reset", "support", "c1", ""}, ""},
+		{"move", "POST", "/move", `{"to":"c2"}`, 202, call{"move", "support", "c1", "c2"}, ""},
+		{"alias", "PUT", "/../../aliases/p%2F1", `{"conversation":"c1"}`, 200, call{"set alias", "support", "p/1", "c1"}, `{"alias":"p/1","conversation":"c1"}`},
+		{"where an alias leads", "GET", "/../../aliases/p", "", 200, call{"alias", "support", "p", nil}, `{"alias":"p","conversation":"c1"}`},
+		{"an alias is freed", "DELETE", "/../../aliases/p", "", 204, call{"remove alias", "support", "p", nil}, ""},
 		{"pause without a reason", "POST", "/pause", "", 200, call{"pause", "support", "c1", ""}, ""},
 		{"resume", "POST", "/resume", "", 200, call{"resume", "support", "c1", true}, ""},
 		{"resume with an empty object", "POST", "/resume", "{}", 200, call{"resume", "support", "c1", true}, ""},
@@ -75,7 +79,7 @@ func TestCalls(t *testing.T) {
 			app := newFakeApp()
 			app.receipt = onereply.Receipt{MessageID: "m1", Version: 7, Outcome: onereply.OutcomeQueued, DueAt: at(t, "2026-01-02T03:04:05.5+01:00")}
 			app.state = fullState(t)
-			got := ask(t, New(app, Options{}), test.method, here+test.path, test.body)
+			got := ask(t, New(app, Options{}), test.method, aliasPath(here+test.path), test.body)
 			if got.status != test.status {
 				t.Fatalf("status = %d, want %d\n%s", got.status, test.status, got.body)
 			}
@@ -232,4 +236,12 @@ func TestQueriesAreChecked(t *testing.T) {
 			}
 		})
 	}
+}
+
+// aliasPath is the path of an alias, where a test names one beside its conversation.
+func aliasPath(path string) string {
+	if head, tail, found := strings.Cut(path, "/conversations/c1/../../aliases/"); found {
+		return head + "/aliases/" + tail
+	}
+	return path
 }

@@ -40,6 +40,10 @@ type App interface {
 	Pause(ctx context.Context, bot, conversation, reason string) (onereply.State, error)
 	Resume(ctx context.Context, bot, conversation string, answerPending bool) (onereply.State, error)
 	Answer(ctx context.Context, bot, conversation, text string) (onereply.Receipt, error)
+	Move(ctx context.Context, bot, conversation, to string) (onereply.State, error)
+	SetAlias(ctx context.Context, bot, alias, conversation string) (onereply.NamedConversation, error)
+	Alias(ctx context.Context, bot, alias string) (onereply.NamedConversation, error)
+	RemoveAlias(ctx context.Context, bot, alias string) error
 	Reset(ctx context.Context, bot, conversation, reason string) (onereply.State, error)
 	Requeue(ctx context.Context, bot, conversation string) (onereply.State, error)
 	Resend(ctx context.Context, bot, conversation string, turn int64) (onereply.State, error)

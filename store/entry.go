@@ -13,7 +13,11 @@ type Kind string
 const (
 	Message Kind = "message"
 	Reply   Kind = "reply"
-	Reset   Kind = "reset" // a mark: the history of prompts begins after it. It has no id and no status
+	// Name says that another name leads to the conversation since then, which is the
+	// text. Its status is that of a reply on its way, so that retention never removes it,
+	// nor with it a conversation to which names lead.
+	Name  Kind = "name"
+	Reset Kind = "reset" // a mark: the history of prompts begins after it. It has no id and no status
 )
 
 // Entry is one line of the transcript. Its own fields are those that stores compare,

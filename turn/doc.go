@@ -22,6 +22,7 @@
 //	set_aside.go    messages that nobody can answer, and how they come back
 //	control.go      people step in: flush, pause, resume, a human's reply
 //	reset.go        a fresh start: a history that begins anew
+//	names.go        one conversation under several names
 //	unconfirmed.go  replies that may not have arrived, and what people do about them
 //	receipt.go      what channels say of a reply after they have taken it
 //	invariant.go    what holds after every step

@@ -31,6 +31,8 @@ const (
 	ByHuman         = "closed_by_human"  // a human answered or closed what waited
 	WasReset        = "reset"            // the conversation began afresh
 	SessionIdle     = "session_idle"     // it did so because of a long silence
+	NameTaken       = "name_taken"       // the name is a conversation's, or leads elsewhere
+	TooManyNames    = "too_many_names"   // the conversation has as many as it can have
 	Withdrawn       = "withdrawn"        // certainly not delivered, and overtaken
 	UnknownOutcome  = "unknown_outcome"  // nobody knows whether it was delivered
 	Crashed         = "worker_lost"      // its holder's lease ran out
@@ -129,6 +131,7 @@ type Effects struct {
 	AppendReply   int64 // a reply, at this sequence; 0: none
 	AppendReset   int64 // the mark of a reset, at this sequence; 0: none
 	ResetReason   string
+	AppendName    int64 // that a name was adopted, at this sequence; 0: none was
 	Settles       []Settle
 	Marks         []Mark
 	Progress      []Progress
@@ -187,6 +190,7 @@ const (
 	KindConversationPaused  Kind = "conversation.paused"
 	KindConversationResumed Kind = "conversation.resumed"
 	KindConversationReset   Kind = "conversation.reset"
+	KindConversationMoved   Kind = "conversation.moved"
 
 	// These do not occur in an ordinary turn.
 	KindMessageRepeated Kind = "message.repeated" // a message was delivered again; whoever claims ids tells it, not Step

@@ -21,6 +21,8 @@ type Message struct {
 	Context     bool // it is there to be known only
 	Unaddressed bool // it is not meant for the bot
 	Bot         bool // another bot wrote it
+
+	Address string // the name under which it came, where that is not the conversation's key
 }
 
 // Edit is a change of a message's text or attachments. The caller has seen in the
@@ -75,6 +77,29 @@ type HumanReply struct{ Parts int }
 // Reset begins afresh: it closes all messages that wait, and prompts know nothing any
 // more of what was said before.
 type Reset struct{ Reason string }
+
+// Lead makes a name, whose record it is applied to, an alias of the conversation that
+// began with the name To. Fresh: the name must lead nowhere else.
+type Lead struct {
+	To    string
+	Fresh bool
+}
+
+// Unlead frees a name that leads to the conversation From.
+type Unlead struct{ From string }
+
+// Claim says that a move is about to make the name an alias; "" takes that back.
+type Claim struct{ Name string }
+
+// Adopt says that the name leads here; "" stands for the one with which the conversation
+// began. Key: it is the conversation's key from now on.
+type Adopt struct {
+	Name string
+	Key  bool
+}
+
+// Drop says that the name does not lead here any more.
+type Drop struct{ Name string }
 
 // Requeue tries a failed turn again.
 type Requeue struct{}
@@ -201,6 +226,11 @@ func (Resume) event()          {}
 func (Close) event()           {}
 func (HumanReply) event()      {}
 func (Reset) event()           {}
+func (Lead) event()            {}
+func (Unlead) event()          {}
+func (Claim) event()           {}
+func (Adopt) event()           {}
+func (Drop) event()            {}
 func (Requeue) event()         {}
 func (Resend) event()          {}
 func (MarkSent) event()        {}

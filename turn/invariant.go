@@ -36,6 +36,11 @@ var rules = []struct {
 	}},
 	{"pending inputs lie behind the mark", func(r Record) bool { return 0 <= r.AfterSeq && r.AfterSeq <= r.Seq }},
 	{"the mark of the last reset was given out", func(r Record) bool { return 0 <= r.FreshAfter && r.FreshAfter <= r.Seq }},
+	{"an alias has nothing but where it leads", func(r Record) bool {
+		bare := r.Version == 0 && r.Seq == 0 && r.Pending == 0 && r.Reply == nil && !r.OnHold
+		return (r.Phase == Alias) == (r.LeadsTo != "") && (r.LeadsTo == "" || bare)
+	}},
+	{"names are bounded", func(r Record) bool { return len(r.Names.Aliases) <= MaxAliases }},
 	{"an idle conversation has nothing that waits", func(r Record) bool {
 		return r.Phase != Idle || r.Pending == 0 && r.Answered == r.Version
 	}},

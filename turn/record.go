@@ -39,6 +39,7 @@ const (
 	Sending    Phase = "sending"    // a committed reply is on its way
 	Failed     Phase = "failed"     // the turn was given up; the next input or a requeue starts again
 	Paused     Phase = "paused"     // shown while a human has the conversation
+	Alias      Phase = "alias"      // no conversation, but a name that leads to one
 )
 
 // Lease is the right to work on one conversation. It is taken with the attempt and
@@ -119,6 +120,7 @@ func (r Record) clone() Record {
 	}
 	r.Queue = append([]Reply(nil), r.Queue...)
 	r.Unconfirmed = append([]Unconfirmed(nil), r.Unconfirmed...)
+	r.Names.Aliases = append([]string(nil), r.Names.Aliases...)
 	return r
 }
 
@@ -167,6 +169,9 @@ type Record struct {
 	StoodIn     bool          `json:"stood_in,omitempty"`      // a text stood in for a reply, and no turn has succeeded since
 	Unconfirmed []Unconfirmed `json:"unconfirmed,omitempty"`   // replies that need somebody, oldest first
 	SetAside    *SetAside     `json:"set_aside,omitempty"`     // inputs that need somebody
+
+	LeadsTo string `json:"leads_to,omitempty"` // of an alias: the name with which the conversation began to which it leads
+	Names   Names  `json:"names,omitzero"`     // see names.go
 }
 
 // Window is the debounce window: how long pending inputs wait for more before an

@@ -40,6 +40,9 @@ func Step(record Record, event Event, now Time, policy Policy) (Record, Effects)
 }
 
 func (s *step) dispatch(event Event) {
+	if s.aliasEvent(event) { // names.go
+		return
+	}
 	switch e := event.(type) {
 	// Inputs: window.go.
 	case Message:
@@ -90,6 +93,12 @@ func (s *step) dispatch(event Event) {
 		s.closeWaiting()
 	case HumanReply:
 		s.humanReply(e)
+	case Claim: // names.go
+		s.claim(e)
+	case Adopt:
+		s.adopt(e)
+	case Drop:
+		s.drop(e)
 	case Reset: // reset.go
 		s.reset(e)
 	case Requeue:

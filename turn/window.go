@@ -25,6 +25,7 @@ func (s *step) acceptMessage(e Message) {
 	s.Changed, s.AppendInput = true, true
 	s.endSession()
 	s.noteSaid()
+	s.Names.Address = e.Address
 	s.Seq++
 	s.Pending++
 	if e.Closes != "" || e.Pauses != "" {

@@ -84,7 +84,7 @@ func (s *Sender) Signal(ctx context.Context, signal onereply.Signal) error {
 	now := time.Now()
 	body, err := json.Marshal(signalPayload{
 		Type: string(signal.Kind), Timestamp: now.UTC().Format(millisecondsUTC),
-		Data: signalData{Bot: signal.Bot, Conversation: signal.Conversation, Address: signal.Conversation, Turn: signal.Turn},
+		Data: signalData{Bot: signal.Bot, Conversation: signal.Conversation, Address: cmp.Or(signal.Address, signal.Conversation), Turn: signal.Turn},
 	})
 	if err != nil {
 		return err
@@ -145,6 +145,7 @@ type data struct {
 	ID           string   `json:"id"`
 	Bot          string   `json:"bot"`
 	Conversation string   `json:"conversation"`
+	Address      string   `json:"address"`
 	Turn         int64    `json:"turn"`
 	Text         string   `json:"text"`
 	Parts        []string `json:"parts"`
@@ -162,7 +163,7 @@ const millisecondsUTC = "2006-01-02T15:04:05.000Z07:00"
 // the commit.
 func payloadOf(d *onereply.Delivery) payload {
 	data := data{
-		ID: d.ID, Bot: d.Bot, Conversation: d.Conversation, Turn: d.Turn,
+		ID: d.ID, Bot: d.Bot, Conversation: d.Conversation, Address: cmp.Or(d.Address, d.Conversation), Turn: d.Turn,
 		Text: d.Text, Parts: d.Parts, Covers: d.Covers, Version: d.Version,
 		LateInput: d.LateInput, Human: d.Human,
 	}

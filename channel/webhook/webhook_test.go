@@ -62,7 +62,7 @@ func receiver(t testing.TB) (url string, got *[]request) {
 }
 
 func TestSend(t *testing.T) {
-	const head = `{"type":"reply","timestamp":"2026-01-02T02:04:05.006Z","data":{"id":"c1/1","bot":"support","conversation":"c1","turn":1,`
+	const head = `{"type":"reply","timestamp":"2026-01-02T02:04:05.006Z","data":{"id":"c1/1","bot":"support","conversation":"c1","address":"c1","turn":1,`
 	tests := map[string]struct {
 		change func(*onereply.Delivery)
 		id     string

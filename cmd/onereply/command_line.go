@@ -27,6 +27,8 @@ type commandLine struct {
 	Pause   pauseCommand   `cmd:"" help:"Pause a conversation: messages are kept, nothing is answered."`
 	Resume  resumeCommand  `cmd:"" help:"Resume a paused conversation."`
 	Reset   resetCommand   `cmd:"" help:"Begin afresh: close waiting messages, and forget what was said for later turns."`
+	Move    moveCommand    `cmd:"" help:"Give a conversation another key; the old one goes on leading there."`
+	Alias   aliasCommand   `cmd:"" help:"Show where a name leads, have it lead to a conversation, or free it."`
 	Requeue requeueCommand `cmd:"" help:"Try a failed turn again, and messages that were set aside."`
 	Resend  resendCommand  `cmd:"" help:"Send a reply again whose outcome is unknown, or of which only a part was sent."`
 

@@ -59,6 +59,10 @@ func newAPIForTest(t *testing.T) (*api, map[string]string) {
 		"POST " + base + "/resume":                          oneState,
 		"POST " + base + "/requeue":                         oneState,
 		"POST " + base + "/reset":                           oneState,
+		"POST " + base + "/move":                            oneState,
+		"PUT /v1/bots/support/aliases/p":                    `{"alias":"p","conversation":"c1"}`,
+		"GET /v1/bots/support/aliases/p":                    `{"alias":"p","conversation":"c1"}`,
+		"DELETE /v1/bots/support/aliases/p":                 "",
 		"POST " + base + "/turns/2/resend":                  oneState,
 		"POST " + base + "/turns/2/mark-sent":               oneState,
 		"GET " + base + "/timeline?turns=10":                oneTimeline,
@@ -98,6 +102,7 @@ func TestControl(t *testing.T) {
 		{"requeue support c1", ""},
 		{"resend support c1 2", ""},
 		{"mark-sent support c1 2", ""},
+		{"move support c1 c2", `{"to":"c2"}`},
 		{"reset support c1 --reason order", `{"reason":"order"}`},
 		{"pause support c1 --reason lunch", `{"reason":"lunch"}`},
 		{"resume support c1", `{"answer_pending":true}`},
@@ -111,6 +116,18 @@ func TestControl(t *testing.T) {
 		do(t, env, "", strings.Fields(test.args+" --json")...).expect(t, success, oneState+"\n", "")
 	}
 	do(t, env, "", "delete", "support", "c1", "--yes").expect(t, success, "deleted support/c1\n", "")
+}
+
+func TestAlias(t *testing.T) {
+	a, env := newAPIForTest(t)
+	do(t, env, "", "alias", "support", "p", "c1").expect(t, success, "support/p leads to support/c1\n", "")
+	if a.posted != `{"conversation":"c1"}` {
+		t.Errorf("posted %s", a.posted)
+	}
+	do(t, env, "", "alias", "support", "p").expect(t, success, "support/p leads to support/c1\n", "")
+	do(t, env, "", "alias", "support", "p", "--json").expect(t, success, `{"alias":"p","conversation":"c1"}`+"\n", "")
+	do(t, env, "", "alias", "support", "p", "--remove").expect(t, success, "support/p leads nowhere\n", "")
+	do(t, env, "", "alias", "support", "p", "c1", "--remove").expect(t, misuse, "", "not both")
 }
 
 const shown = `support/c1  generating  version 3  answered 2  pending 1

@@ -71,6 +71,36 @@ func (c *Client) Pause(ctx context.Context, bot, conversation, reason string) (D
 	return fetch[Document[onereply.State]](ctx, c, http.MethodPost, path(bot, conversation, "/pause"), body)
 }
 
+// Move gives the conversation another key.
+func (c *Client) Move(ctx context.Context, bot, conversation, to string) (Document[onereply.State], error) {
+	body := struct {
+		To string `json:"to"`
+	}{to}
+	return fetch[Document[onereply.State]](ctx, c, http.MethodPost, path(bot, conversation, "/move"), body)
+}
+
+// SetAlias has a name lead to a conversation.
+func (c *Client) SetAlias(ctx context.Context, bot, alias, conversation string) (Document[onereply.NamedConversation], error) {
+	body := struct {
+		Conversation string `json:"conversation"`
+	}{conversation}
+	return fetch[Document[onereply.NamedConversation]](ctx, c, http.MethodPut, aliasPath(bot, alias), body)
+}
+
+// Alias tells where a name leads.
+func (c *Client) Alias(ctx context.Context, bot, alias string) (Document[onereply.NamedConversation], error) {
+	return fetch[Document[onereply.NamedConversation]](ctx, c, http.MethodGet, aliasPath(bot, alias), nil)
+}
+
+// RemoveAlias frees a name.
+func (c *Client) RemoveAlias(ctx context.Context, bot, alias string) error {
+	return c.call(ctx, http.MethodDelete, aliasPath(bot, alias), nil, nil)
+}
+
+func aliasPath(bot, alias string) string {
+	return "/v1/bots/" + url.PathEscape(bot) + "/aliases/" + url.PathEscape(alias)
+}
+
 // Reset begins afresh: waiting messages are closed, and later turns know nothing of what
 // was said before.
 func (c *Client) Reset(ctx context.Context, bot, conversation, reason string) (Document[onereply.State], error) {

@@ -24,7 +24,8 @@ const (
 
 // apply puts a task through the core, on top of those before it in the batch.
 func (n *Node) apply(c *conversation, b *batch, t *task) {
-	t.result = Result{MessageID: t.ID, At: n.now}
+	n.adopt(c, b, t)
+	t.result = Result{Key: c.key, MessageID: t.ID, At: n.now}
 	n.decide(c, b, t)
 	t.result.Version = b.write.Record.Version
 	if p := t.ownPlacement(); p != nil { // what looks like a duplicate is its own earlier write
@@ -47,6 +48,8 @@ func (n *Node) decide(c *conversation, b *batch, t *task) {
 		n.humanReply(c, b, t)
 	case t.Op == Report:
 		n.report(c, b, t)
+	case t.Op == Adopt:
+		n.takeName(c, b, t, turn.Adopt{Name: t.Name, Key: t.Moves})
 	case t.wakes() && !b.write.Record.Exists(): // it was deleted, and must not come back
 		t.result.Outcome, t.result.Reason = turn.Ignored, turn.NothingWaits
 	default:
@@ -85,7 +88,9 @@ func (n *Node) step(c *conversation, b *batch, t *task, event turn.Event) turn.E
 	b.writeProgress(c, t, effects.Progress)
 	b.events = slices.Grow(b.events, len(effects.Notices))
 	for _, notice := range effects.Notices {
-		b.events = append(b.events, n.event(c, t, notice))
+		e := n.event(c, t, notice)
+		e.Name = record.Names.Key
+		b.events = append(b.events, e)
 	}
 	return effects
 }
@@ -109,7 +114,7 @@ func (n *Node) receive(c *conversation, b *batch, t *task) {
 	}
 	bot := n.bot(c)
 	message := turn.Message{
-		Quiet: bot.quiet(t), Media: anyPending(t.Body.Attachments),
+		Quiet: bot.quiet(t), Media: anyPending(t.Body.Attachments), Address: c.address(t, b.write.Record),
 		SentAt: t.Body.SentAt, Context: t.Context, Unaddressed: t.Unaddressed, Bot: t.Body.Sender.Bot,
 	}
 	if bot.StopWords.Has(t.Body.Text) {

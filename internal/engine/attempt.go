@@ -98,7 +98,11 @@ func (n *Node) PromptRead(now turn.Time, key store.Key, nonce string, entries, t
 		n.runEnded(c, &task{event: n.unread(r, turn.Failure, "nothing that waits is in the transcript")})
 	default:
 		r.started = true
-		n.emit(Start{Key: key, Lease: r.lease, Turn: r.turn, Attempt: r.attempt, Through: r.through, Prompt: r.prompt, QuietUntil: max(c.snap.Record.NoSendUntil, n.pauses[c.key.Bot])})
+		record := c.snap.Record
+		n.emit(Start{
+			Key: key, Conversation: record.Name(key.Conversation), Address: addressOf(key.Conversation, record), Lease: r.lease, Turn: r.turn,
+			Attempt: r.attempt, Through: r.through, Prompt: r.prompt, QuietUntil: max(record.NoSendUntil, n.pauses[c.key.Bot]),
+		})
 	}
 }
 

@@ -121,6 +121,7 @@ func (n *Node) pump(c *conversation) {
 			c.call = deleting
 			n.emit(Delete{Key: c.key})
 			return
+		case n.forward(c) || n.sendBack(c):
 		case n.mayGuess(c):
 			c.knows, c.snap = guess, store.Snapshot{}
 		case c.knows == nothing || c.lacksReply() || len(c.applicable()) == 0:
@@ -144,7 +145,7 @@ func (n *Node) mayGuess(c *conversation) bool {
 	if c.knows != nothing || n.options.Alone || c.fails > 0 || c.conflicts > 0 {
 		return false
 	}
-	return !slices.ContainsFunc(c.next(), func(t *task) bool { return t.Op != Receive })
+	return !slices.ContainsFunc(c.next(), func(t *task) bool { return t.Op != Receive || t.via != "" })
 }
 
 // lacksReply reports whether the reply under way may end here, and its entry is not known,

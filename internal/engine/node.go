@@ -23,7 +23,8 @@ var (
 	// repeat could be told.
 	ErrOutcomeUnknown = errors.New("nobody knows whether the reply was stored; look at the transcript before you send it again")
 
-	errNotWritten = errors.New("it does not take writes")
+	errNamesChange = errors.New("the names of the conversation change all the time")
+	errNotWritten  = errors.New("it does not take writes")
 )
 
 // Limits of what is held in memory, and of one write.

@@ -62,7 +62,10 @@ type ReadPrompt struct {
 // Start runs the responder. Answered by Node.Responded, once it has returned: not
 // before, since the lease is kept until then.
 type Start struct {
-	Key     store.Key
+	Key          store.Key
+	Conversation string // the key by which it is shown
+	Address      string // the name under which it was last written to
+
 	Lease   turn.Lease
 	Turn    int64
 	Attempt int   // number within the turn, from 1
@@ -83,7 +86,11 @@ type Stop struct {
 // Send delivers one part of a reply. It must begin before Until, and ends with a Stop. Where
 // Entry is nil, it is read first. Answered by Node.SendEnded.
 type Send struct {
-	Key   store.Key
+	Key store.Key
+	// Conversation is the key by which it is shown, Address the name under which it was
+	// last written to.
+	Conversation, Address string
+
 	Lease turn.Lease
 	Reply turn.Reply
 	Entry *store.Entry
@@ -118,6 +125,9 @@ func (Tell) output()       {}
 
 // Result is the outcome of a request.
 type Result struct {
+	// Key is the conversation that it was applied to: of a request under an alias, the
+	// one to which that leads.
+	Key store.Key
 	// Outcome is the core's, or Duplicate. Reason goes with an outcome that changed
 	// nothing.
 	Outcome turn.Outcome

@@ -33,6 +33,8 @@ func (n *Node) noteRepeats(c *conversation, b *batch) {
 		notice.Attempt, notice.Since = r.Tries.Runs, r.Window.WaitingSince
 		b.repeats++
 		b.write.Log.Trace = b.write.Log.Trace.Add(notice)
-		b.events = append(b.events, n.event(c, &task{}, notice))
+		e := n.event(c, &task{}, notice)
+		e.Name = r.Names.Key
+		b.events = append(b.events, e)
 	}
 }

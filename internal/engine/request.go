@@ -26,6 +26,11 @@ const (
 	MarkSent
 	Reset
 	Report
+	Lead   // of an alias: make it one
+	Unlead // of an alias: free it
+	ClaimName
+	Adopt
+	Drop
 	Seal
 	Forget
 	ownEvent // not a caller's: an event of this node's own
@@ -51,6 +56,9 @@ type Request struct {
 	Turn        int64               // Resend, MarkSent, Report
 	Part        int                 // Report: from 1; 0: all
 	Receipt     turn.Receipt        // Report; Reason is that of a failure
+	Name        string              // Lead, Unlead: the conversation; ClaimName, Adopt, Drop: the name
+	Fresh       bool                // Lead: the name must lead nowhere else
+	Moves       bool                // Adopt: it is the key from now on
 	Audit       *store.AuditEntry   // noted where the request changes something; nil: not
 }
 
@@ -67,6 +75,12 @@ type task struct {
 	reply    store.Body   // the responder's reply, of a result
 	sending  *store.Entry // the reply that a send delivers
 	endsWork bool         // the attempt or the send under way here ends with it
+
+	// Of a request under an alias; see names.go.
+	via    string // the alias
+	sure   bool   // the alias was read after the conversation did not list it
+	unsure bool   // the alias has to be read: the conversation does not list it
+	hops   int    // times that it was handed on
 
 	stored  lookup
 	history history
@@ -96,7 +110,7 @@ func (t *task) wakes() bool {
 // which must be answered quickly, carries none.
 func (t *task) showsRecord() bool {
 	switch t.Op {
-	case Flush, Pause, Resume, Requeue, Resend, MarkSent, Reset:
+	case Flush, Pause, Resume, Requeue, Resend, MarkSent, Reset, Lead, Unlead, ClaimName, Adopt, Drop:
 		return true
 	}
 	return false
@@ -173,6 +187,14 @@ func (t *task) coreEvent() turn.Event {
 		return turn.Resend{Turn: t.Turn}
 	case MarkSent:
 		return turn.MarkSent{Turn: t.Turn}
+	case Lead:
+		return turn.Lead{To: t.Name, Fresh: t.Fresh}
+	case Unlead:
+		return turn.Unlead{From: t.Name}
+	case ClaimName:
+		return turn.Claim{Name: t.Name}
+	case Drop:
+		return turn.Drop{Name: t.Name}
 	case Reset:
 		return turn.Reset{Reason: t.Reason}
 	case Seal:

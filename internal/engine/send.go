@@ -38,7 +38,11 @@ func (n *Node) startSend(c *conversation, a turn.Send) {
 	if c.reply != nil && c.reply.Seq == a.Reply.Seq {
 		entry = c.reply
 	}
-	n.emit(Send{Key: c.key, Lease: lease, Reply: a.Reply, Entry: entry, Until: n.deadline(c, lease)})
+	record := c.snap.Record
+	n.emit(Send{
+		Key: c.key, Conversation: record.Name(c.key.Conversation), Address: addressOf(c.key.Conversation, record), Lease: lease,
+		Reply: a.Reply, Entry: entry, Until: n.deadline(c, lease),
+	})
 }
 
 // SendResult is the outcome of a send. Its zero value means that the part was delivered.

@@ -98,6 +98,7 @@ func Attention(ctx context.Context, s store.Store, q AttentionQuery) (found []Fi
 func findingsOf(item store.Item) []Finding {
 	var found []Finding
 	r := item.Snapshot.Record
+	item.Key.Conversation = r.Name(item.Key.Conversation)
 	if r.Phase == turn.Failed {
 		since := FirstPending(r)
 		if r.LastTurnSetAside() {

@@ -66,7 +66,7 @@ func List(ctx context.Context, s store.Store, q ListQuery) (rows []Row, next str
 		}
 		rows = append(rows, matching...)
 		query.Cursor = page.Next
-		if sought == "" || page.Next == "" || len(rows) == limit {
+		if page.Next == "" || len(rows) == limit {
 			break
 		}
 	}
@@ -74,9 +74,13 @@ func List(ctx context.Context, s store.Store, q ListQuery) (rows []Row, next str
 }
 
 // readable leaves out records that this program can't read, such as those of a newer
-// program: the list goes on without them.
+// program, and those of aliases, which are no conversations: the list goes on without
+// them.
 func readable(items []store.Item) []store.Item {
-	return slices.DeleteFunc(items, func(item store.Item) bool { return item.Err != nil })
+	return slices.DeleteFunc(items, func(item store.Item) bool {
+		r := item.Snapshot.Record
+		return item.Err != nil || r.LeadsTo != "" || r.Empty()
+	})
 }
 
 // matchingRows is the rows of a page that match. Transcripts are read only where the
@@ -85,7 +89,8 @@ func matchingRows(ctx context.Context, s store.Store, items []store.Item, sought
 	named := make([]bool, len(items)) // whose name matches
 	var unread []store.Item           // whose transcript must be read
 	for i, item := range items {
-		named[i] = strings.Contains(strings.ToLower(item.Key.Conversation), sought)
+		names := item.Snapshot.Record.Names
+		named[i] = strings.Contains(strings.ToLower(item.Key.Conversation+"\n"+strings.Join(names.Aliases, "\n")), sought)
 		if preview || !named[i] {
 			unread = append(unread, item)
 		}

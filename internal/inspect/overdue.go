@@ -109,6 +109,7 @@ func lateOf(ctx context.Context, s store.Store, q AttentionQuery, timers []store
 
 // late reports whether a conversation is overdue, and what it waits for.
 func (q AttentionQuery) late(key store.Key, r turn.Record) (Finding, bool) {
+	key.Conversation = r.Name(key.Conversation)
 	lease, configured := q.Leases[key.Bot]
 	if !configured {
 		lease = otherLease

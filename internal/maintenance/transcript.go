@@ -63,7 +63,7 @@ func (t *transcript) add(e *store.Entry) {
 	t.seqs = append(t.seqs, e.Seq)
 	t.lastVersion = max(t.lastVersion, e.Version)
 	switch e.Kind {
-	case store.Reset:
+	case store.Reset, store.Name:
 		return
 	case store.Reply:
 		t.bySeq[e.Seq] = len(t.replies)

@@ -21,12 +21,16 @@ type Attempt struct {
 
 func (n *Node) newAttempt(ctx context.Context, o engine.Start) *Attempt {
 	a := &Attempt{Start: o, clock: n.clock, ended: func() bool { return ctx.Err() != nil }}
+	name := o.Conversation
+	if name == o.Key.Conversation {
+		name = "" // as all events say it
+	}
 	a.show = func(now turn.Time, text string) {
 		n.options.Tell(&engine.Event{
 			Notice: turn.Notice{
 				Kind: engine.Delta, At: now, Turn: o.Turn, Attempt: o.Attempt, Token: o.Lease.Token, Version: o.Through, Through: o.Through,
 			},
-			Key: o.Key, Node: n.options.Name, ReplyID: engine.ReplyID(o.Key, o.Turn), Text: text,
+			Key: o.Key, Name: name, Node: n.options.Name, ReplyID: engine.ReplyID(o.Key, o.Turn), Text: text,
 		})
 	}
 	return a

@@ -13,6 +13,10 @@ type Signal struct {
 	Key  store.Key
 	Kind string
 	Turn int64
+
+	// Conversation is the key by which it is shown, Address the name under which it was
+	// last written to.
+	Conversation, Address string
 }
 
 const (
@@ -37,7 +41,7 @@ func (n *Node) showTyping(ctx context.Context, o engine.Start) (stop func()) {
 		defer ticker.Stop()
 		for {
 			if n.clock.Now() >= o.QuietUntil {
-				n.signal(ctx, Signal{Key: o.Key, Kind: "typing", Turn: o.Turn})
+				n.signal(ctx, Signal{Key: o.Key, Kind: "typing", Turn: o.Turn, Conversation: o.Conversation, Address: o.Address})
 			}
 			select {
 			case <-ctx.Done():

@@ -21,6 +21,7 @@ func copyRecord(r turn.Record) turn.Record {
 	}
 	r.Unconfirmed = slices.Clone(r.Unconfirmed)
 	r.SetAside = copyPointer(r.SetAside)
+	r.Names.Aliases = slices.Clone(r.Names.Aliases)
 	return r
 }
 

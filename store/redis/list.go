@@ -18,7 +18,7 @@ import (
 // shownPhases are the lists that a bot has in each shard. The variable lists in
 // conversation.lua names the same, and attention.
 func shownPhases() []turn.Phase {
-	return []turn.Phase{turn.Idle, turn.Collecting, turn.Generating, turn.Sending, turn.Failed, turn.Paused}
+	return []turn.Phase{turn.Idle, turn.Collecting, turn.Generating, turn.Sending, turn.Failed, turn.Paused, turn.Alias}
 }
 
 // Load implements [store.Store]. One command reads all fields, so the Op and the record
@@ -92,7 +92,7 @@ func decodeSnapshot(key store.Key, op, schema, record string) (store.Snapshot, e
 }
 
 // List implements [store.Store]. It merges the lists of all shards, phases and
-// bots that the query selects: of one bot that is 6 for each shard, and of all
+// bots that the query selects: of one bot that is 7 for each shard, and of all
 // bots so many for each of them.
 func (s *Store) List(ctx context.Context, query store.ListQuery) (store.Page, error) {
 	ctx, end, err := s.begin(ctx)

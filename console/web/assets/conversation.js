@@ -41,6 +41,7 @@ export class Conversation {
 	merge(transcript) {
 		for (const entry of transcript) {
 			if (entry.kind === 'message') this.mergeMessage(entry);
+			else if (entry.kind === 'name') this.put({ type: 'note', id: `name/${entry.seq}`, text: `Also reached as ${entry.text}.` });
 			else if (entry.kind === 'reset') this['conversation.reset'](entry);
 			else this.mergeReply(entry);
 		}

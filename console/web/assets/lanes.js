@@ -345,6 +345,7 @@ const takers = {
 		return this.mark(at, turn, 'quiet', `Paused${step.reason ? `: ${because(step.reason)}` : ''}. Messages are kept, nothing is sent.`);
 	},
 	'conversation.resumed': told('Resumed.'),
+	'conversation.moved': told('Moved: it has another key.'),
 	'conversation.reset': told('Begun afresh.'),
 	'turn.requeued': told('Requeued by a person, with all that waits.'),
 	'reply.marked': told('A person marked the reply as sent.'),

@@ -24,6 +24,31 @@ type Ledger struct {
 
 func newLedger(s Scenario) *Ledger { return &Ledger{Scenario: s} }
 
+// nameByKeys calls each conversation by the key that it has in the end, under whichever
+// of its names something happened.
+func (l *Ledger) nameByKeys() {
+	keys := map[string]string{}
+	for _, conversation := range l.Conversations {
+		for _, alias := range conversation.Aliases {
+			keys[alias] = conversation.Conversation
+		}
+	}
+	name := func(conversation *string) {
+		if key, ok := keys[*conversation]; ok {
+			*conversation = key
+		}
+	}
+	for i := range l.Calls {
+		name(&l.Calls[i].Conversation)
+	}
+	for i := range l.Posts {
+		name(&l.Posts[i].Conversation)
+	}
+	for i := range l.Answers {
+		name(&l.Answers[i].Conversation)
+	}
+}
+
 // Conversation is what the API tells about one at the end.
 type Conversation struct {
 	state

@@ -238,6 +238,7 @@ type entry struct {
 
 type state struct {
 	Conversation string
+	Aliases      []string
 	Phase        string
 	Pending      int
 	Version      int64

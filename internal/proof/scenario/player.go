@@ -136,5 +136,6 @@ func (w *world) ledger() *Ledger {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	l.Answers, l.Frozen, l.Stream, l.Measured = w.answers, w.frozen, w.stream, w.measured
+	l.nameByKeys()
 	return l
 }

@@ -73,7 +73,7 @@ func (l *ledger) judgeRefused(t *conversation, write store.Write, before turn.Re
 func (l *ledger) countEnd(t *conversation, write store.Write, before turn.Record) {
 	c := l.calls[before.Lease.Nonce]
 	switch {
-	case c != nil && c.fault == turn.Rejected:
+	case c != nil && (c.fault == turn.Rejected || c.fault == turn.Refused && before.Attempt.Sealed):
 		t.spent[before.Turn] += l.policy.MaxAttempts
 	case c != nil && c.fault == turn.Failure:
 		t.spent[before.Turn]++

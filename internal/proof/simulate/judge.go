@@ -11,6 +11,10 @@ import (
 
 // wrote judges a write that was applied, against what was there before.
 func (l *ledger) wrote(n *node, write store.Write, before turn.Record, waiting []store.Entry) {
+	if l.isName(write.Key) {
+		l.judgeName(write)
+		return
+	}
 	t, after := l.conversation(write.Key), write.Record
 	l.log("store", "%s of %s: %s", t.key.Conversation, n.name, describe(before, after))
 	if at := wakeUp(after); write.Timer != at {

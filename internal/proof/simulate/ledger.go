@@ -17,6 +17,7 @@ type ledger struct {
 	asked         map[store.Key]map[What]turn.Time // when it last happened at the latest, or will, of what somebody asked for
 	gone          map[store.Key]turn.Time          // when it was last deleted
 
+	names  map[store.Key][]string // other names of a conversation, as was acknowledged
 	erased map[store.Key][]string // ids that went with it
 	sums   sums
 	story  story
@@ -99,7 +100,7 @@ type reply struct {
 }
 
 func newLedger(w *world) *ledger {
-	return &ledger{world: w, conversations: map[store.Key]*conversation{}, calls: map[string]*call{}, asked: map[store.Key]map[What]turn.Time{}, gone: map[store.Key]turn.Time{}, erased: map[store.Key][]string{}}
+	return &ledger{world: w, conversations: map[store.Key]*conversation{}, calls: map[string]*call{}, asked: map[store.Key]map[What]turn.Time{}, gone: map[store.Key]turn.Time{}, names: map[store.Key][]string{}, erased: map[store.Key][]string{}}
 }
 
 func (l *ledger) conversation(key store.Key) *conversation {

@@ -16,8 +16,9 @@ type ask struct {
 	key   store.Key
 	node  *node
 	op    engine.Op
-	text  string // that it brings
-	lost  bool   // nobody will ever answer
+	text  string              // that it brings
+	then  func(engine.Result) // what follows its answer
+	lost  bool                // nobody will ever answer
 	at    turn.Time
 	which int64  // the turn that it is about, or the token
 	reply *reply // that a report is about
@@ -36,15 +37,23 @@ func (w *world) ask(e Event) {
 		w.log("people", "%s: nobody is there", words(e.What, e.Message))
 		return
 	}
+	if e.What == alias || e.What == move {
+		n.giveName(e)
+		return
+	}
 	a := &ask{Event: e, key: w.key(e.Conversation), node: n}
 	r := a.request()
+	w.underName(e, r)
 	w.log("people", "%s to %s", words(e.What, e.Message, a.text), n.name)
 	w.ledger.asks(a)
 	n.submit(a, r)
 }
 
 func (n *node) submit(a *ask, r *engine.Request) {
-	r.Key, r.Ticket, r.Op = a.key, a, a.op
+	if r.Key == (store.Key{}) {
+		r.Key = a.key
+	}
+	r.Ticket, r.Op = a, a.op
 	n.waiting = append(n.waiting, a)
 	early := n.seeded.flaws.ackBeforeWrite && a.op == engine.Receive || n.seeded.flaws.saysBeforeWrite && a.op == engine.HumanReply
 	if early {
@@ -164,6 +173,9 @@ func (n *node) answered(a *ask, result engine.Result) {
 		n.log(n.name, "answers %s: %s", words(a.What, a.Message), words(What(result.Outcome), result.Reason))
 	}
 	n.ledger.acknowledged(a, result)
+	if a.then != nil && result.Err == nil {
+		a.then(result)
+	}
 }
 
 // aim releases what waits for an instant that is known now.

@@ -81,6 +81,14 @@ func newPlan(seed uint64, o Options) *Plan {
 	for i := range p.Events {
 		p.Events[i].ID = i + 1
 	}
+	drawn := len(p.Events) // names come last, so that the rest of a plan is the same without them
+	for conversation := range p.conversations {
+		p.giveNames(conversation)
+	}
+	for i := range p.Events[drawn:] {
+		p.Events[drawn+i].ID = drawn + i + 1
+	}
+	slices.SortStableFunc(p.Events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
 	p.end = p.traffic + time.Second
 	if count := len(p.Events); count > 0 {
 		p.end = max(p.end, p.Events[count-1].At+time.Second)

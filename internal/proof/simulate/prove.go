@@ -144,6 +144,8 @@ func coreFaults() []seededFault {
 		{name: "each refusal begins the search again", check: "P3 calls", needs: []What{modelRefuses}, step: changeDecision(searchBegunAgain)},
 		{name: "what was set aside is closed like any other message", check: "P3 history", needs: []What{modelRefuses}, step: changeDecision(dismissedIsClosed)},
 		{name: "the answer to a part of what waits is the reply", check: "P2 current", needs: []What{modelRefuses}, step: changeInput(partIsReply)},
+		{name: "a name is said to lead to a conversation, and does not", check: "P1 names", calm: true, step: dropped[turn.Lead](turn.Done, "")},
+		{name: "a conversation forgets a name that leads to it", check: "P4 lost", calm: true, step: dropped[turn.Adopt](turn.Done, "")},
 		{name: "attachments are not waited for", check: "P2 due", step: changeInput(mediaIgnored)},
 	}
 }
@@ -152,6 +154,8 @@ func storeFaults() []seededFault {
 	return []seededFault{
 		{name: "a plain write instead of the compare-and-swap", check: "P4 version", flaws: flaws{plainWrites: true}},
 		{name: "a write over the record that a conflict named is not compared", check: "P4 version", needs: []What{staleConflict}, flaws: flaws{hintUnchecked: true}},
+		{name: "what a conflict says of an alias is taken for an empty conversation", check: "P1 names", calm: true, flaws: flaws{aliasHidden: true}},
+		{name: "ids are claimed for each name of a conversation", check: "P4 lost", calm: true, flaws: flaws{idsOfName: true}},
 		{name: "a write that guesses that there is no record is not compared", check: "P4 store", flaws: flaws{guessUnchecked: true}},
 		{name: "a request is applied once more after a conflict", check: "P4 version", flaws: flaws{appliedTwice: true}},
 		{name: "a conflict says of a new id that it was claimed before", check: "P4 lost", flaws: flaws{claimedByNobody: true}},

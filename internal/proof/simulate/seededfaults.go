@@ -66,6 +66,8 @@ type flaws struct {
 	hintUnchecked    bool // a write is applied over whatever is there, where it expects what a conflict named
 	guessUnchecked   bool // so is one that expects no record
 	appliedTwice     bool // a conflict names the record as the write in vain would have left it
+	aliasHidden      bool // a conflict shows the record of an alias as an empty one
+	idsOfName        bool // ids are claimed for each name of a conversation
 	claimedByNobody  bool // a conflict says that all ids of the write were claimed before
 }
 
@@ -133,6 +135,9 @@ func (v seededFault) changeAtStore(n *node, write *store.Write, before store.Sna
 
 // changeConflict changes what a conflict says.
 func (v seededFault) changeConflict(result *store.Result, write store.Write) {
+	if v.flaws.aliasHidden {
+		result.Current.Record.Phase, result.Current.Record.LeadsTo = turn.Idle, ""
+	}
 	if v.flaws.appliedTwice {
 		result.Current.Record = write.Record
 	}

@@ -74,7 +74,7 @@ func (l *ledger) verdict(t *conversation) {
 				l.fail("P4 lost", "the deletion of %s was acknowledged, and it is %s", e.ID, e.Status)
 			}
 			l.judgeMessage(t, record, e, fates[e.ReplySeq])
-		} else {
+		} else if e.Kind == store.Reply {
 			there[e.Text] = there[e.Text] || e.Author == turn.ReplyHuman
 			l.judgeReply(t, record, e)
 		}

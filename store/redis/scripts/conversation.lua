@@ -69,7 +69,7 @@ local function raise(kind, name)
 end
 
 -- All lists that a conversation may be in.
-local lists = {'idle', 'collecting', 'generating', 'sending', 'failed', 'paused', 'attention'}
+local lists = {'idle', 'collecting', 'generating', 'sending', 'failed', 'paused', 'alias', 'attention'}
 
 -- Removes all that is stored of a conversation. Its record may be lost, and then
 -- nobody knows in which list it is.
