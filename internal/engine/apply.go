@@ -136,7 +136,7 @@ func (n *Node) receive(c *conversation, b *batch, t *task) {
 		At: n.now, Version: b.write.Record.Version, Body: t.Body,
 	}
 	if effects.AppendContext {
-		entry.Status, entry.Reason = turn.InputContext, effects.Reason
+		entry.Status, entry.Reason, entry.Version = turn.InputContext, effects.Reason, 0
 	}
 	b.appendEntry(entry)
 	n.writeReplies(c, b, t, effects)

@@ -39,6 +39,11 @@ func TestContextIsKeptAndNotAnswered(t *testing.T) {
 			}
 		}
 	}
+	for _, e := range h.entries(keyOf("c"), store.EntryQuery{}) {
+		if e.Status != turn.InputContext || e.Version != 0 {
+			t.Errorf("%s is stored as %s, of the version %d", e.ID, e.Status, e.Version)
+		}
+	}
 	h.pass(time.Minute)
 	if n := count[engine.Start](h); n != 0 {
 		t.Errorf("%d attempts began", n)

@@ -6,7 +6,7 @@ import { numbers, plural, timeOf } from './words.js';
 
 const states = {
 	sending: 'sending…', waiting: 'waiting for the reply', answered: 'answered', deleted: 'deleted',
-	unsent: 'not sent', refused: 'not accepted', closed: 'closed without a reply', failed: 'set aside',
+	unsent: 'not sent', refused: 'not accepted', closed: 'closed without a reply', failed: 'set aside', context: 'context: known, and not answered',
 };
 
 const replyStates = {

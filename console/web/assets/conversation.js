@@ -14,7 +14,8 @@ const phases = {
 };
 
 /** The phase to which an event leads. A pause is told before what it ends. */
-export function phaseAfter(phase, { type, part, parts, text }) {
+export function phaseAfter(phase, { type, part, parts, text, reason }) {
+	if (type === 'message.accepted' && reason === 'context') return phase; // it is no input
 	const ends = type === 'turn.ended';
 	const stays = phase === 'paused' ? ends || type === 'turn.scheduled' || type === 'reply.discarded' : phase === 'failed' ? ends : type === 'reply.sent' && part < parts;
 	return stays ? phase : isNone({ type, parts, text }) ? 'idle' : phases[type] ?? phase;
@@ -107,6 +108,7 @@ export class Conversation {
 		const kind = { edited: 'edit', deleted: 'delete' }[event.reason] ?? 'message';
 		if (!message && kind !== 'message') return; // it is not shown
 		message ??= this.put({ type: 'message', seq: event.seq, id: event.message_id, edits: [], repeats: 0, at: event.at });
+		if (event.reason === 'context') return Object.assign(message, { version: 0, text: event.text ?? '', state: 'context', note: '' });
 		message.number ||= event.version;
 		if (kind !== 'message') message.edits.push(event.version);
 		Object.assign(message, { version: event.version, text: event.text ?? '', state: kind === 'delete' ? 'deleted' : 'waiting', note: '' });

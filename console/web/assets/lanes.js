@@ -202,6 +202,7 @@ const takers = {
 	},
 
 	'message.accepted'(step, at, turn) {
+		if (step.reason === 'context') return null; // no turn has it
 		const kind = { edited: 'edit', deleted: 'delete' }[step.reason] ?? 'message';
 		if (kind === 'message') this.numbers.set(step.message_id, step.version);
 		const running = this.running();

@@ -280,7 +280,7 @@ function tell(row, event) {
 	const { type, at, text, node, token, reason } = event;
 	row.phase = phaseAfter(row.phase, event);
 	if (type === 'message.accepted') {
-		row.first_pending_at ??= at;
+		if (reason !== 'context') row.first_pending_at ??= at;
 		row.last_input = { text: reason === 'deleted' ? '' : text, at };
 	}
 	if (type === 'reply.sent' && row.phase === 'idle') row.first_pending_at = null;
