@@ -45,7 +45,25 @@ func newPrompt(entries, tail []store.Entry, through int64, part turn.Part, histo
 	slices.Sort(p.waiting)
 	sortBySent(p.Messages)
 	p.History = slices.DeleteFunc(History(tail, history, observe), func(e store.Entry) bool { return asked[e.Seq] })
+	dropDeletedQuotes(p.Messages, tail)
+	dropDeletedQuotes(p.History, tail)
 	return p
+}
+
+// dropDeletedQuotes leaves out what a message quotes of one that its author deleted: its
+// text must not come back in somebody else's message.
+func dropDeletedQuotes(entries, tail []store.Entry) {
+	deleted := map[string]bool{}
+	for _, e := range tail {
+		if e.Kind == store.Message && e.Status == turn.InputDeleted {
+			deleted[e.ID] = true
+		}
+	}
+	for i := range entries {
+		if q := entries[i].ReplyTo; q != nil && deleted[q.ID] {
+			entries[i].ReplyTo = &store.Quote{ID: q.ID, Sender: q.Sender}
+		}
+	}
 }
 
 // asOf is a waiting message as it was at a version: a message that was accepted later is

@@ -161,6 +161,23 @@ func TestContextInTheHistory(t *testing.T) {
 	}
 }
 
+// What was deleted does not come back as a quote.
+func TestAQuoteOfADeletedMessageHasNoText(t *testing.T) {
+	quoting := func(id string) store.Entry {
+		e := waits("m", 0)
+		e.ReplyTo = &store.Quote{ID: id, Text: "secret", Sender: store.Sender{ID: "1"}}
+		return e
+	}
+	gone := store.Entry{Seq: 1, Kind: store.Message, ID: "gone", Status: turn.InputDeleted}
+	got := prompted(t, []store.Entry{quoting("gone"), quoting("there")}, []store.Entry{gone}, 9).Messages
+	if q := *got[0].ReplyTo; q != (store.Quote{ID: "gone", Sender: store.Sender{ID: "1"}}) {
+		t.Errorf("the quote of a deleted message is %+v", q)
+	}
+	if got[1].ReplyTo.Text != "secret" {
+		t.Errorf("another quote is %+v", *got[1].ReplyTo)
+	}
+}
+
 // A message that is settled while its prompt is read stands in the prompt once.
 func TestAMessageThatIsSettledBetweenTheReadsIsNoHistory(t *testing.T) {
 	asked := waits("m", 0)
