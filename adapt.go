@@ -39,12 +39,16 @@ func (b Bot) engineBot() engine.Bot {
 		botTurns = b.MaxBotTurns
 	}
 	can := capabilitiesOf(b.Sender)
+	early := 0
+	if b.Start == StartEarly && mayStartEarly(b.Responder) {
+		early = b.EarlyAttempts
+	}
 	resend := b.UnknownSend == UnknownResend || b.UnknownSend == UnknownAuto && (can.RecognisesRepeats || b.Sender == nil)
 	return engine.Bot{
 		Policy: turn.Policy{
 			Debounce: b.Debounce, MaxWait: b.MaxWait, OnNewInput: turn.Mode(b.OnNewInput), MaxDiscards: b.MaxDiscards,
 			Lease: b.Lease, MediaWait: b.MediaWait, MaxAttempts: b.Attempts, ResendUnknown: resend,
-			RetryFor: b.RetryFor, Fallback: b.Fallback != "", Refusal: b.RefusalText != "", TurnsPerMinute: b.TurnsPerMinute,
+			RetryFor: b.RetryFor, Fallback: b.Fallback != "", Refusal: b.RefusalText != "", EarlyAttempts: early, TurnsPerMinute: b.TurnsPerMinute,
 			SessionIdle: b.SessionIdle, Observe: b.Observe > 0, MaxAge: b.MaxAge, MaxBotTurns: botTurns,
 		},
 		Fallback: b.Fallback, Refusal: b.RefusalText, History: b.History, Observe: b.Observe, GroupWait: b.GroupWait, SplitAt: b.SplitAt, SplitWait: b.SplitWait,
@@ -69,7 +73,7 @@ func (a *App) respondWith(b Bot) func(context.Context, *node.Attempt) engine.Res
 // newTurn makes the responder's view of an attempt.
 func (a *App) newTurn(bot Bot, o *node.Attempt) *Turn {
 	t := &Turn{
-		Bot: o.Key.Bot, Conversation: o.Conversation, Number: o.Turn, Attempt: o.Start.Attempt, Token: o.Lease.Token,
+		Bot: o.Key.Bot, Conversation: o.Conversation, Number: o.Turn, Attempt: o.Start.Attempt, Early: o.Early, Token: o.Lease.Token,
 		Messages: promptEntries(o.Prompt.Messages), History: promptEntries(o.Prompt.History), names: bot.Names, times: bot.Times,
 	}
 	t.seal = func(ctx context.Context) error { return a.Seal(ctx, o.Key.Bot, o.Key.Conversation, o.Lease.Token) }

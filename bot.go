@@ -24,6 +24,21 @@ const (
 	ModeFinish    Mode = "finish"    // let it end, and send its reply; the newer input is the next turn
 )
 
+// Start says when a turn's first attempt begins.
+type Start string
+
+// The starts.
+const (
+	StartAfterQuiet Start = "after_quiet" // when the quiet time is over
+
+	// StartEarly begins with the first message, while the quiet time runs. The reply is
+	// committed when the quiet time is over, and newer input before that replaces the
+	// attempt. It costs more runs of the responder: see [Bot].EarlyAttempts. A responder
+	// whose runs have effects of their own must not be started early; one that is an
+	// [EarlyResponder] says so itself.
+	StartEarly Start = "early"
+)
+
 // UnknownSend is the rule for a send whose outcome nobody knows, after a time-out or a
 // crash.
 type UnknownSend string
@@ -65,8 +80,15 @@ type Bot struct {
 	// Default 10s; Zero for none.
 	MaxWait time.Duration
 
-	// OnNewInput says what a newer input does to an attempt that runs. Default
-	// [ModeInterrupt].
+	// Start says when an attempt begins. Default [StartAfterQuiet].
+	Start Start
+
+	// EarlyAttempts is how many attempts of a turn may be started early, at least 1.
+	// After these, the quiet time is waited out. Default 3.
+	EarlyAttempts int
+
+	// OnNewInput says what a newer input does to an attempt that runs when the quiet
+	// time is over. Default [ModeInterrupt].
 	OnNewInput Mode
 
 	// MaxDiscards is how often a turn may be discarded for newer input. After that its
@@ -223,6 +245,10 @@ func (b Bot) withDefaults() (Bot, error) {
 	count(&b.History, 40)
 	count(&b.Attempts, 3)
 	count(&b.MaxBotTurns, 5)
+	count(&b.EarlyAttempts, 3)
+	if b.Start == "" {
+		b.Start = StartAfterQuiet
+	}
 	if b.OnNewInput == "" {
 		b.OnNewInput = ModeInterrupt
 	}
@@ -275,6 +301,10 @@ func (b Bot) validate() error {
 	reject(len(b.Silence) > MaxNameBytes, "Silence must have at most %d bytes", MaxNameBytes)
 	reject(b.Silence != "" && strings.TrimSpace(b.Silence) == "", "Silence must not be blank")
 	reject(len(b.RefusalText) > MaxTextBytes, "RefusalText must have at most %d bytes", MaxTextBytes)
+	reject(b.EarlyAttempts < 1, "EarlyAttempts must be at least 1, it is %d", b.EarlyAttempts)
+	if b.Start != StartAfterQuiet && b.Start != StartEarly {
+		reject(true, "Start must be after_quiet or early, it is %q", b.Start)
+	}
 	switch b.OnNewInput {
 	case ModeInterrupt, ModeDiscard, ModeFinish:
 	default:

@@ -49,7 +49,8 @@ type State struct {
 	// Turn is the number of the current turn or, where none runs, of the last one.
 	Turn int64 `json:"turn"`
 
-	// DueAt is when the next turn starts, or a reply is tried again; zero: nothing is due.
+	// DueAt is when the next turn starts, an early attempt may be committed, or a reply is
+	// tried again; zero: nothing is due.
 	DueAt Time `json:"due_at"`
 
 	// FirstPendingAt is when the first of the pending messages was accepted; zero: none
@@ -130,7 +131,7 @@ func stateOf(key store.Key, r turn.Record) State {
 		Pending: r.Pending, Turn: r.Turn, Discards: r.Tries.Discards, Attempts: r.Tries.Attempts, LastError: r.Tries.LastError, PauseReason: r.PauseReason,
 	}
 	s.Address = r.Names.Address
-	if r.Phase == turn.Collecting && !r.OnHold {
+	if r.Phase == turn.Collecting && !r.OnHold || r.Phase == turn.Generating && r.Attempt.Early {
 		s.DueAt = timeOf(r.Window.Due)
 	}
 	if r.Phase == turn.Sending && r.Lease.Nonce == "" {

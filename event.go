@@ -62,6 +62,9 @@ type Event struct {
 	Part  int `json:"part,omitempty"`
 	Parts int `json:"parts,omitempty"`
 
+	// Early, of turn.started: the attempt began before its window ends, at DueAt.
+	Early bool `json:"early,omitempty"`
+
 	// LateInput: the reply was committed although newer input existed.
 	LateInput bool `json:"late_input,omitempty"`
 
@@ -75,6 +78,6 @@ func eventOf(id string, e *engine.Event) Event {
 		ID: id, Type: string(e.Kind), At: timeOf(e.At), Node: e.Node, Bot: e.Key.Bot, Conversation: cmp.Or(e.Name, e.Key.Conversation),
 		Turn: e.Turn, Token: e.Token, Attempt: e.Attempt, Version: e.Version, Through: e.Through, DueAt: timeOf(e.Due),
 		MessageID: e.MessageID, ReplyID: e.ReplyID, Covers: e.Covers, Text: e.Text, TextLeftOut: e.TextLeftOut,
-		Part: e.Part, Parts: e.Parts, Reason: e.Reason, LateInput: e.Late, Seq: e.Seq, FirstByteAt: timeOf(e.FirstByte),
+		Part: e.Part, Parts: e.Parts, Reason: e.Reason, Early: e.Early, LateInput: e.Late, Seq: e.Seq, FirstByteAt: timeOf(e.FirstByte),
 	}
 }

@@ -71,6 +71,8 @@ type Tally struct {
 	MessagesAnswered uint64 `json:"messages_answered"` // by these replies
 	Discards         uint64 `json:"discards"`          // attempts that newer input, a pause or a person overtook
 	ModelCalls       uint64 `json:"model_calls"`       // attempts started
+	EarlyStarts      uint64 `json:"early_starts"`      // attempts started before the end of their window
+	Replaced         uint64 `json:"replaced"`          // those of them that newer input replaced
 	Failed           uint64 `json:"failed"`            // turns that were given up
 	TokensDiscarded  uint64 `json:"tokens_discarded"`  // that models used for attempts without a reply
 	LeasesLost       uint64 `json:"leases_lost"`       // of workers that were lost, counted by the node that took over

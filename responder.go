@@ -31,6 +31,18 @@ type ResponderFunc func(ctx context.Context, t *Turn) (Reply, error)
 // Respond calls f.
 func (f ResponderFunc) Respond(ctx context.Context, t *Turn) (Reply, error) { return f(ctx, t) }
 
+// EarlyResponder is a [Responder] that says whether it may be started early. One that is
+// none may be: whoever sets [Bot].Start knows it.
+type EarlyResponder interface {
+	Responder
+	MayStartEarly() bool
+}
+
+func mayStartEarly(r Responder) bool {
+	early, ok := r.(EarlyResponder)
+	return !ok || early.MayStartEarly()
+}
+
 // Turn is the question to a [Responder]: all messages that wait, as one prompt. It must not be used after Respond has returned.
 type Turn struct {
 	Bot          string
@@ -44,6 +56,10 @@ type Turn struct {
 
 	// Attempt is 1 for the first run for this turn, and grows with each further one.
 	Attempt int
+
+	// Early: the run began while the quiet time runs (see [StartEarly]). Newer input may
+	// replace it, so it must do nothing that lasts, or seal first.
+	Early bool
 
 	// Token is the fencing number of the lease: it grows with each lease of the
 	// conversation. [App.Seal] takes it.

@@ -73,6 +73,7 @@ func TestEachKeyReachesTheRuntime(t *testing.T) {
 		{"debounce: 1.1s", map[string]any{"Policy.Debounce": 1100 * time.Millisecond}},
 		{"debounce: 0s", map[string]any{"Policy.Debounce": time.Duration(0)}},
 		{"max_wait: 22s", map[string]any{"Policy.MaxWait": 22 * time.Second}},
+		{"start: early", map[string]any{"Policy.EarlyAttempts": 3}},
 		{"on_new_input: finish", map[string]any{"Policy.OnNewInput": turn.Finish}},
 		{"on_new_input: discard", map[string]any{"Policy.OnNewInput": turn.Discard}},
 		{"max_discards: 33", map[string]any{"Policy.MaxDiscards": 33}},
@@ -129,6 +130,37 @@ func TestEachKeyReachesTheRuntime(t *testing.T) {
 	for field := range defaults {
 		if !reached[field] && !slices.Contains(others, field) {
 			t.Errorf("no key of the configuration reaches %s", field)
+		}
+	}
+}
+
+// careful is a responder that says whether it may be started early.
+type careful struct {
+	onereply.Responder
+	may bool
+}
+
+func (c careful) MayStartEarly() bool { return c.may }
+
+// Attempts are started early where the bot and its responder allow it.
+func TestEarlyStartsReachTheRuntime(t *testing.T) {
+	for _, test := range []struct {
+		bot  onereply.Bot
+		want int
+	}{
+		{onereply.Bot{EarlyAttempts: 5}, 0},
+		{onereply.Bot{EarlyAttempts: 5, Start: onereply.StartAfterQuiet}, 0},
+		{onereply.Bot{EarlyAttempts: 5, Start: onereply.StartEarly}, 5},
+		{onereply.Bot{Start: onereply.StartEarly, Responder: careful{saying("x"), true}}, 3},
+		{onereply.Bot{Start: onereply.StartEarly, Responder: careful{saying("x"), false}}, 0},
+	} {
+		test.bot.Name = "b"
+		if test.bot.Responder == nil {
+			test.bot.Responder = saying("x")
+		}
+		bot, err := onereply.NodeBot(test.bot)
+		if err != nil || bot.Policy.EarlyAttempts != test.want {
+			t.Errorf("%+v: %d early attempts (%v), want %d", test.bot, bot.Policy.EarlyAttempts, err, test.want)
 		}
 	}
 }

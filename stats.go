@@ -11,6 +11,10 @@ type Stats struct {
 	// Turns counts them by outcome: sent, no_reply, failed, unknown.
 	Turns map[string]uint64
 
+	// ModelCalls counts attempts that were started, EarlyStarts those of them that began
+	// before the end of their window, Replaced those of them that newer input replaced.
+	ModelCalls, EarlyStarts, Replaced uint64
+
 	// Discards counts attempts that were thrown away, DiscardedTokens what models used
 	// for attempts without a reply.
 	Discards        uint64
@@ -46,6 +50,7 @@ func (a *App) Stats() Stats {
 	c := status.Counters
 	return Stats{
 		Accepted: c.Accepted, Duplicates: c.Duplicates, Ignored: c.Ignored, Turns: c.Turns, Discards: c.Discards,
+		ModelCalls: c.Total.ModelCalls, EarlyStarts: c.Total.EarlyStarts, Replaced: c.Total.Replaced,
 		DiscardedTokens: c.DiscardedTokens, BurstSize: Histogram(c.BurstSize), DueToStart: Histogram(c.DueToStart),
 		TimeToReply: Histogram(c.TimeToReply), LeasesLost: c.LeasesLost, Deliveries: c.Deliveries,
 		Generating: status.Generating, Waiting: status.Remembered,

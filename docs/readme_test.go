@@ -11,7 +11,7 @@ import (
 // TestComparisonIsCurrent: the numbers of the front page are what the command
 // prints, and the picture is what it draws.
 func TestComparisonIsCurrent(t *testing.T) {
-	table, err := simulate.Compare(t.Context(), 1, 300, simulate.Protocols())
+	table, err := simulate.Compare(t.Context(), 1, 300, simulate.Protocols(), simulate.Mixed)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -71,7 +71,7 @@ func askedForTurns(t *testing.T, url string) {
 		ReplyTo: &onereply.Quote{ID: "m0", Text: "ho", Sender: someone}, ForwardedFrom: someone,
 	}}
 	for _, turn := range []onereply.Turn{
-		{Bot: "b", Conversation: "c", Number: 1, Attempt: 1, Token: 1, Messages: full, History: full},
+		{Bot: "b", Conversation: "c", Number: 1, Attempt: 1, Early: true, Token: 1, Messages: full, History: full},
 		{Bot: "b", Conversation: "c", Number: 1, Attempt: 1, Token: 1, Messages: []onereply.PromptEntry{{ID: "m", Role: onereply.RoleUser, Author: onereply.AuthorPerson}}},
 	} {
 		r, err := responder.New(responder.Config{URL: url, SealBase: "http://node:8080"})

@@ -16,6 +16,7 @@ type statsCollector struct {
 	ignored *atomic.Uint64
 
 	inputs, turns, discards, discardedTokens *prometheus.Desc
+	calls, replaced                          *prometheus.Desc
 	burst, start, reply                      *prometheus.Desc
 	leasesLost, deliveries                   *prometheus.Desc
 	generating, waiting                      *prometheus.Desc
@@ -32,6 +33,8 @@ func newStatsCollector(app App, ignored *atomic.Uint64) *statsCollector {
 		ignored:         ignored,
 		inputs:          describe("inputs_total", "Inputs by outcome: accepted, duplicate, ignored.", "outcome"),
 		turns:           describe("turns_total", "Turns by outcome.", "outcome"),
+		calls:           describe("model_calls_total", "Attempts started: early, or after_quiet.", "start"),
+		replaced:        describe("replaced_total", "Early attempts thrown away because newer input came within their window."),
 		discards:        describe("discards_total", "Attempts thrown away because newer input existed."),
 		discardedTokens: describe("discarded_tokens_total", "Model tokens spent on discarded attempts."),
 		burst:           describe("burst_messages", "Messages that one committed reply answers."),
@@ -47,7 +50,7 @@ func newStatsCollector(app App, ignored *atomic.Uint64) *statsCollector {
 // Describe implements prometheus.Collector.
 func (c *statsCollector) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		c.inputs, c.turns, c.discards, c.discardedTokens, c.burst, c.start, c.reply,
+		c.inputs, c.turns, c.calls, c.replaced, c.discards, c.discardedTokens, c.burst, c.start, c.reply,
 		c.leasesLost, c.deliveries, c.generating, c.waiting,
 	} {
 		out <- d
@@ -73,6 +76,9 @@ func (c *statsCollector) Collect(out chan<- prometheus.Metric) {
 	for outcome, n := range stats.Deliveries {
 		counter(c.deliveries, n, outcome)
 	}
+	counter(c.calls, stats.ModelCalls-stats.EarlyStarts, string(onereply.StartAfterQuiet))
+	counter(c.calls, stats.EarlyStarts, string(onereply.StartEarly))
+	counter(c.replaced, stats.Replaced)
 	counter(c.discards, stats.Discards)
 	counter(c.discardedTokens, stats.DiscardedTokens)
 	counter(c.leasesLost, stats.LeasesLost)

@@ -95,14 +95,18 @@ func (s *step) endIfUsedUp() bool {
 	return true
 }
 
-// wakeCollecting takes the lease at the end of the window.
+// wakeCollecting takes the lease at the end of the window, or before it for an early
+// attempt. If the settings allow none any more, the timer is set to the end.
 func (s *step) wakeCollecting(e Wake) {
 	switch {
-	case s.now < s.Window.Due:
+	case s.now < s.Window.begins():
 		s.Reason = NotDue
 		if !s.Changed {
 			s.ignoreWake(e, NotDue)
 		}
+	case s.now < s.Window.Due && s.earlyStart() == 0:
+		s.Changed, s.Reason = true, NotDue
+		s.schedule()
 	case s.throttled():
 		s.Changed = true
 		s.Window.NotBefore = s.ceilingReached().Add(time.Minute)
@@ -137,7 +141,7 @@ func (s *step) startWork() {
 		s.act(Send{Lease: s.Lease, Reply: *s.Reply})
 		return
 	}
-	s.act(Run{Lease: s.Lease, Turn: s.Turn, Attempt: s.Tries.Runs, Through: s.Attempt.Through, AfterSeq: s.AfterSeq, Part: s.Attempt.Part})
+	s.act(Run{Lease: s.Lease, Turn: s.Turn, Attempt: s.Tries.Runs, Early: s.Attempt.Early, Through: s.Attempt.Through, AfterSeq: s.AfterSeq, Part: s.Attempt.Part})
 }
 
 // beginAttempt starts an attempt over all that waits. It is counted in the write
@@ -147,14 +151,18 @@ func (s *step) beginAttempt() {
 	s.Phase = Generating
 	s.Attempt.Through, s.Attempt.ThroughSeq = s.Version, s.Seq
 	s.Attempt.Part, s.Attempt.Outdated = s.Tries.Search.Next, false
-	s.Window.Media, s.Window.NotBefore = 0, 0
+	if s.now < s.Window.Due {
+		s.Attempt.Early = true
+		s.Tries.Early++
+	}
+	s.Window.Media, s.Window.NotBefore, s.Window.Early = 0, 0, 0
 	s.Tries.Attempts++
 	s.Tries.Runs++
 	s.countMinute()
 	s.startWork()
 	s.notify(KindTurnStarted, "")
 	n := &s.Notices[len(s.Notices)-1]
-	n.Due, n.Holder = s.Window.Due, s.Lease.Holder
+	n.Due, n.Holder, n.Early = s.Window.Due, s.Lease.Holder, s.Attempt.Early
 }
 
 // throttled reports whether the ceiling on attempts per minute is reached. The
@@ -207,6 +215,10 @@ func (s *step) handBack() {
 	}
 	s.Tries.Attempts--
 	s.notify(KindReplyDiscarded, HandedBack)
+	if s.isEarly() {
+		s.openWindow(s.Window.Start)
+		return
+	}
 	s.openRetry()
 }
 
@@ -245,12 +257,15 @@ func (s *step) seal(e Seal) {
 	}
 	s.Changed = !s.Attempt.Sealed
 	s.Attempt.Sealed = true
+	if s.isEarly() {
+		s.Window.Due = s.now // the reply need not wait any longer
+	}
 }
 
 // attemptFailed handles an attempt without a result: it is tried again after a
 // back-off, or the turn fails. An outage is waited out and uses up no attempt.
 func (s *step) attemptFailed(e GenerateFailed) {
-	if e.Fault == Refused && !s.Attempt.Sealed {
+	if e.Fault == Refused && !s.Attempt.Sealed && !s.isEarly() {
 		s.attemptRefused(e)
 		return
 	}
@@ -258,6 +273,11 @@ func (s *step) attemptFailed(e GenerateFailed) {
 	s.notify(KindReplyDiscarded, string(e.Fault))
 	s.notify(KindAttemptFailed, string(e.Fault))
 	failed := len(s.Notices) - 1
+	if s.isEarly() {
+		s.earlyFailed(e)
+		s.Notices[failed].Due = s.Window.Due
+		return
+	}
 	failures := s.Tries.Attempts
 	switch {
 	case e.Fault == Outage:

@@ -11,9 +11,13 @@ package turn
 // attemptGenerated is the final check, and it is the commit itself: the record
 // that it returns is written by a compare-and-swap against the record that it read,
 // so no input can slip in between. A deletion of everything, or a human who took
-// over, has taken the lease away before, so such an attempt is fenced.
+// over, has taken the lease away before, so such an attempt is fenced. The result of an
+// attempt that was started early has to wait for the end of the window: its holder keeps
+// it, and offers it again.
 func (s *step) attemptGenerated(e Generated) {
 	switch {
+	case s.isEarly():
+		s.ignore(NotDue)
 	case s.superseded():
 		s.discardAttempt()
 	case s.Attempt.Part.isProbe(), s.Attempt.Part.Answers > 0 && s.Attempt.Outdated:

@@ -71,7 +71,7 @@ func (s *step) countBotTurn(reply Reply) {
 func (s *step) botTurns() int {
 	toBots := s.Bots.Person <= s.Answered
 	switch {
-	case s.Phase == Generating && toBots && s.mustCommit():
+	case s.Phase == Generating && toBots && s.mustCommit() && !s.isEarly():
 		return s.Bots.Count + 1
 	case s.Phase == Sending && s.Reply.Kind == ReplyAnswer && s.Bots.Person <= s.Reply.From:
 		return s.Bots.Count + 1

@@ -13,7 +13,7 @@ const maxQueue = 100
 // endQuietTime carries out a flush: the quiet time, and any back-off, ends now.
 func (s *step) endQuietTime() {
 	switch {
-	case s.Phase == Collecting:
+	case s.windowIsOpen():
 		s.Window.QuietUntil, s.Window.NotBefore = min(s.Window.QuietUntil, s.now), 0
 		s.Window.MediaUntil = min(s.Window.MediaUntil, s.now)
 		s.schedule()

@@ -38,6 +38,7 @@ const (
 	Crashed         = "worker_lost"      // its holder's lease ran out
 	HandedBack      = "handed_back"      // its holder gave the lease back, so that another node goes on
 	Throttled       = "turns_per_minute" // the ceiling was reached
+	Replaced        = "replaced"         // newer input came within the window of an attempt that was started early
 	AtCap           = "max_wait"         // the window ends by its hard cap
 	QueueFull       = "queue_full"       // too many replies wait to be sent
 	WasEdited       = "edited"           // the input is the change of a message
@@ -152,6 +153,7 @@ type Run struct {
 	Lease    Lease
 	Turn     int64
 	Attempt  int // number within the turn, from 1
+	Early    bool
 	Through  int64
 	AfterSeq int64
 	Part     Part
@@ -221,6 +223,7 @@ type Notice struct {
 	Part    int    `json:"part,omitempty"`       // parts delivered so far; of a part that failed or is unknown: its number, from 1
 	Parts   int    `json:"parts,omitempty"`      // of the reply; 0: the responder chose not to reply
 	Since   Time   `json:"since,omitempty"`      // when the first input that waited was accepted
+	Early   bool   `json:"early,omitempty"`      // of an attempt: it began before the end of its window
 	Late    bool   `json:"late_input,omitempty"` // the reply was committed for what it saw, although newer input existed
 	Holder  string `json:"holder,omitempty"`     // of a lease that was taken or lost
 

@@ -269,6 +269,7 @@ type Policy struct {
 	RetryFor       time.Duration // how long certain send failures are tried again
 	Fallback       bool          // a text stands in for a failed turn
 	Refusal        bool          // another one stands in where the model refused all that waited
+	EarlyAttempts  int           // attempts of a turn that may start before the end of its window; 0: none
 	NoSendUntil    Time          // the receiver asked for a pause that holds for the whole bot; 0: it did not
 	SessionIdle    time.Duration // a message after so long a silence begins afresh; 0: never
 	TurnsPerMinute int           // attempts that may start in a minute, after which it rests for one; 0: no ceiling

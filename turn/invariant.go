@@ -69,6 +69,9 @@ var rules = []struct {
 	{"a window ends at a definite moment", func(r Record) bool {
 		return r.Phase != Collecting || r.Window.Due >= r.Window.Start && r.Window.Due > 0
 	}},
+	{"an early start lies before the end of the window", func(r Record) bool {
+		return r.Phase != Collecting || r.Window.Early < r.Window.Due
+	}},
 	{"there is work if and only if there is a wake-up", func(r Record) bool {
 		_, wakes := r.Wake()
 		return wakes == r.hasWork()

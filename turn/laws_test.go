@@ -35,6 +35,7 @@ var stepLaws = []func(w *world, before turn.Record, event turn.Event, after turn
 	discardsAreBounded,
 	attemptsAreCounted,
 	commitIsCurrent,
+	commitWaitsForWindow,
 	sendsAreInOrder,
 	nothingStaleIsSent,
 	historyBeginsAfresh,
@@ -138,10 +139,17 @@ func leaseIsFree(w *world, before turn.Record, event turn.Event, after turn.Reco
 }
 
 // nothingStartsEarly: no attempt starts before the window is over, or under a
-// pause.
+// pause. One that is early may, within its bounds.
 func nothingStartsEarly(w *world, before turn.Record, _ turn.Event, after turn.Record, e turn.Effects) error {
 	for _, action := range e.Actions {
-		if _, isRun := action.(turn.Run); !isRun || !e.Changed {
+		run, isRun := action.(turn.Run)
+		if !isRun || !e.Changed {
+			continue
+		}
+		if run.Early && !after.OnHold {
+			if after.Tries.Early > w.policy.EarlyAttempts || before.Window.Media > 0 || before.Phase == turn.Collecting && w.now < before.Window.NotBefore {
+				return fmt.Errorf("an attempt started early at %s: number %d of %d", moment(w.now), after.Tries.Early, w.policy.EarlyAttempts)
+			}
 			continue
 		}
 		if w.now < after.Window.Due || before.Phase == turn.Collecting && w.now < before.Window.Due || after.OnHold {
@@ -272,6 +280,19 @@ func commitIsCurrent(w *world, before turn.Record, event turn.Event, _ turn.Reco
 	}
 	if !reflect.DeepEqual(waiting, w.ledger.prompt) && !w.bound(before) {
 		return fmt.Errorf("the reply saw %v, but what waits is %v", w.ledger.prompt, waiting)
+	}
+	return nil
+}
+
+// commitWaitsForWindow: an attempt that was started early is committed when its window
+// has ended, or was ended by a seal; and what newer input replaces is no discard.
+func commitWaitsForWindow(w *world, before turn.Record, event turn.Event, after turn.Record, e turn.Effects) error {
+	open := before.Phase == turn.Generating && before.Attempt.Early && w.now < before.Window.Due
+	if _, ok := event.(turn.Generated); ok && open && (e.Changed || e.Outcome != turn.Ignored && e.Outcome != turn.Fenced) {
+		return fmt.Errorf("a result was taken at %s, and its window ends at %s: %+v", moment(w.now), moment(before.Window.Due), e)
+	}
+	if open && after.Turn == before.Turn && after.Phase != turn.Idle && after.Tries.Discards != before.Tries.Discards {
+		return fmt.Errorf("%d discards, and %d after an early attempt", before.Tries.Discards, after.Tries.Discards)
 	}
 	return nil
 }

@@ -184,6 +184,7 @@ type Window struct {
 	MediaUntil   Time `json:"media_until,omitempty"`   // longest wait for announced attachments
 	NotBefore    Time `json:"not_before,omitempty"`    // the end of a back-off
 	Due          Time `json:"due,omitempty"`           // when the window ends
+	Early        Time `json:"early,omitempty"`         // when an attempt is to begin before that: see early.go; 0: none is
 	Media        int  `json:"media,omitempty"`         // pending messages with an attachment still being processed
 }
 
@@ -195,6 +196,7 @@ type Attempt struct {
 	Newer      int   `json:"newer,omitempty"`       // pending messages that it has not seen as they are
 	NewerSince Time  `json:"newer_since,omitempty"` // when the first of these was accepted
 	Edited     bool  `json:"edited,omitempty"`      // a message of its prompt was edited since
+	Early      bool  `json:"early,omitempty"`       // it began before the end of its window, and is not committed before it
 	Sealed     bool  `json:"sealed,omitempty"`      // it must not be discarded: something irreversible was done
 	Part       Part  `json:"part,omitzero"`         // what its prompt held of that which waited
 	Outdated   bool  `json:"outdated,omitempty"`    // a message that waited was edited or deleted since
@@ -208,6 +210,7 @@ func (a Attempt) over() Attempt { return Attempt{Through: a.Through, ThroughSeq:
 type Tries struct {
 	Discards  int    `json:"discards,omitempty"` // attempts discarded because of newer input
 	Runs      int    `json:"runs,omitempty"`     // attempts started
+	Early     int    `json:"early,omitempty"`    // those of them that were started early
 	Attempts  int    `json:"attempts,omitempty"` // attempts that failed, or are running
 	Lost      Lost   `json:"lost,omitzero"`      // workers that were lost over it
 	Outages   int    `json:"outages,omitempty"`  // times in a row that the model could not be reached
@@ -241,7 +244,7 @@ func (r Record) Shown() Phase {
 func (r Record) Leased(now Time) bool { return r.Lease.Nonce != "" && now < r.Lease.Expires }
 
 // Wake is the next moment at which a worker must look at the conversation: the
-// end of the window, the expiry of a lease, or the next try. This one timer serves
+// end of the window, or an early start before it, the expiry of a lease, or the next try. This one timer serves
 // debounce, take-over after a crash, and retry alike. It reports false where there
 // is nothing to do until somebody writes.
 func (r Record) Wake() (Time, bool) {
@@ -251,7 +254,7 @@ func (r Record) Wake() (Time, bool) {
 	case r.Reply != nil && r.mayBeSent():
 		return r.NextSend(), true
 	case r.Phase == Collecting && !r.OnHold:
-		return r.Window.Due, true
+		return r.Window.begins(), true
 	}
 	return 0, false
 }

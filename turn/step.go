@@ -55,7 +55,7 @@ func (s *step) dispatch(event Event) {
 		s.changeSetAside(e)
 	case Typing:
 		s.keepWindowOpen(e)
-	// The attempt: attempt.go.
+	// The attempt: early.go, attempt.go.
 	case Wake:
 		s.wake(e)
 	case Renew:

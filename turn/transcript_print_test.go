@@ -72,7 +72,11 @@ func replies(e turn.Effects) []string {
 func tellAction(action turn.Action, prompt []sight) string {
 	switch a := action.(type) {
 	case turn.Run:
-		line := fmt.Sprintf("run attempt %d of turn %d as %s on %s", a.Attempt, a.Turn, a.Lease.Nonce, names(prompt))
+		early := ""
+		if a.Early {
+			early = "early "
+		}
+		line := fmt.Sprintf("run %sattempt %d of turn %d as %s on %s", early, a.Attempt, a.Turn, a.Lease.Nonce, names(prompt))
 		if a.Part.NoHistory {
 			line += " without the history"
 		}

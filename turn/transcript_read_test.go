@@ -19,7 +19,7 @@ func readPolicy(t *testing.T, d *datadriven.TestData, p *turn.Policy) {
 	}
 	numbers := map[string]*int{
 		"max_discards": &p.MaxDiscards, "attempts": &p.MaxAttempts, "turns_per_minute": &p.TurnsPerMinute,
-		"max_bot_turns": &p.MaxBotTurns,
+		"max_bot_turns": &p.MaxBotTurns, "early_attempts": &p.EarlyAttempts,
 	}
 	for _, arg := range d.CmdArgs {
 		switch {

@@ -54,12 +54,15 @@ func newStory() *story {
 }
 
 // play carries out one command: `policy key=value…` starts a new conversation,
-// `at TIME EVENT key=value…` is something that happens in it, `notices` prints
+// `settings` changes that of the open one, `at TIME EVENT key=value…` is something that happens in it, `notices` prints
 // all that was told so far, in full.
 func (s *story) play(t *testing.T, d *datadriven.TestData) string {
 	switch d.Cmd {
 	case "policy":
 		*s = *newStory()
+		readPolicy(t, d, &s.policy)
+		return ""
+	case "settings":
 		readPolicy(t, d, &s.policy)
 		return ""
 	case "at":

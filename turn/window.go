@@ -9,7 +9,8 @@ package turn
 // who does not stop. It counts from the first waiting input, through all attempts of
 // the turn: see hardCap.
 //
-// While an attempt runs or a reply is sent there is no window. An input that
+// While an attempt runs or a reply is sent there is no window, unless the attempt was
+// started early: see early.go. An input that
 // arrives then is only counted (Newer), and the work under way decides at its end
 // what becomes of it: a discard opens a new window over everything, a commit opens
 // one for the inputs that the reply has not seen.
@@ -163,6 +164,9 @@ func (s *step) expectMedia() {
 // tells whether the input makes one more message that this work has not seen.
 func (s *step) inputAccepted(quietUntil Time, newer bool) {
 	s.Window.QuietUntil = quietUntil
+	if s.isEarly() {
+		s.replaceAttempt()
+	}
 	switch {
 	case s.working():
 		if newer {
@@ -237,10 +241,14 @@ func (p Policy) mode() Mode {
 	return p.OnNewInput
 }
 
+// windowIsOpen reports whether inputs wait for the end of the window, whether an attempt
+// was started early or not.
+func (s *step) windowIsOpen() bool { return s.Phase == Collecting || s.isEarly() }
+
 // keepWindowOpen moves the end of the quiet time while the person is typing. The
 // hard cap stays.
 func (s *step) keepWindowOpen(e Typing) {
-	if s.Phase != Collecting {
+	if !s.windowIsOpen() {
 		s.ignore(NothingWaits)
 		return
 	}
@@ -282,6 +290,7 @@ func (s *step) schedule() {
 		due = max(due, min(s.Window.MediaUntil, max(capped, s.Window.Start.Add(s.policy.MediaWait))))
 	}
 	s.Window.Due = max(due, s.Window.Start, s.Window.NotBefore)
+	s.Window.Early = s.earlyStart()
 	if s.OnHold {
 		return
 	}

@@ -42,6 +42,7 @@ func drawWorld(t *rapid.T) *world {
 			Fallback:       rapid.Bool().Draw(t, "fallback"),
 			SessionIdle:    seconds("session idle", 0, 0, 1, 20),
 			Refusal:        rapid.Bool().Draw(t, "refusal"),
+			EarlyAttempts:  rapid.SampledFrom([]int{0, 0, 1, 3}).Draw(t, "early attempts"),
 			TurnsPerMinute: rapid.SampledFrom([]int{0, 0, 1, 3}).Draw(t, "turns per minute"),
 			Observe:        rapid.Bool().Draw(t, "observe"),
 			MaxAge:         seconds("max age", 0, 30),

@@ -19,7 +19,8 @@ type simulateCommand struct {
 	Nodes    int    `help:"Nodes in each run, 1 to 9 (default: 1 to 3, drawn at random)."`
 	Faults   string `default:"all" help:"The faults that may happen: all, none, or a list of ${faults}."`
 	Trace    bool   `help:"Print every step of each run."`
-	Protocol string `placeholder:"NAME" help:"Compare protocols instead: play the same traffic through lock, debounce or lease, a list of them, or all."`
+	Protocol string `placeholder:"NAME" help:"Compare protocols instead: play the same traffic through lock, debounce, lease or early, a list of them, or all."`
+	Traffic  string `default:"mixed" placeholder:"NAME" help:"With --protocol: mixed, people of all kinds; or day, people who write in bursts, with a model of 2 s."`
 	SVG      string `name:"svg" type:"path" placeholder:"FILE" help:"Draw one short conversation as each protocol handles it."`
 	Prove    bool   `name:"prove-faults" help:"Put faults into the engine on purpose, and name the check that catches each."`
 	Quiet    bool   `help:"Show no progress."`
@@ -118,7 +119,7 @@ func (c *simulateCommand) compare(ctx context.Context, p *program) error {
 			protocols = append(protocols, simulate.Protocol(name))
 		}
 	}
-	table, err := simulate.Compare(ctx, c.Seed, c.runsOr(300), protocols)
+	table, err := simulate.Compare(ctx, c.Seed, c.runsOr(300), protocols, simulate.Traffic(c.Traffic))
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ func TestSimulateAsJSON(t *testing.T) {
 func TestSimulateProtocols(t *testing.T) {
 	svg := filepath.Join(t.TempDir(), "protocols.svg")
 	r := do(t, nil, "", "simulate", "--protocol", "all", "--runs", "10", "--svg", svg)
-	for _, name := range []string{"lock", "debounce", "lease"} {
+	for _, name := range []string{"lock", "debounce", "lease", "early"} {
 		r.expect(t, success, name, "")
 	}
 	picture, err := os.ReadFile(svg)

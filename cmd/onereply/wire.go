@@ -200,7 +200,7 @@ func anthropicConfig(c config.Responder) anthropic.Config {
 // an attempt: it asks this node to keep the attempt before it does something that can't
 // be undone.
 func webhookConfig(c config.Responder, url string) webhook.Config {
-	return webhook.Config{URL: c.URL, Secret: c.Secret, SealBase: url, IdleTimeout: c.IdleTimeout, Headers: c.Headers}
+	return webhook.Config{URL: c.URL, Secret: c.Secret, SealBase: url, Early: c.Early, IdleTimeout: c.IdleTimeout, Headers: c.Headers}
 }
 
 // newSender builds the program that brings replies to people. Kind none has no sender:

@@ -55,6 +55,19 @@ test('the window grows with each input', () => {
 	assert.match(tell(story, story.windows[0]), /lasted 2\.4 s; newer input moved its end 2 times/);
 });
 
+test('an early attempt leaves the window open, and newer input replaces it', () => {
+	const early = (after, token, attempt, through) => { const [at, type, fields] = started(after, token, attempt, through); return [at, type, { ...fields, early: true }]; };
+	const story = read(steps(
+		input(0, 1), scheduled(0, 1, 1500), early(0, 17, 1, 1),
+		input(600, 2), [600, 'reply.discarded', { token: 17, attempt: 1, through: 1, version: 2, reason: 'replaced' }], scheduled(600, 2, 2100), early(600, 18, 2, 2),
+		[2600, 'reply.committed', { token: 18, attempt: 2, through: 2, version: 2, parts: 1, reply_id: 'c/3' }],
+	));
+	assert.deepEqual(story.windows.map(({ at, end }) => [at - zero, end - zero]), [[0, 2100]]);
+	assert.deepEqual(story.attempts.map(({ result }) => result), ['discarded', 'committed']);
+	assert.match(story.rows[2].text, /Attempt 1 starts early on node-1/);
+	assert.match(tell(story, story.attempts[0]), /newer input came within the quiet time/);
+});
+
 test('the hard cap is told', () => {
 	const story = read(steps(input(0, 1), scheduled(0, 1, 1500), input(1400, 2), scheduled(1400, 2, 2000, { reason: 'max_wait' })));
 	assert.equal(story.windows[0].capped, true);

@@ -15,6 +15,10 @@ import (
 //	the responder runs     PromptRead emits Start, Responded is its answer
 //	the result is written  runEnded queues a task; endWork lets go of the run
 //
+// The result of an attempt that was started early may come before its window ends. Then
+// the core does not take it yet: the run keeps it (keepResult), renews the lease, and
+// offers it again when the window ends (tickResult).
+//
 // At any moment it may be stopped, because its result is not wanted any more or its
 // lease is gone. A responder that runs is told, and the run goes on until it has
 // returned: two responders never run for one conversation on a node.
@@ -29,11 +33,17 @@ type run struct {
 	part    turn.Part
 	turn    int64
 	attempt int
+	early   bool
 	prompt  Prompt
 
 	started bool   // the responder runs
 	stopped string // why it was told to end, "" if it was not
 	ended   bool   // it has returned; its result waits to be written
+
+	// Of an attempt that was started early and has returned: its result, which waits for
+	// the end of the window, and when that is, as far as this node knows.
+	kept    *task
+	offerAt turn.Time
 
 	// Reported by the responder.
 	tokens    int64     // that the model used
@@ -50,7 +60,7 @@ func (n *Node) startRun(c *conversation, a turn.Run) {
 	n.working++
 	c.run = &run{
 		lease: a.Lease, renewAt: n.renewal(c, a.Lease),
-		through: a.Through, part: a.Part, turn: a.Turn, attempt: a.Attempt,
+		through: a.Through, part: a.Part, turn: a.Turn, attempt: a.Attempt, early: a.Early,
 	}
 	if n.leaving {
 		n.stopRun(c, turn.HandedBack)
@@ -101,7 +111,7 @@ func (n *Node) PromptRead(now turn.Time, key store.Key, nonce string, entries, t
 		record := c.snap.Record
 		n.emit(Start{
 			Key: key, Conversation: record.Name(key.Conversation), Address: addressOf(key.Conversation, record), Lease: r.lease, Turn: r.turn,
-			Attempt: r.attempt, Through: r.through, Prompt: r.prompt, QuietUntil: max(record.NoSendUntil, n.pauses[c.key.Bot]),
+			Attempt: r.attempt, Early: r.early, Through: r.through, Prompt: r.prompt, QuietUntil: max(record.NoSendUntil, n.pauses[c.key.Bot]),
 		})
 	}
 }
@@ -122,6 +132,11 @@ func (n *Node) stopRun(c *conversation, reason string) {
 	}
 	told := r.stopped != ""
 	r.stopped = reason
+	if r.kept != nil { // it has returned already
+		r.kept = nil
+		n.runEnded(c, &task{})
+		return
+	}
 	if r.started && !told {
 		n.emit(Stop{Key: c.key, Nonce: r.lease.Nonce, Reason: reason})
 	}
@@ -158,7 +173,7 @@ func (n *Node) Responded(now turn.Time, response Response) {
 	n.setTime(now)
 	c := n.get(response.Key)
 	r := c.run
-	if r == nil || r.lease.Nonce != response.Nonce || r.ended {
+	if r == nil || r.lease.Nonce != response.Nonce || r.ended || r.kept != nil {
 		n.release(c)
 		return
 	}
@@ -222,6 +237,29 @@ func (n *Node) runEnded(c *conversation, t *task) {
 	t.endsWork = true
 	n.submitOwn(c, t)
 	n.freeSlot(c)
+}
+
+// keepResult keeps the result of an early attempt whose window has not ended yet. If this
+// node is leaving meanwhile, the lease goes back instead.
+func (n *Node) keepResult(c *conversation, t *task) {
+	r := c.run
+	r.ended = false
+	if r.stopped != "" {
+		n.runEnded(c, &task{})
+		return
+	}
+	r.kept = &task{event: t.event, reply: t.reply}
+}
+
+// tickResult offers the kept result once the window has ended.
+func (n *Node) tickResult(c *conversation) {
+	r := c.run
+	if r == nil || r.kept == nil || n.now < r.offerAt {
+		return
+	}
+	t := r.kept
+	r.kept = nil
+	n.runEnded(c, t)
 }
 
 // dropRun lets go of an attempt that is over.

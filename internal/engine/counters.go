@@ -77,6 +77,10 @@ func (n *Node) count(e *Event) {
 	switch e.Kind {
 	case turn.KindTurnStarted:
 		c.add(n.now, Tally{ModelCalls: 1})
+		if e.Early {
+			c.add(n.now, Tally{EarlyStarts: 1})
+			return
+		}
 		c.DueToStart.add(max(0, n.now.Sub(e.Due).Seconds()))
 	case turn.KindReplyDiscarded:
 		n.countDiscard(e)
@@ -111,13 +115,16 @@ func (n *Node) count(e *Event) {
 }
 
 // countDiscard counts a reply or an attempt that came to nothing, by its cause. Only one
-// that newer input, a pause or a person overtook is a discard.
+// that newer input, a pause or a person overtook is a discard. An early attempt that newer
+// input replaced is the price of early starts.
 func (n *Node) countDiscard(e *Event) {
 	switch e.Reason {
 	case turn.Withdrawn:
 		n.Counters.Deliveries["withdrawn"]++
 	case turn.Crashed:
 		n.Counters.loseLease(n.now)
+	case turn.Replaced:
+		n.Counters.add(n.now, Tally{Replaced: 1})
 	case turn.Superseded, turn.WasPaused, turn.WasDeleted, turn.ByHuman:
 		n.Counters.Discards++
 		n.Counters.add(n.now, Tally{Discards: 1})

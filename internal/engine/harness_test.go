@@ -35,7 +35,8 @@ type harness struct {
 	writes  int      // that were tried
 	calls   []string // of the store for the conversation "c", but for those of an attempt
 	fault   func(store.Write) (store.Result, error)
-	unread  error // what reading the store gives
+	unread  error       // what reading the store gives
+	policy  turn.Policy // that of other nodes
 }
 
 func policy() turn.Policy {
@@ -61,7 +62,7 @@ func newHarnessOn(t *testing.T, s *memory.Store, now turn.Time, changes ...func(
 	for _, change := range changes {
 		change(&o)
 	}
-	h := &harness{t: t, node: engine.New(o), store: s, now: now, answers: map[string]engine.Result{}}
+	h := &harness{t: t, node: engine.New(o), store: s, now: now, answers: map[string]engine.Result{}, policy: o.Bots["bot"].Policy}
 	h.node.Start(h.now)
 	h.settle()
 	return h
@@ -329,7 +330,7 @@ func (h *harness) other(conversation string, events ...turn.Event) {
 	h.t.Helper()
 	for i, event := range events {
 		before, _ := h.store.Load(context.Background(), keyOf(conversation))
-		record, effects := turn.Step(before.Record, event, h.now, policy())
+		record, effects := turn.Step(before.Record, event, h.now, h.policy)
 		w := store.Write{Key: keyOf(conversation), Expect: before.Op, Op: newOps()(), Record: record, Settle: effects.Settles, At: h.now}
 		w.Timer, _ = record.Wake()
 		if effects.AppendInput {

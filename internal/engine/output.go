@@ -69,6 +69,7 @@ type Start struct {
 	Lease   turn.Lease
 	Turn    int64
 	Attempt int   // number within the turn, from 1
+	Early   bool  // it begins before the end of its window, and may be replaced
 	Through int64 // the version that the prompt holds
 	Prompt  Prompt
 

@@ -36,7 +36,7 @@ func (t *timers) Pop() any {
 // alarm is when this node must look at the conversation, 0: never.
 func (c *conversation) alarm() turn.Time {
 	at := c.wakeAt
-	for _, other := range []turn.Time{c.retryAt, c.leaseAlarm()} {
+	for _, other := range []turn.Time{c.retryAt, c.leaseAlarm(), c.resultAlarm()} {
 		if other != 0 && (at == 0 || other < at) {
 			at = other
 		}
@@ -44,8 +44,16 @@ func (c *conversation) alarm() turn.Time {
 	return at
 }
 
+// resultAlarm is when a kept result is to be offered, 0: there is none.
+func (c *conversation) resultAlarm() turn.Time {
+	if c.run == nil || c.run.kept == nil {
+		return 0
+	}
+	return c.run.offerAt
+}
+
 // arm notes the record's wake-up time, and keeps the heap in order. It is called
-// whenever one of the three times of alarm may have changed. Only a record that was seen
+// whenever one of the times of alarm may have changed. Only a record that was seen
 // arms anything: a guess or a hint may be wrong.
 func (n *Node) arm(c *conversation) {
 	if c.knows == seen && !c.waking && c.slot != waitsForSlot {
@@ -53,6 +61,9 @@ func (n *Node) arm(c *conversation) {
 		if at, ok := c.snap.Record.Wake(); ok && !n.holds(c) && at < n.now.Add(horizon) && !n.draining {
 			c.wakeAt = max(at, 1)
 		}
+	}
+	if c.knows == seen && c.run != nil {
+		c.run.offerAt = c.snap.Record.Window.Due
 	}
 	switch at := c.alarm(); {
 	case at == 0 && c.timerIndex >= 0:
@@ -128,6 +139,7 @@ func (n *Node) tick(c *conversation) {
 		c.retryAt = 0
 	}
 	n.tickLease(c)
+	n.tickResult(c)
 	if c.wakeAt != 0 && c.wakeAt <= n.now {
 		at := c.wakeAt
 		c.wakeAt = 0

@@ -15,6 +15,9 @@ func (n *Node) due(c *conversation, at turn.Time) {
 	case c.knows == seen && c.snap.Record.Phase == turn.Sending:
 		n.wake(c)
 	default:
+		if c.knows == seen {
+			at = max(at, c.snap.Record.Window.Due) // an early start waits behind all that is due
+		}
 		c.slot = waitsForSlot
 		n.ready.push(c, at)
 	}

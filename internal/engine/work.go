@@ -39,6 +39,8 @@ func (n *Node) endWork(c *conversation, b *batch) {
 	for _, t := range b.tasks {
 		switch {
 		case !t.endsWork:
+		case c.run != nil && c.run.ended && t.result.Reason == turn.NotDue:
+			n.keepResult(c, t)
 		case c.run != nil && c.run.ended:
 			if t.result.Outcome != turn.Committed {
 				n.discardTokens(c.run.tokens)
@@ -94,7 +96,7 @@ const (
 // more, so that its end changes nothing.
 func leaseIsGone(reason string) bool {
 	switch reason {
-	case stopLost, stopDeleted, turn.WasPaused, turn.WasDeleted, turn.ByHuman, turn.WasReset, turn.Crashed:
+	case stopLost, stopDeleted, turn.Replaced, turn.WasPaused, turn.WasDeleted, turn.ByHuman, turn.WasReset, turn.Crashed:
 		return true
 	}
 	return false

@@ -43,11 +43,11 @@ type minutes []engine.MinuteTally
 
 // MarshalJSON implements [json.Marshaler].
 func (all minutes) MarshalJSON() ([]byte, error) {
-	lists := make([][11]uint64, len(all))
+	lists := make([][13]uint64, len(all))
 	for i, m := range all {
 		lists[i] = [...]uint64{
 			uint64(m.Number), m.Inputs, m.Duplicates, m.Ignored, m.Replies, m.MessagesAnswered,
-			m.Discards, m.ModelCalls, m.Failed, m.TokensDiscarded, m.LeasesLost,
+			m.Discards, m.ModelCalls, m.Failed, m.TokensDiscarded, m.LeasesLost, m.EarlyStarts, m.Replaced,
 		}
 	}
 	return json.Marshal(lists)
@@ -55,7 +55,7 @@ func (all minutes) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements [json.Unmarshaler].
 func (all *minutes) UnmarshalJSON(text []byte) error {
-	var lists [][11]uint64
+	var lists [][13]uint64
 	if err := json.Unmarshal(text, &lists); err != nil {
 		return err
 	}
@@ -64,6 +64,7 @@ func (all *minutes) UnmarshalJSON(text []byte) error {
 		(*all)[i] = engine.MinuteTally{Number: int64(n[0]), Tally: engine.Tally{
 			Inputs: n[1], Duplicates: n[2], Ignored: n[3], Replies: n[4], MessagesAnswered: n[5],
 			Discards: n[6], ModelCalls: n[7], Failed: n[8], TokensDiscarded: n[9], LeasesLost: n[10],
+			EarlyStarts: n[11], Replaced: n[12],
 		}}
 	}
 	return nil

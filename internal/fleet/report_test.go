@@ -191,14 +191,14 @@ func TestReportsAreBounded(t *testing.T) {
 func TestMinutesTravel(t *testing.T) {
 	want := minutes{{Number: 1, Tally: engine.Tally{
 		Inputs: 2, Duplicates: 3, Ignored: 4, Replies: 5, MessagesAnswered: 6, Discards: 7, ModelCalls: 8, Failed: 9,
-		TokensDiscarded: 10, LeasesLost: 11,
+		TokensDiscarded: 10, LeasesLost: 11, EarlyStarts: 12, Replaced: 13,
 	}}}
 	text, err := json.Marshal(want)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got minutes
-	if err := json.Unmarshal(text, &got); err != nil || !slices.Equal(got, want) || string(text) != "[[1,2,3,4,5,6,7,8,9,10,11]]" {
+	if err := json.Unmarshal(text, &got); err != nil || !slices.Equal(got, want) || string(text) != "[[1,2,3,4,5,6,7,8,9,10,11,12,13]]" {
 		t.Errorf("%s became %+v, %v", text, got, err)
 	}
 }

@@ -27,6 +27,10 @@ type Config struct {
 	// https://onereply.internal:8080; "": requests carry no seal_url.
 	SealBase string
 
+	// Early: the webhook may be started early ([onereply.StartEarly]), because it does
+	// nothing that lasts before it has answered, or seals first. Default: it may not.
+	Early bool
+
 	// IdleTimeout ends a call that was silent for so long after the first byte of
 	// its answer, as a failed attempt. Default [DefaultIdleTimeout];
 	// [onereply.Zero] for never. [onereply.Bot] bounds the whole call.

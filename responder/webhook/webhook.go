@@ -53,6 +53,9 @@ func New(c Config) (*Responder, error) {
 	return &Responder{config: c, secrets: secrets, endpoint: endpoint}, nil
 }
 
+// MayStartEarly implements [onereply.EarlyResponder].
+func (r *Responder) MayStartEarly() bool { return r.config.Early }
+
 // Respond asks the webhook once. The turn is also the listener: it gets the pieces of a
 // streamed reply.
 func (r *Responder) Respond(ctx context.Context, t *onereply.Turn) (onereply.Reply, error) {
@@ -84,6 +87,7 @@ type request struct {
 	Conversation string  `json:"conversation"`
 	Turn         int64   `json:"turn"`
 	Attempt      int     `json:"attempt"`
+	Early        bool    `json:"early,omitempty"`
 	Token        int64   `json:"token"`
 	Messages     []entry `json:"messages"`
 	History      []entry `json:"history"`
@@ -110,7 +114,7 @@ type entry struct {
 // attempt.
 func (r *Responder) request(t *onereply.Turn) request {
 	return request{
-		Bot: t.Bot, Conversation: t.Conversation, Turn: t.Number, Attempt: t.Attempt, Token: t.Token,
+		Bot: t.Bot, Conversation: t.Conversation, Turn: t.Number, Attempt: t.Attempt, Early: t.Early, Token: t.Token,
 		Messages: entries(t.Messages),
 		History:  entries(t.History),
 		SealURL:  r.config.sealURL(t),

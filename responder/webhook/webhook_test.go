@@ -22,7 +22,7 @@ import (
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
 var turn = &onereply.Turn{
-	Bot: "support", Conversation: "c/1 ü", Number: 3, Attempt: 2, Token: 9,
+	Bot: "support", Conversation: "c/1 ü", Number: 3, Attempt: 2, Early: true, Token: 9,
 	Messages: []onereply.PromptEntry{
 		{
 			ID: "m1", Role: onereply.RoleUser, Author: onereply.AuthorPerson, Text: "hello", Sender: onereply.Person{ID: "u1", Name: "Ann"},
@@ -72,13 +72,23 @@ func TestRequest(t *testing.T) {
 	if _, err := responder(t, Config{URL: url, Secret: secret, SealBase: "https://node:8080/"}).Respond(t.Context(), turn); err != nil {
 		t.Fatal(err)
 	}
-	want := `{"bot":"support","conversation":"c/1 ü","turn":3,"attempt":2,"token":9,"messages":[` +
+	want := `{"bot":"support","conversation":"c/1 ü","turn":3,"attempt":2,"early":true,"token":9,"messages":[` +
 		`{"id":"m1","role":"user","author":"person","sender":{"id":"u1","name":"Ann"},"text":"hello","at":"2026-01-02T03:04:05.006Z","edited":true},` +
 		`{"id":"m2","role":"user","author":"person","text":"","attachments":[{"kind":"image","url":"https://x/y.png","mime_type":"image/png"}],"metadata":{"a":1}}],` +
 		`"history":[{"id":"m0","role":"user","author":"person","text":"hi","context":true},{"id":"c/1","role":"assistant","author":"human","text":"Hello!"}],` +
 		`"seal_url":"https://node:8080/v1/bots/support/conversations/c%2F1%20%C3%BC/turns/9/seal"}`
 	if string(body) != want {
 		t.Errorf("got\n%s\nwant\n%s", body, want)
+	}
+}
+
+// A webhook is started early only where somebody said that it may be.
+func TestMayStartEarly(t *testing.T) {
+	for _, may := range []bool{false, true} {
+		var r onereply.EarlyResponder = responder(t, Config{URL: "http://localhost/", Early: may})
+		if r.MayStartEarly() != may {
+			t.Errorf("with Early %v it may: %v", may, r.MayStartEarly())
+		}
 	}
 }
 

@@ -67,23 +67,25 @@ func (r *reader) bot(bots *section, name string, c *Config) {
 // stand here because some keys are checked against each other.
 func defaults(name string) onereply.Bot {
 	return onereply.Bot{
-		Name:        name,
-		Debounce:    1500 * time.Millisecond,
-		MaxWait:     10 * time.Second,
-		OnNewInput:  onereply.ModeInterrupt,
-		MaxDiscards: 2,
-		Lease:       10 * time.Second,
-		History:     40,
-		MaxBotTurns: 5,
-		MediaWait:   15 * time.Second,
-		UnknownSend: onereply.UnknownAuto,
-		Names:       onereply.NamesAuto,
-		Timeout:     60 * time.Second,
-		Attempts:    3,
-		RetryFor:    time.Hour,
-		SendTimeout: 15 * time.Second,
-		GroupWait:   time.Second,
-		SplitWait:   1500 * time.Millisecond,
+		Name:          name,
+		Debounce:      1500 * time.Millisecond,
+		MaxWait:       10 * time.Second,
+		Start:         onereply.StartAfterQuiet,
+		EarlyAttempts: 3,
+		OnNewInput:    onereply.ModeInterrupt,
+		MaxDiscards:   2,
+		Lease:         10 * time.Second,
+		History:       40,
+		MaxBotTurns:   5,
+		MediaWait:     15 * time.Second,
+		UnknownSend:   onereply.UnknownAuto,
+		Names:         onereply.NamesAuto,
+		Timeout:       60 * time.Second,
+		Attempts:      3,
+		RetryFor:      time.Hour,
+		SendTimeout:   15 * time.Second,
+		GroupWait:     time.Second,
+		SplitWait:     1500 * time.Millisecond,
 	}
 }
 
@@ -108,20 +110,22 @@ func (r *reader) timing(s *section, b *onereply.Bot) {
 	}
 }
 
-// behaviour reads the keys for what a bot does with newer input, with unknown outcomes,
-// and with certain words, and for what its prompts show. The words of the modes are the library's own. Counts have the
+// behaviour reads the keys for when a bot begins, what it does with newer input, with
+// unknown outcomes, and with certain words, and for what its prompts show. The words of the modes are the library's own. Counts have the
 // limits of an int of 32 bits, except the history, which costs tokens with each attempt.
 func (r *reader) behaviour(s *section, b *onereply.Bot) {
-	mode, unknown, names := string(b.OnNewInput), string(b.UnknownSend), string(b.Names)
+	start, mode, unknown, names := string(b.Start), string(b.OnNewInput), string(b.UnknownSend), string(b.Names)
+	s.oneOf("start", &start, string(onereply.StartAfterQuiet), string(onereply.StartEarly))
 	s.oneOf("on_new_input", &mode, string(onereply.ModeInterrupt), string(onereply.ModeDiscard), string(onereply.ModeFinish))
 	s.oneOf("unknown_send", &unknown, string(onereply.UnknownAuto), string(onereply.UnknownResend), string(onereply.UnknownHold))
 	s.oneOf("names", &names, string(onereply.NamesAuto), string(onereply.NamesAlways), string(onereply.NamesNever))
-	b.OnNewInput, b.UnknownSend, b.Names = onereply.Mode(mode), onereply.UnknownSend(unknown), onereply.NamesMode(names)
+	b.Start, b.OnNewInput, b.UnknownSend, b.Names = onereply.Start(start), onereply.Mode(mode), onereply.UnknownSend(unknown), onereply.NamesMode(names)
 	s.boolean("times", &b.Times)
 	s.count("observe", &b.Observe, 0, onereply.MaxHistory)
 	s.duration("max_age", &b.MaxAge, 0)
 	s.boolean("answer_bots", &b.AnswerBots)
 	s.count("max_bot_turns", &b.MaxBotTurns, 1, math.MaxInt32)
+	s.count("early_attempts", &b.EarlyAttempts, 1, math.MaxInt32)
 	s.count("max_discards", &b.MaxDiscards, 0, math.MaxInt32)
 	s.count("history", &b.History, 0, onereply.MaxHistory)
 	s.count("turns_per_minute", &b.TurnsPerMinute, 0, math.MaxInt32)

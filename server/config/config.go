@@ -79,6 +79,7 @@ type Responder struct {
 	URL         string            // Webhook
 	Secret      string            // Webhook: signing secrets, whsec_…, with spaces between; "": unsigned
 	Delay       time.Duration     // Echo: how long it writes; default 2s
+	Early       bool              // Webhook: it may be started early
 	IdleTimeout time.Duration     // OpenAI, Anthropic, Webhook: longest silence after the first byte; default 20s
 }
 

@@ -47,6 +47,8 @@ var keys = []key{
 
 	{"bot", "debounce", "5001ms", settings + "Debounce", 5001 * time.Millisecond, noTime},
 	{"bot", "max_wait", "5002s", settings + "MaxWait", 5002 * time.Second, noTime},
+	{"bot", "start", "early", settings + "Start", onereply.StartEarly, nil},
+	{"bot", "early_attempts", "5003", settings + "EarlyAttempts", 5003, nil},
 	{"bot", "on_new_input", "finish", settings + "OnNewInput", onereply.ModeFinish, nil},
 	{"bot", "max_discards", "5004", settings + "MaxDiscards", 5004, none},
 	{"bot", "lease", "5005s", settings + "Lease", 5005 * time.Second, nil},
@@ -86,6 +88,7 @@ var keys = []key{
 	{"webhook", "url", "http://hook.test:6012", responder + "URL", "http://hook.test:6012", nil},
 	{"webhook", "secret", secret6, responder + "Secret", secret6, nil},
 	{"webhook", "headers", "{X-6014: v}", responder + "Headers", map[string]string{"X-6014": "v"}, nil},
+	{"webhook", "early", "allowed", responder + "Early", true, nil},
 	{"webhook", "idle_timeout", "6015s", responder + "IdleTimeout", 6015 * time.Second, nil},
 
 	{"delivery", "kind", "webhook", delivery + "Kind", "webhook", nil},

@@ -25,6 +25,8 @@ bots:
   support:
     debounce: 1.5s
     max_wait: 10s
+    start: early
+    early_attempts: 2
     on_new_input: discard
     max_discards: 2
     lease: 30s
@@ -85,7 +87,7 @@ func TestFull(t *testing.T) {
 		PublicURL: "https://bots.example.com/", Drain: 25 * time.Second, MaxGenerations: 64, Retention: 720 * time.Hour,
 		Bots: []Bot{{
 			Settings: onereply.Bot{
-				Name: "support", Debounce: 1500 * time.Millisecond, MaxWait: 10 * time.Second, OnNewInput: onereply.ModeDiscard,
+				Name: "support", Debounce: 1500 * time.Millisecond, MaxWait: 10 * time.Second, Start: onereply.StartEarly, EarlyAttempts: 2, OnNewInput: onereply.ModeDiscard,
 				MaxDiscards: 2, Lease: 30 * time.Second, History: 40, MediaWait: 15 * time.Second, UnknownSend: onereply.UnknownHold, Names: onereply.NamesAuto, MaxBotTurns: 5,
 				Timeout: 50 * time.Second, Attempts: 4, Fallback: "Sorry.", RetryFor: 2 * time.Hour, SendTimeout: 15 * time.Second,
 				GroupWait: 2 * time.Second, SplitAt: 4000, SplitWait: 3 * time.Second, TurnsPerMinute: 6,
@@ -102,7 +104,7 @@ func TestFull(t *testing.T) {
 			},
 		}, {
 			Settings: onereply.Bot{
-				Name: "zero", Debounce: onereply.Zero, MaxWait: onereply.Zero, OnNewInput: onereply.ModeInterrupt,
+				Name: "zero", Debounce: onereply.Zero, MaxWait: onereply.Zero, Start: onereply.StartAfterQuiet, EarlyAttempts: 3, OnNewInput: onereply.ModeInterrupt,
 				MaxDiscards: onereply.Zero, Lease: 10 * time.Second, History: onereply.Zero, MediaWait: onereply.Zero,
 				UnknownSend: onereply.UnknownAuto, Names: onereply.NamesAuto, MaxBotTurns: 5, Timeout: 60 * time.Second, Attempts: 3, RetryFor: onereply.Zero,
 				SendTimeout: 15 * time.Second, GroupWait: onereply.Zero, SplitWait: onereply.Zero,
@@ -111,7 +113,7 @@ func TestFull(t *testing.T) {
 			Delivery:  Delivery{Kind: Webhook, URL: "http://localhost:1/"},
 		}, {
 			Settings: onereply.Bot{
-				Name: "plain", Debounce: 1500 * time.Millisecond, MaxWait: 10 * time.Second, OnNewInput: onereply.ModeInterrupt,
+				Name: "plain", Debounce: 1500 * time.Millisecond, MaxWait: 10 * time.Second, Start: onereply.StartAfterQuiet, EarlyAttempts: 3, OnNewInput: onereply.ModeInterrupt,
 				MaxDiscards: 2, Lease: 10 * time.Second, History: 40, MediaWait: 15 * time.Second, UnknownSend: onereply.UnknownAuto, Names: onereply.NamesAuto, MaxBotTurns: 5,
 				Timeout: 60 * time.Second, Attempts: 3, RetryFor: time.Hour, SendTimeout: 15 * time.Second,
 				GroupWait: time.Second, SplitWait: 1500 * time.Millisecond,

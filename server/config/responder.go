@@ -40,6 +40,13 @@ func (r *reader) responder(bot *section, b *Bot) {
 	s.close()
 }
 
+// Whether an agent behind a webhook may be started early. Its runs may have effects of
+// their own, so somebody has to say that they have none.
+const (
+	earlyAllowed = "allowed"
+	earlyNever   = "never"
+)
+
 // responderKeys reads the keys of the responder's kind. A key of another kind is a
 // mistake of its own: it names the kind that has the key. So somebody who changes the
 // kind learns which keys to remove.
@@ -52,8 +59,11 @@ func (r *reader) responderKeys(s *section, answer *Responder) {
 	}
 	if answer.Kind == Webhook {
 		s.target(&answer.URL, &answer.Secret)
+		early := earlyNever
+		s.oneOf("early", &early, earlyAllowed, earlyNever)
+		answer.Early = early == earlyAllowed
 	} else {
-		s.foreign(answer.Kind, []string{Webhook}, "url", "secret")
+		s.foreign(answer.Kind, []string{Webhook}, "url", "secret", "early")
 	}
 	if slices.Contains(calls, answer.Kind) {
 		s.headers("headers", &answer.Headers)

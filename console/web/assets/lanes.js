@@ -125,7 +125,7 @@ export class Story {
 
 	closeWindow(at) {
 		const window = this.openWindow();
-		if (window) window.end = at;
+		if (window) window.end = Math.min(at, window.due);
 	}
 
 	/** Ends the lease; a lost one ends in a cut. */
@@ -240,7 +240,7 @@ const takers = {
 	},
 
 	'turn.started'(step, at, turn) {
-		this.closeWindow(at);
+		if (!step.early) this.closeWindow(at);
 		const gone = this.running();
 		if (gone) Object.assign(gone, { end: at, result: 'lost', reason: 'worker_lost' });
 		this.endLease(at, 0, true);
@@ -248,7 +248,7 @@ const takers = {
 		const number = step.attempt || 1;
 		const item = this.add('attempt', at, turn, { token: step.token, number, through: step.through || step.version, newest: step.version });
 		const on = step.node ? ` on ${step.node}` : '';
-		return { tone: 'attempt', text: `Attempt ${number} starts${on} under token ${step.token}: it sees everything up to ${item.through}.`, item };
+		return { tone: 'attempt', text: `Attempt ${number} starts${step.early ? ' early' : ''}${on} under token ${step.token}: it sees everything up to ${item.through}.`, item };
 	},
 
 	'reply.delta'(step, at) {
@@ -260,6 +260,7 @@ const takers = {
 
 	'reply.discarded'(step, at, turn) {
 		if (step.reply_id) return withdrawn.call(this, step, at, turn);
+		if (this.openWindow()?.due <= at) this.closeWindow(at); // likewise
 		if (faults.has(step.reason)) return failedAttempt.call(this, step, at);
 		const lost = step.reason === 'worker_lost';
 		const item = this.endAttempt(step, at, lost ? 'lost' : 'discarded');
@@ -282,6 +283,7 @@ const takers = {
 
 	'reply.committed'(step, at, turn) {
 		const attempt = step.reason === 'human' || step.reason === 'fallback' ? null : this.endAttempt(step, at, 'committed');
+		if (attempt) this.closeWindow(at); // it was started early
 		const none = !step.parts && !step.text;
 		const item = this.add('commit', at, turn, { end: at, passed: true, through: step.through, version: step.version, reason: step.reason });
 		if (none) {

@@ -284,7 +284,7 @@ function tell(row, event) {
 		row.last_input = { text: reason === 'deleted' ? '' : text, at };
 	}
 	if (type === 'reply.sent' && row.phase === 'idle') row.first_pending_at = null;
-	if (type === 'reply.discarded') row.discards = (row.discards ?? 0) + 1;
+	if (type === 'reply.discarded' && reason !== 'replaced') row.discards = (row.discards ?? 0) + 1;
 	if (type === 'turn.started') row.lease = { holder: node, token };
 	else if (row.phase !== 'generating' && row.phase !== 'sending') row.lease = null;
 }

@@ -80,8 +80,9 @@ class View {
 		});
 		const cost = saved ? `${plural(saved, 'model call')} fewer than with one call for each message and repeat${each ? `: about ${amount(tokens)} tokens, at ${amount(each)} for a reply as the discarded ones had` : ''}.`
 			: 'No model call was saved yet: so far each message came alone.';
+		const early = totals.early_starts ? ` ${plural(totals.early_starts, 'attempt')} started early, and newer input replaced ${amount(totals.replaced)} of them.` : '';
 		const paid = wasted ? ` Drafts that were thrown away cost ${amount(wasted)} tokens.` : '';
-		this.saved.put(facts, element('ul.compare', ...compare), element('p.sentence', cost + paid), element('p.hint', 'Since the nodes started.'));
+		this.saved.put(facts, element('ul.compare', ...compare), element('p.sentence', cost + early + paid), element('p.hint', 'Since the nodes started.'));
 	}
 
 	renderTimes(histogram) {

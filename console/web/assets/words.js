@@ -2,6 +2,7 @@
 
 const reasons = {
 	superseded: 'newer input came',
+	replaced: 'newer input came within the quiet time',
 	paused: 'the conversation was paused',
 	deleted: 'nothing is left to answer',
 	closed_by_human: 'a person answered instead',

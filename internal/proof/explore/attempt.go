@@ -1,5 +1,7 @@
 package explore
 
+import "github.com/onereply/onereply/turn"
+
 // Outcomes of a send.
 const (
 	delivered       = iota // the person sees it, and the worker knows
@@ -127,6 +129,9 @@ func (w *world) result(m move) {
 			w.workers[i].jobs[k].expires = w.now.Add(w.scope.Policy.Lease)
 		}
 	}
+	if q.kind == generated && w.mustWait(i, q) {
+		return
+	}
 	switch q.kind {
 	case renew:
 	case seal:
@@ -141,6 +146,16 @@ func (w *world) result(m move) {
 		q.covers = w.store.waiting()
 	}
 	w.apply(i, q, m.answer)
+}
+
+// mustWait reports whether the result of an early attempt comes before the end of its
+// window. The worker keeps it, and may offer it again.
+func (w *world) mustWait(i int, q request) bool {
+	if w.scope.Policy.EarlyAttempts == 0 {
+		return false
+	}
+	x := w.prepare(i, q)
+	return !x.effects.Changed && x.effects.Reason == turn.NotDue
 }
 
 // deliver is a send with its outcome.

@@ -33,12 +33,12 @@ func (w *world) judge(q request, x write, before *storage) {
 		w.judgeBegan(x, before)
 	}
 	if x.effects.AppendReply != 0 && q.kind == generated {
-		w.judgeCommitted(q, before)
+		w.judgeCommitted(q, x, before)
 	}
 	if x.effects.AppendReply != 0 && is.Reply != nil && is.Reply.Seq == x.effects.AppendReply && standsIn(is.Reply.Kind) && w.ledger.stoodIn {
 		w.fail("P3 notice", "a text stands in for a reply once more, and no turn has succeeded since the last one")
 	}
-	if w.ledger.calls+callsOf(q, x, was) > mostCalls {
+	if w.ledger.calls+callsOf(q, x, was, w.ledger.runsEarly(x, was)) > mostCalls {
 		w.fail("P3 calls", "a turn called the model more than %d times over a refused prompt", mostCalls)
 	}
 	if x.effects.Outcome == turn.Discarded && w.ledger.discards >= w.scope.Policy.MaxDiscards {
@@ -104,17 +104,16 @@ func (w *world) judgeTaken(x write, before *storage) {
 	}
 }
 
-// judgeBegan checks that nothing starts early, or while a human has the
-// conversation.
+// judgeBegan checks that nothing starts before it is due, unless it is an early attempt
+// that may, and nothing while a human has the conversation.
 func (w *world) judgeBegan(x write, before *storage) {
-	l, p := &w.ledger, w.scope.Policy
-	capped := l.earliest.hardCap(p)
-	due := max(min(l.quietUntil, capped), l.notBefore)
-	if l.announced != 0 {
-		due = max(due, min(l.mediaUntil, max(capped, l.earliest.began().Add(p.MediaWait))))
-	}
-	if before.record.Phase == turn.Collecting && x.real < due {
-		w.fail("P2 due", "an attempt began %v before its window ended", due.Sub(x.real))
+	l, most := &w.ledger, w.scope.Policy.EarlyAttempts
+	mayBeEarly := most > 0 && x.real >= l.notBefore && l.announced == 0
+	switch early := x.real < l.due; {
+	case early && !mayBeEarly && before.record.Phase == turn.Collecting:
+		w.fail("P2 due", "an attempt began %v before its window ended", l.due.Sub(x.real))
+	case early && l.early >= most:
+		w.fail("P3 early", "an attempt was started early, and %d of this turn had been before", l.early)
 	}
 	if before.record.OnHold {
 		w.fail("P2 pause", "an attempt began while a human has the conversation")
@@ -128,10 +127,11 @@ func (w *world) judgeBegan(x write, before *storage) {
 // call that is answered.
 const mostCalls = 8
 
-// callsOf is 1 where the write ends a call that was refused, or only a probe.
-func callsOf(q request, x write, was turn.Record) int {
+// callsOf is 1 where the write ends a call that was refused, or only a probe. A refusal of
+// an early attempt begins no search.
+func callsOf(q request, x write, was turn.Record, early bool) int {
 	probe := q.kind == generated && x.effects.Outcome == turn.Done && was.Phase == turn.Generating
-	if q.kind == modelRefused || probe {
+	if q.kind == modelRefused && !early || probe {
 		return 1
 	}
 	return 0
@@ -142,8 +142,11 @@ func standsIn(kind string) bool { return kind == turn.ReplyFallback || kind == t
 
 // judgeCommitted checks a reply of the responder at its commit: it covers what
 // its prompt held, and all that waits, unless it is late and may be.
-func (w *world) judgeCommitted(q request, before *storage) {
+func (w *world) judgeCommitted(q request, x write, before *storage) {
 	l, is := &w.ledger, w.store.record
+	if l.runsEarly(x, before.record) && !l.sealed {
+		w.fail("P2 due", "a reply was committed %v before its window ended", l.due.Sub(x.real))
+	}
 	waiting := before.waiting()
 	late := is.Reply == nil && q.covers != waiting || is.Reply != nil && is.Reply.Late
 	missing := l.answering &^ q.covers &^ l.removed
@@ -222,20 +225,21 @@ func (w *world) judgeFailed(q request, x write, was turn.Record) {
 		return
 	}
 	if !l.failed && !w.mayFail(q, x, was) { // what went on in a turn that was given up has ended
-		w.fail("P3 cause", "a turn was given up after %v, with %d of %d attempts spent", q.kind, l.spent+spends(q, was), p.MaxAttempts)
+		w.fail("P3 cause", "a turn was given up after %v, with %d of %d attempts spent", q.kind, l.spent+spends(q, was, l.runsEarly(x, was)), p.MaxAttempts)
 	}
 }
 
 // mayFail reports whether the write may give its turn up.
 func (w *world) mayFail(q request, x write, was turn.Record) bool {
+	early := w.ledger.runsEarly(x, was)
 	switch q.kind {
 	case modelRejected, sendRefused:
-		return true
+		return !early
 	case modelRefused: // over what was set aside, where nothing else waits
-		return w.store.waiting() == 0
+		return !early && w.store.waiting() == 0
 	case modelFailed, wake, claim:
 		l, most := &w.ledger, w.scope.Policy.MaxAttempts
-		return l.spent+spends(q, was) >= most || l.lost+loses(q, was) >= most
+		return l.spent+spends(q, was, early) >= most || l.lost+loses(q, was) >= most
 	case sendFailed:
 		return w.overlong(x, w.store.reply(was.Reply.Seq))
 	}
@@ -361,7 +365,7 @@ func (w *world) checkTimer() {
 		if s.timer > max(l.retryAt, l.noSendUntil, l.told) {
 			w.fail("P6 timer", "the timer is %v after the next send", s.timer.Sub(l.retryAt))
 		}
-	case s.timer != r.Window.Due: // which is judged where it is used
+	case s.timer > r.Window.Due, s.timer != r.Window.Due && w.scope.Policy.EarlyAttempts == 0: // which is judged where it is used
 		w.fail("P6 timer", "the timer is %v off the end of the window", s.timer.Sub(r.Window.Due))
 	}
 }

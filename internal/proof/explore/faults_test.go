@@ -63,7 +63,35 @@ func after(patch func(was turn.Record, r *turn.Record, e turn.Event, now turn.Ti
 }
 
 func seededFaults() []seeded {
-	return slices.Concat(contextFaults(), coreFaults(), replyFaults(), peopleFaults(), worldFaults(), lifeFaults(), causeFaults(), talkFaults(), operatorFaults(), receiverFaults(), endingFaults(), refusalFaults())
+	return slices.Concat(contextFaults(), coreFaults(), replyFaults(), peopleFaults(), worldFaults(), lifeFaults(), causeFaults(), talkFaults(), operatorFaults(), receiverFaults(), earlyFaults(), endingFaults(), refusalFaults())
+}
+
+// earlyFaults are in what an early start may do.
+func earlyFaults() []seeded {
+	calm := func(s *Scope) { s.Policy, s.Budget, s.Faults = early(turn.Discard, 1), Budget{Inputs: 3}, Faults{} }
+	return []seeded{
+		{name: "an early attempt is committed before its window ends", check: "P2 due", step: before(func(r *turn.Record, e *turn.Event, _ *turn.Time, _ *turn.Policy) {
+			if _, ok := (*e).(turn.Generated); ok {
+				r.Attempt.Early = false
+			}
+		}), change: calm},
+		{name: "a replaced attempt counts as a discard", check: "P2 late", step: after(func(was turn.Record, r *turn.Record, _ turn.Event, _ turn.Time, _ turn.Policy) {
+			if was.Attempt.Early && was.Phase == turn.Generating && r.Phase == turn.Collecting && r.Tries.Runs == was.Tries.Runs {
+				r.Tries.Discards++
+			}
+		}), change: calm},
+		{name: "early attempts are not counted", check: "P3 early", step: after(func(_ turn.Record, r *turn.Record, _ turn.Event, _ turn.Time, _ turn.Policy) {
+			r.Tries.Early = 0
+		}), change: calm},
+		{name: "an early attempt that fails may fail the turn", check: "P3 cause", step: before(func(r *turn.Record, e *turn.Event, _ *turn.Time, _ *turn.Policy) {
+			if _, ok := (*e).(turn.GenerateFailed); ok {
+				r.Attempt.Early = false
+			}
+		}), change: func(s *Scope) {
+			s.Policy, s.Budget, s.Faults = early(turn.Discard, 2), Budget{Inputs: 1, Faults: 1}, Faults{Model: true}
+			s.Policy.Debounce = 3 * Tick
+		}},
+	}
 }
 
 func coreFaults() []seeded {

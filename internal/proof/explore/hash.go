@@ -141,6 +141,11 @@ func (e *encoder) record(r turn.Record) {
 	for _, t := range [...]turn.Time{r.Window.QuietUntil, r.Window.MediaUntil, r.Window.NotBefore, r.Window.Due, r.Lease.Expires} {
 		e.time(t, 0)
 	}
+	if p.EarlyAttempts > 0 {
+		e.time(r.Window.Early, 0)
+		e.flag(r.Attempt.Early)
+		e.small(r.Tries.Early)
+	}
 	if p.TurnsPerMinute > 0 {
 		e.minute(r.Minute.Start, r.Minute.Runs)
 	}
@@ -406,6 +411,11 @@ func (e *encoder) ledger() {
 	for _, t := range [...]wait{l.latest, l.earliest} {
 		e.time(t.first, max(p.MaxWait, p.MediaWait))
 		e.time(t.again, max(p.MediaWait, 2*p.Debounce))
+	}
+	if p.EarlyAttempts > 0 {
+		e.time(l.due, 0)
+		e.flag(l.ahead)
+		e.small(l.early)
 	}
 	e.time(l.quietUntil, 0)
 	e.time(l.notBefore, 0)

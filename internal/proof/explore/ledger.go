@@ -34,6 +34,10 @@ type ledger struct {
 	latest   wait // since when the turn waits, at the latest
 	earliest wait // at the earliest: inputs that were deleted again count too
 
+	due   turn.Time // when the window ends, at the earliest
+	ahead bool      // the live attempt began before that
+	early int       // attempts of this turn that did
+
 	quietUntil turn.Time // the last input and its quiet time
 	notBefore  turn.Time // the end of the shortest back-off
 	notAfter   turn.Time // the end of the longest one, or of the rest after too many turns
@@ -79,12 +83,13 @@ func (t wait) began() turn.Time { return max(t.first, t.again) }
 // note takes a committed write into the ledger.
 func (l *ledger) note(w *world, q request, x write, before *storage) {
 	was, is := before.record, w.store.record
+	early := l.runsEarly(x, was)
 	if accepts(q, x, before) {
 		l.accepted++
 		l.noteAuthor(q, is.Version, before)
 	}
 	if was.Turn != is.Turn {
-		l.discards, l.notBefore, l.notAfter, l.tries, l.calls = 0, 0, 0, 0, 0
+		l.discards, l.notBefore, l.notAfter, l.tries, l.early, l.calls = 0, 0, 0, 0, 0, 0
 		l.failed = false
 	}
 	if x.effects.Outcome == turn.Discarded {
@@ -94,7 +99,7 @@ func (l *ledger) note(w *world, q request, x write, before *storage) {
 		l.removed |= input(before.message(q.message).version) | input(before.message(q.message).was)
 	}
 	if was.Turn == is.Turn {
-		l.calls += callsOf(q, x, was)
+		l.calls += callsOf(q, x, was, early)
 	}
 	l.tokens = max(l.tokens, is.Lease.Token)
 	if took(q, was, is) || q.kind == renew {
@@ -110,6 +115,9 @@ func (l *ledger) note(w *world, q request, x write, before *storage) {
 		}
 		l.began = l.accepted
 		l.tries++
+		if l.ahead = x.real < l.due; l.ahead {
+			l.early++
+		}
 		l.countMinute(w, x.at)
 	case (q.kind == wake || q.kind == claim) && l.crowded(w, x.at):
 		l.notAfter = x.at.Add(time.Minute)
@@ -120,15 +128,20 @@ func (l *ledger) note(w *world, q request, x write, before *storage) {
 	if accepts(q, x, before) && q.kind == receive || q.kind == sent {
 		l.saidAt = x.at
 	}
-	l.noteQuiet(w, q, x, before)
+	l.noteQuiet(w, q, x, before, early)
 	l.noteMedia(w, q, x)
 	if again := sendsAgain(is) && !sendsAgain(was); is.Phase == turn.Collecting || again {
-		l.noteWindow(q, x, before, &w.store)
+		if !early || q.kind == pause {
+			l.noteWindow(q, x, before, &w.store)
+		}
 		if again {
 			l.announced = 0
 		}
 	}
-	l.noteFailures(w, q, x, was)
+	if is.Phase == turn.Collecting || early {
+		l.due = l.windowEnd(w.scope.Policy)
+	}
+	l.noteFailures(w, q, x, was, early)
 	l.noteSends(w, q, x, was)
 	w.noteReports(q, was)
 }
@@ -184,6 +197,22 @@ func (l *ledger) noteStandIn(r reply) {
 	}
 }
 
+// runsEarly reports whether an early attempt runs at the time of a write, whose window
+// has not ended yet.
+func (l *ledger) runsEarly(x write, was turn.Record) bool {
+	return was.Phase == turn.Generating && l.ahead && x.real < l.due
+}
+
+// windowEnd is when the window ends at the earliest.
+func (l *ledger) windowEnd(p turn.Policy) turn.Time {
+	capped := l.earliest.hardCap(p)
+	due := max(min(l.quietUntil, capped), l.notBefore)
+	if l.announced != 0 {
+		due = max(due, min(l.mediaUntil, max(capped, l.earliest.began().Add(p.MediaWait))))
+	}
+	return due
+}
+
 // noteMedia keeps which attachments are waited for.
 func (l *ledger) noteMedia(w *world, q request, x write) {
 	switch q.kind {
@@ -202,25 +231,26 @@ func (l *ledger) noteMedia(w *world, q request, x write) {
 }
 
 // noteFailures counts what may give a turn up.
-func (l *ledger) noteFailures(w *world, q request, x write, was turn.Record) {
+func (l *ledger) noteFailures(w *world, q request, x write, was turn.Record, early bool) {
 	is := w.store.record
 	if was.Turn != is.Turn {
 		l.spent, l.lost = 0, 0
 		return
 	}
 	again := sendsAgain(is) && !sendsAgain(was) && w.mayFail(q, x, was) // at once after it
-	l.spent += spends(q, was)
+	l.spent += spends(q, was, early)
 	l.lost += loses(q, was)
 	if again || is.Phase == turn.Failed || is.Reply != nil && standsIn(is.Reply.Kind) {
 		l.failed = true
-	} else if l.spent >= w.scope.Policy.MaxAttempts || q.kind == modelRejected {
+	} else if l.spent >= w.scope.Policy.MaxAttempts || q.kind == modelRejected && !early {
 		l.spent = 0 // what waits now was never tried as it is
 	}
 }
 
-// spends is 1 where the write ends an attempt that counts.
-func spends(q request, was turn.Record) int {
-	if q.kind == modelFailed {
+// spends is 1 where the write ends an attempt that counts. A failure of an early one
+// does not.
+func spends(q request, was turn.Record, early bool) int {
+	if q.kind == modelFailed && !early {
 		return 1
 	}
 	return loses(q, was)
@@ -250,9 +280,15 @@ func took(q request, was, is turn.Record) bool {
 	return is.Lease.Nonce != "" && is.Lease.Nonce == q.nonce && was.Lease.Nonce != q.nonce
 }
 
-// noteQuiet keeps the quiet time and the back-off.
-func (l *ledger) noteQuiet(w *world, q request, x write, before *storage) {
+// noteQuiet keeps the quiet time and the back-off. An early attempt that ends without a
+// result leaves the quiet time as it is.
+func (l *ledger) noteQuiet(w *world, q request, x write, before *storage, early bool) {
 	quiet := x.at.Add(w.scope.Policy.Debounce)
+	endQuiet := func() {
+		if !early {
+			l.endQuiet(w, x)
+		}
+	}
 	if q.touches(before) {
 		return
 	}
@@ -270,13 +306,18 @@ func (l *ledger) noteQuiet(w *world, q request, x write, before *storage) {
 		l.quietUntil = min(l.quietUntil, x.at)
 	case modelFailed, modelOut:
 		l.notBefore = x.at.Add(Tick)
-		l.endQuiet(w, x)
+		endQuiet()
 		l.notAfter = x.at.Add(Tick << max(l.tries-1, 0))
 	case modelRejected:
 		l.notAfter = x.at.Add(Tick << max(l.tries-1, 0))
-		l.endQuiet(w, x)
-	case interrupted, handBack, modelRefused, generated:
-		l.endQuiet(w, x)
+		endQuiet()
+	case modelRefused:
+		if early {
+			l.notAfter = x.at.Add(Tick)
+		}
+		endQuiet()
+	case interrupted, handBack, generated:
+		endQuiet()
 	case requeue, resume, resumeClosing:
 		l.quietUntil = min(l.quietUntil, x.at)
 	}

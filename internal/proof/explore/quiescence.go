@@ -10,10 +10,16 @@ func (w *world) onward() (move, bool) {
 	if len(w.orphans) > 0 {
 		return move{action: landOrphan}, true
 	}
+	waits := false
 	for i := range w.all() {
-		if m, ok := w.workOn(uint8(i)); ok {
+		m, ok := w.workOn(uint8(i))
+		if ok && m.action != tick {
 			return m, true
 		}
+		waits = waits || ok
+	}
+	if waits {
+		return move{action: tick}, true
 	}
 	for i := range w.all() {
 		if w.workers[i].frozen {
@@ -50,12 +56,17 @@ func (w *world) workOn(i uint8) (move, bool) {
 	if worker.frozen || len(worker.jobs) == 0 {
 		return move{}, false
 	}
-	return w.workOnJob(i), true
+	for k, j := range worker.jobs {
+		if !w.keeps(j) || j.expires <= w.now {
+			return w.workOnJob(i, uint8(k)), true
+		}
+	}
+	return move{action: tick}, true
 }
 
-func (w *world) workOnJob(i uint8) move {
-	j := w.workers[i].jobs[0]
-	m := move{worker: i}
+func (w *world) workOnJob(i, k uint8) move {
+	j := w.workers[i].jobs[k]
+	m := move{worker: i, index: k}
 	switch {
 	case w.stops(i, j):
 		m.action = dropJob
@@ -63,6 +74,8 @@ func (w *world) workOnJob(i uint8) move {
 		m.action, m.choice = finish, uint8(interrupted)
 	case !j.send && j.refused:
 		m.action, m.choice = finish, uint8(modelRefused)
+	case w.keeps(j):
+		m.action = keep
 	case !j.send:
 		m.action, m.choice = finish, uint8(generated)|1<<6
 	case w.now >= j.expires && !j.begun && !w.scope.flaws.sendUnchecked:
@@ -71,6 +84,13 @@ func (w *world) workOnJob(i uint8) move {
 		m.action = deliver
 	}
 	return m
+}
+
+// keeps reports whether the worker has to keep the result of an early attempt until the
+// window ends.
+func (w *world) keeps(j job) bool {
+	r := w.store.record
+	return !j.send && r.Lease.Nonce == j.nonce && r.Attempt.Early && w.now < r.Window.Due
 }
 
 // checkQuiescence judges a state in which nothing is left to do. That nothing waits

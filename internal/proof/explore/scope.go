@@ -2,6 +2,7 @@ package explore
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/onereply/onereply/turn"
@@ -159,6 +160,13 @@ func forgetful() turn.Policy {
 	return p
 }
 
+// early starts attempts before the end of their window, so many a turn.
+func early(mode turn.Mode, attempts int) turn.Policy {
+	p := base(mode)
+	p.EarlyAttempts = attempts
+	return p
+}
+
 // policies are the settings that are explored apart: each changes what is
 // allowed, and so what must be checked.
 func policies() []Scope {
@@ -192,9 +200,13 @@ func under(name string, scope Scope) []Scope {
 // Tiny is what fits into an ordinary test run: every policy with two inputs
 // and no fault, and with one input and any one fault.
 func Tiny() []Scope {
-	return append(
+	return slices.Concat(
 		under("2 inputs, no fault", Scope{Budget: Budget{Inputs: 2, Redelivered: 1}, Edits: true}),
-		under("1 input, 1 fault", Scope{Budget: Budget{Inputs: 1, Faults: 1}, Faults: everything()})...)
+		under("1 input, 1 fault", Scope{Budget: Budget{Inputs: 1, Faults: 1}, Faults: everything()}),
+		[]Scope{
+			{Name: "an early start: 2 inputs, no fault", Policy: early(turn.Interrupt, 1), Budget: Budget{Inputs: 2}, Edits: true},
+			{Name: "an early start: 1 input, 1 fault", Policy: early(turn.Interrupt, 1), Budget: Budget{Inputs: 1, Faults: 1}, Faults: everything()},
+		})
 }
 
 // minute is the settings under which a conversation rests after a turn, and the
@@ -241,6 +253,9 @@ func Stated() []Scope {
 		Scope{Name: "a talk ends by itself", Policy: forgetful(), Budget: Budget{Inputs: 2}, MaxParts: 2},
 		Scope{Name: "context beside an input", Policy: first, Budget: Budget{Inputs: 1, Mentions: 1, Redelivered: 1, Faults: 1}, Faults: Faults{Store: true}},
 		Scope{Name: "other bots get one reply", Policy: chatty(), Budget: Budget{Inputs: 3}, Bots: true},
+		Scope{Name: "an early start", Policy: early(turn.Interrupt, 2), Budget: Budget{Inputs: 3}, Edits: true},
+		Scope{Name: "an early start amid a fault", Policy: early(turn.Finish, 1), Budget: Budget{Inputs: 2, Nudges: 1, Faults: 1}, Faults: everything()},
+		Scope{Name: "an early start, sealed or stopped by a human", Policy: early(turn.Interrupt, 1), Budget: Budget{Inputs: 2, Seals: 1, Pauses: 1}},
 		Scope{Name: "a conversation is deleted", Policy: first, Budget: Budget{Inputs: 2, Redelivered: 1, Deletions: 1, Seals: 1}},
 	)
 }

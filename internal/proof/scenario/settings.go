@@ -169,7 +169,7 @@ func build(c config.Config, client *http.Client, node string) ([]onereply.Bot, e
 func buildResponder(c config.Responder, client *http.Client, node string) (onereply.Responder, error) {
 	if c.Kind == config.Webhook {
 		return responder.New(responder.Config{
-			URL: c.URL, Secret: c.Secret, SealBase: "http://" + node, IdleTimeout: c.IdleTimeout, HTTPClient: client,
+			URL: c.URL, Secret: c.Secret, SealBase: "http://" + node, Early: c.Early, IdleTimeout: c.IdleTimeout, HTTPClient: client,
 		})
 	}
 	return openai.New(openai.Config{

@@ -74,7 +74,7 @@ func (n *node) handOver(o engine.Send, end func(now turn.Time, result engine.Sen
 	}
 	var result engine.SendResult
 	d := roll(n.Seed, "channel"+o.Key.Conversation, o.Reply.Seq, int64(o.Reply.Done), o.Lease.Token)
-	took := d.span(5*time.Millisecond, slowestSend)
+	took := d.span(5*time.Millisecond, n.slowestSend)
 	if n.strikes(sendSlow, n.index, d, 60) {
 		took += d.span(0, 60*time.Second)
 	}

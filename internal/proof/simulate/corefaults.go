@@ -118,6 +118,20 @@ func capFromDiscard(r *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) t
 	return e
 }
 
+func earlyCommits(r *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
+	if _, ok := e.(turn.Generated); ok {
+		r.Attempt.Early = false
+	}
+	return e
+}
+
+func earlyUnbounded(_ *turn.Record, e turn.Event, _ turn.Time, p *turn.Policy) turn.Event {
+	if p.EarlyAttempts > 0 {
+		p.EarlyAttempts = 1_000_000
+	}
+	return e
+}
+
 func boundNeverReached(_ *turn.Record, e turn.Event, _ turn.Time, p *turn.Policy) turn.Event {
 	p.MaxDiscards = 1_000_000
 	return e

@@ -47,12 +47,12 @@ func standsIn(kind string) bool { return kind == turn.ReplyFallback || kind == t
 const mostCalls = 8
 
 // judgeRefused is P3 for what is set aside because the model refuses it: it does refuse
-// that message, and the turn has not called it more often than is allowed. It reports
-// whether anything was set aside.
+// that message, and the turn has not called it more often than is allowed. Early attempts
+// come on top: they begin no search. It reports whether anything was set aside.
 func (l *ledger) judgeRefused(t *conversation, write store.Write, before turn.Record, waiting []store.Entry) bool {
 	t.refusals[before.Turn]++
-	if t.refusals[before.Turn] > mostCalls {
-		l.fail("P3 calls", "turn %d had %d prompts refused, and %d calls are allowed", before.Turn, t.refusals[before.Turn], mostCalls)
+	if most := mostCalls + before.Tries.Early; t.refusals[before.Turn] > most {
+		l.fail("P3 calls", "turn %d had %d prompts refused, and %d calls are allowed", before.Turn, t.refusals[before.Turn], most)
 	}
 	var aside []store.Entry
 	for _, s := range write.Settle {

@@ -38,7 +38,7 @@ func (l *ledger) wrote(n *node, write store.Write, before turn.Record, waiting [
 }
 
 // wakeUp is when somebody must look at a record: at the end of a lease, for the
-// next try to send, or at the end of a window. It is said here once more, since
+// next try to send, for an early attempt, or at the end of a window. It is said here once more, since
 // what the engine says of it is what is judged.
 func wakeUp(r turn.Record) turn.Time {
 	switch {
@@ -46,6 +46,8 @@ func wakeUp(r turn.Record) turn.Time {
 		return r.Lease.Expires
 	case r.Reply != nil && (!r.OnHold || r.Reply.Kind == turn.ReplyHuman || r.Reply.Kind == turn.ReplyResend):
 		return max(r.Reply.RetryAt, r.NoSendUntil)
+	case r.Phase == turn.Collecting && !r.OnHold && r.Window.Early != 0:
+		return r.Window.Early
 	case r.Phase == turn.Collecting && !r.OnHold:
 		return r.Window.Due
 	}
@@ -201,7 +203,8 @@ func (l *ledger) judgeLost(t *conversation, number int64) {
 }
 
 // judgeBegin is P2 for the start of an attempt: not while a human has the
-// conversation, and not before the window has ended.
+// conversation, and not before the window has ended, unless it is an early one. Of
+// these a turn has only so many.
 func (l *ledger) judgeBegin(t *conversation, write store.Write, before turn.Record) {
 	if write.Record.Tries.Runs == 1 {
 		l.sums.Turns++
@@ -209,13 +212,21 @@ func (l *ledger) judgeBegin(t *conversation, write store.Write, before turn.Reco
 	if write.Record.OnHold && !write.Record.Attempt.Sealed {
 		l.fail("P2 pause", "an attempt began while a human has the conversation")
 	}
-	due := l.earliest(t, write)
-	flushed := l.askedFor(t.key, t.first.Add(-longestBackoff), flush, requeue)
+	tries := write.Record.Tries
+	if write.Record.Attempt.Early {
+		t.early[write.Record.Turn]++
+		if t.early[write.Record.Turn] > l.policy.EarlyAttempts {
+			l.fail("P3 early", "%d attempts of turn %d were started early, and %d are allowed", t.early[write.Record.Turn], write.Record.Turn, l.policy.EarlyAttempts)
+		}
+		return
+	}
+	due := l.earliest(t, write, l.waiting(write.Key))
+	flushed := l.flushed(t)
 	t.first, t.shown = 0, write.Record.Attempt.Through
 	if write.Record.Version > write.Record.Attempt.Through {
 		t.first = write.At // of what came behind the wake-up, in the same write
 	}
-	if write.Record.Tries.Runs != 1 || before.Phase != turn.Collecting || flushed {
+	if tries.Runs-tries.Early != 1 || before.Phase != turn.Collecting || flushed {
 		return
 	}
 	if l.now.Add(2*slack) < due { // its inputs came by other clocks than the wake-up
@@ -223,13 +234,29 @@ func (l *ledger) judgeBegin(t *conversation, write store.Write, before turn.Reco
 	}
 }
 
+// flushed reports whether somebody may have ended the quiet time of the window.
+func (l *ledger) flushed(t *conversation) bool {
+	return l.askedFor(t.key, t.first.Add(-longestBackoff), flush, requeue)
+}
+
+// judgeEarly is P2 for the reply of an attempt that was started early: it waits for the
+// end of the window, unless the attempt was sealed.
+func (l *ledger) judgeEarly(t *conversation, write store.Write, before turn.Record, waiting []store.Entry) {
+	if !before.Attempt.Early || before.Attempt.Sealed || before.Tries.Runs != before.Tries.Early || l.flushed(t) {
+		return
+	}
+	if due := l.earliest(t, write, waiting); l.now.Add(2*slack) < due {
+		l.fail("P2 due", "a reply was committed %v before its window can have ended", due.Sub(l.now))
+	}
+}
+
 // earliest is when a window can end at the earliest: a quiet time after the
 // last message, or the hard cap after the first; and where an attachment is on
-// its way, when that is waited for no longer.
-func (l *ledger) earliest(t *conversation, write store.Write) turn.Time {
+// its way, when that is waited for no longer. It is told what waits.
+func (l *ledger) earliest(t *conversation, write store.Write, waiting []store.Entry) turn.Time {
 	first := t.first
 	var last, media turn.Time
-	for _, e := range l.waiting(write.Key) {
+	for _, e := range waiting {
 		if e.Version > write.Record.Attempt.Through {
 			continue // it came behind the wake-up, in the same write
 		}
@@ -263,14 +290,14 @@ func (l *ledger) judgeWindow(t *conversation, write store.Write, before turn.Rec
 	if after.Window.NotBefore != before.Window.NotBefore {
 		t.rested = write.At // perhaps while a reply is sent, and the window goes on behind it
 	}
+	if t.waits == 0 || before.Turn != after.Turn {
+		t.waits = l.firstWaiting(write.Key)
+	}
 	if after.Phase != turn.Collecting {
 		return
 	}
 	if before.Phase != turn.Collecting || l.mayResume(t) || before.Turn != after.Turn {
 		t.since = write.At
-	}
-	if t.waits == 0 || before.Turn != after.Turn {
-		t.waits = l.firstWaiting(write.Key)
 	}
 	latest := max(t.waits.Add(l.policy.MaxWait), t.since.Add(2*l.policy.Debounce)).Add(slack)
 	if after.Window.Media > 0 {
@@ -316,6 +343,7 @@ func (l *ledger) committed(n *node, t *conversation, write store.Write, before t
 		l.fail("P5 fenced result", "%s committed %q, and the lease is that of %s, whose prompt was %q", n.name, e.Text, before.Lease.Holder, textOf(c))
 		return
 	}
+	l.judgeEarly(t, write, before, waiting)
 	r.seen = messagesIn(c.text)
 	r.texts = l.partsOf(c)
 	if ids := idsOf(r.seen); !slices.Equal(ids, e.Covers) {

@@ -39,6 +39,7 @@ type conversation struct {
 	spoken      map[string]bool         // texts of people that the person saw
 	sayings     []string                // texts of people that were acknowledged
 	discards    map[int64]int           // by turn
+	early       map[int64]int           // attempts that were started early, by turn
 	lost        map[int64]int           // attempts in a row whose worker was lost, by turn
 	resumes     []*ask                  // not seen to happen yet, nor known to have had no effect
 	openState   []openState             // what a request would end
@@ -108,7 +109,7 @@ func (l *ledger) conversation(key store.Key) *conversation {
 	if t == nil {
 		t = &conversation{
 			key: key, messages: map[string]*message{}, replies: map[int64]*reply{}, leases: map[string]bool{},
-			visible: map[shownMessage]string{}, spoken: map[string]bool{}, discards: map[int64]int{}, lost: map[int64]int{}, wrote: map[*node]turn.Time{},
+			visible: map[shownMessage]string{}, spoken: map[string]bool{}, discards: map[int64]int{}, early: map[int64]int{}, lost: map[int64]int{}, wrote: map[*node]turn.Time{},
 			refusals: map[int64]int{}, aside: map[string]bool{}, spent: map[int64]int{}, workers: map[int64]int{}, openState: openStates(turn.Record{}, nil, start),
 		}
 		l.conversations[key] = t

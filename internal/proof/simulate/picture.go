@@ -21,15 +21,18 @@ const (
 	pictureEnd  = 12 // seconds
 )
 
+// drawn are the protocols of the picture.
+func drawn() []Protocol { return []Protocol{Lock, Debounce, Lease} }
+
 // Picture draws one small story as each protocol tells it: two messages over
 // two processes, and a third while the model writes.
 func Picture(out io.Writer) error {
 	var b strings.Builder
-	width, height := panelWidth*len(Protocols()), topMargin+pictureEnd*secondLong+40
+	width, height := panelWidth*len(drawn()), topMargin+pictureEnd*secondLong+40
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="system-ui, sans-serif" font-size="12" role="img" aria-labelledby="title">`+"\n", width, height)
 	fmt.Fprintf(&b, "<title id=\"title\">The same three messages through a short lock, a debounce without a final check, and a lease with one</title>\n")
 	fmt.Fprintf(&b, "<rect width=\"%d\" height=\"%d\" fill=\"#ffffff\"/>\n", width, height)
-	for i, p := range Protocols() {
+	for i, p := range drawn() {
 		fmt.Fprintf(&b, "<g transform=\"translate(%d 0)\">\n", i*panelWidth)
 		if err := drawPanel(&b, p); err != nil {
 			return err
@@ -60,7 +63,7 @@ func drawPanel(b *strings.Builder, p Protocol) error {
 		return err
 	}
 	var c Comparison
-	c.add(s, map[int]int{})
+	c.add(s, map[int]int{}, map[int]int{})
 	text(b, 16, 28, "#111111", `font-size="18" font-weight="600"`, string(p))
 	text(b, 16, 48, "#444444", "", fmt.Sprintf("replies: %d (%d duplicate, %d stale), lost: %d, model calls: %d", c.Replies, c.Duplicates, c.Stale, c.Lost, c.ModelCalls))
 	for lane := range 3 {

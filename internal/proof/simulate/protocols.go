@@ -3,6 +3,7 @@ package simulate
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -12,16 +13,37 @@ import (
 // Protocol is a way to answer bursts.
 type Protocol string
 
-// The protocols. The first two are the designs that failed; Lease is the
-// engine as it ships.
+// The protocols. The first two are the designs that failed; Lease is the engine as it
+// ships, and Early the same with `start: early`.
 const (
 	Lock     Protocol = "lock"     // a lock around reading the conversation; the model runs after it
 	Debounce Protocol = "debounce" // a timer in each process, no final check, one slot for what comes meanwhile
 	Lease    Protocol = "lease"
+	Early    Protocol = "early"
 )
 
 // Protocols are all of them.
-func Protocols() []Protocol { return []Protocol{Lock, Debounce, Lease} }
+func Protocols() []Protocol { return []Protocol{Lock, Debounce, Lease, Early} }
+
+// Traffic is who writes, and how.
+type Traffic string
+
+// The traffics.
+const (
+	Mixed Traffic = "mixed" // people of all kinds, to three nodes; the model takes 1 to 5 seconds
+	Day   Traffic = "day"   // people who write in bursts, to one node; the model takes 2 seconds
+)
+
+// plan is the traffic of one run: one person's, or that of the people of one chat.
+func (t Traffic) plan(seed uint64) (*Plan, error) {
+	switch t {
+	case Mixed:
+		return mixedPlan(seed), nil
+	case Day:
+		return dayPlan(seed), nil
+	}
+	return nil, fmt.Errorf("there is no traffic %q; there are %v", t, []Traffic{Mixed, Day})
+}
 
 // Comparison is what a protocol made of the traffic.
 type Comparison struct {
@@ -34,6 +56,8 @@ type Comparison struct {
 	ModelCalls int      `json:"model_calls"`
 	P50        int      `json:"p50_milliseconds"` // wait of the first message of each reply
 	P95        int      `json:"p95_milliseconds"`
+	LastP50    int      `json:"last_p50_milliseconds"` // wait of the last message of each reply
+	LastP95    int      `json:"last_p95_milliseconds"`
 }
 
 // story is what happened in one run, as far as anybody could see it.
@@ -73,40 +97,73 @@ func (s *story) ends(nonce string, at turn.Time) {
 }
 
 // Compare plays the same traffic, without any fault, through protocols.
-func Compare(ctx context.Context, seed uint64, runs int, protocols []Protocol) ([]Comparison, error) {
+func Compare(ctx context.Context, seed uint64, runs int, protocols []Protocol, traffic Traffic) ([]Comparison, error) {
 	var table []Comparison
 	for _, p := range protocols {
 		if !slices.Contains(Protocols(), p) {
 			return nil, fmt.Errorf("there is no protocol %q; there are %v", p, Protocols())
 		}
-		c, waits := Comparison{Protocol: p}, map[int]int{}
+		c, first, last := Comparison{Protocol: p}, map[int]int{}, map[int]int{}
 		for run := range runs {
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			}
-			told, err := p.tell(trafficPlan(seed + uint64(run)))
+			plan, err := traffic.plan(seed + uint64(run))
+			if err != nil {
+				return nil, err
+			}
+			told, err := p.tell(plan)
 			if err != nil {
 				return nil, fmt.Errorf("seed %d, protocol %s: %w", seed+uint64(run), p, err)
 			}
-			c.add(told, waits)
+			c.add(told, first, last)
 		}
-		shown := percentiles(waits)
-		c.P50, c.P95 = shown.P50, shown.P95
+		ofFirst, ofLast := percentiles(first), percentiles(last)
+		c.P50, c.P95, c.LastP50, c.LastP95 = ofFirst.P50, ofFirst.P95, ofLast.P50, ofLast.P95
 		table = append(table, c)
 	}
 	return table, nil
 }
 
-// trafficPlan is people who write to one conversation, over three processes.
+// dayPlan is a person who writes bursts of one to five messages for five minutes, as
+// people do who press send too early: 0.6 s between two messages on average, and 15 s
+// between two bursts. The mixed load of onereply bench writes like that, too.
+func dayPlan(seed uint64) *Plan {
+	p := &Plan{Seed: seed, end: 6 * time.Minute, settings: plainSettings()}
+	p.nodes, p.traffic, p.slowestSend = 1, 5*time.Minute, 20*time.Millisecond
+	p.fastest, p.slowest = 2*time.Second, 2*time.Second
+	t := &typist{Plan: p, dice: roll(seed, "day")}
+	about := func(mean time.Duration) time.Duration { // exponentially distributed
+		u := (float64(t.dice.below(1_000_000)) + 0.5) / 1_000_000
+		return time.Duration(-math.Log(u) * float64(mean)).Truncate(time.Millisecond)
+	}
+	for at := about(15 * time.Second); at < p.traffic; at += about(15 * time.Second) {
+		for burst := t.dice.between(1, 5); burst > 0; burst-- {
+			t.say(at)
+			if burst > 1 {
+				at += about(600 * time.Millisecond)
+			}
+		}
+	}
+	p.number()
+	return p
+}
+
+// number gives the events their ids. Nothing that is written takes part in a fault.
+func (p *Plan) number() {
+	for i := range p.Events {
+		p.Events[i].ID, p.Events[i].Flag = i+1, false
+	}
+}
+
+// mixedPlan is people who write to one conversation, over three processes.
 // The model takes 1 to 5 seconds.
-func trafficPlan(seed uint64) *Plan {
+func mixedPlan(seed uint64) *Plan {
 	p := &Plan{Seed: seed, end: time.Minute, settings: plainSettings()}
 	t := &typist{Plan: p, dice: roll(seed, "traffic")}
 	ways := []func(){t.uniform, t.bursts, t.twoPeople, t.endless}
 	ways[t.dice.below(len(ways))]()
-	for i := range p.Events {
-		p.Events[i].ID, p.Events[i].Flag = i+1, false
-	}
+	p.number()
 	return p
 }
 
@@ -118,15 +175,19 @@ func plainSettings() settings {
 			Debounce: 1500 * time.Millisecond, MaxWait: 10 * time.Second, OnNewInput: turn.Interrupt, MaxDiscards: 2,
 			Lease: 10 * time.Second, MediaWait: 15 * time.Second, MaxAttempts: 3, ResendUnknown: true, RetryFor: time.Minute,
 		},
-		timeout: 60 * time.Second, sendTimeout: 15 * time.Second, fastest: time.Second, slowest: 5 * time.Second, traffic: 30 * time.Second,
+		timeout: 60 * time.Second, sendTimeout: 15 * time.Second, fastest: time.Second, slowest: 5 * time.Second, slowestSend: 400 * time.Millisecond, traffic: 30 * time.Second,
 	}
 }
 
 // tell plays a plan through a protocol. The lease must keep its promise, and mark
 // what it sends at its bound as late.
 func (p Protocol) tell(plan *Plan) (story, error) {
-	if p == Lease {
-		w := newWorld(plan, seededFault{}, nil)
+	if p == Lease || p == Early {
+		early := *plan
+		if p == Early {
+			early.policy.EarlyAttempts = 3
+		}
+		w := newWorld(&early, seededFault{}, nil)
 		w.play()
 		if w.broken != nil {
 			return story{}, w.broken
@@ -200,20 +261,22 @@ func (o *old) run(node int, then func()) {
 			o.answered[id] = true
 		}
 		then()
-		o.after(d.span(5*time.Millisecond, slowestSend), func() {
+		o.after(d.span(5*time.Millisecond, o.plan.slowestSend), func() {
 			o.replies = append(o.replies, answer{at: o.now, covers: waiting})
 		})
 	})
 }
 
 // add counts what a person saw in one run.
-func (c *Comparison) add(s story, waits map[int]int) {
+func (c *Comparison) add(s story, first, last map[int]int) {
 	answers := map[string]int{}
 	for _, r := range s.replies {
 		for _, id := range r.covers {
 			answers[id]++
 		}
-		waits[s.wait(r)]++
+		oldest, newest := s.waits(r)
+		first[oldest]++
+		last[newest]++
 		if s.stale(r) {
 			c.Stale++
 		}
@@ -231,14 +294,16 @@ func (c *Comparison) add(s story, waits map[int]int) {
 	c.ModelCalls += len(s.runs)
 }
 
-func (s *story) wait(r answer) int {
-	oldest := r.at
+// waits is how long the first and the last message of a reply waited for it, in
+// milliseconds.
+func (s *story) waits(r answer) (first, last int) {
+	oldest, newest := r.at, turn.Time(0)
 	for _, a := range s.arrivals {
 		if slices.Contains(r.covers, a.id) {
-			oldest = min(oldest, a.at)
+			oldest, newest = min(oldest, a.at), max(newest, a.at)
 		}
 	}
-	return int(r.at.Sub(oldest).Milliseconds())
+	return int(r.at.Sub(oldest).Milliseconds()), int(r.at.Sub(newest).Milliseconds())
 }
 
 // unmarked is an error where a reply is stale, and does not say that it is late.

@@ -88,6 +88,8 @@ func coreFaults() []seededFault {
 		{name: "there is no hard cap", check: "P3 hard cap", step: changeInput(noHardCap)},
 		{name: "the hard cap counts from the discard", check: "P3 hard cap", step: changeInput(capFromDiscard)},
 		{name: "the hard cap starts anew with each input after a discard", check: "P3 hard cap", step: changeInput(capRestarted)},
+		{name: "an early attempt is committed before its window ends", check: "P2 due", step: changeInput(earlyCommits)},
+		{name: "early attempts have no bound", check: "P3 early", step: changeInput(earlyUnbounded)},
 		{name: "the bound on discards is never reached", check: "P3 bound", step: changeInput(boundNeverReached)},
 		{name: "a reply is sent for what it saw before the bound is reached", check: "P2 late", step: changeInput(boundAtOnce)},
 		{name: "a send that timed out counts as failed", check: "P7 once", step: changeInput(timeoutIsFailure)},

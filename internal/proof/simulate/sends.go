@@ -180,8 +180,8 @@ func (l *ledger) waited(t *conversation, r *reply, seen []shownMessage) {
 func (l *ledger) waitBound(accepted turn.Time) (time.Duration, bool) {
 	p := l.policy
 	windows := max(p.MaxWait, p.MediaWait) + time.Duration(p.MaxDiscards)*max(2*p.Debounce, p.MediaWait)
-	attempts := time.Duration(p.MaxDiscards+2) * (l.slowest + 200*time.Millisecond)
-	sends := time.Duration(2*l.parts) * (slowestSend + 100*time.Millisecond + l.pace)
+	attempts := time.Duration(p.MaxDiscards+p.EarlyAttempts+2) * (l.slowest + 200*time.Millisecond)
+	sends := time.Duration(2*l.parts) * (l.slowestSend + 100*time.Millisecond + l.pace)
 	bound := windows + attempts + sends
 	if p.TurnsPerMinute > 0 {
 		bound += time.Minute

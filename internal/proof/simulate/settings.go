@@ -23,6 +23,7 @@ type settings struct {
 	sendTimeout   time.Duration
 	fastest       time.Duration // the model's usual time is from this
 	slowest       time.Duration // to this
+	slowestSend   time.Duration // a send usually takes up to this
 	traffic       time.Duration // people write for so long
 }
 
@@ -32,7 +33,6 @@ const (
 	returnGrace  = 10 * time.Second // as in internal/node
 	clockError   = 15               // milliseconds by which a node may mistake the store's clock
 	ordinaryLink = 6 * time.Millisecond
-	slowestSend  = 400 * time.Millisecond
 )
 
 const botName = "bot"
@@ -53,9 +53,13 @@ func newSettings(seed uint64, nodes int) settings {
 		},
 		parts: pick(d, 1, 1, 2, 3), whole: d.chance(20), recognises: recognises,
 		timeout: 15 * time.Second, sendTimeout: pick(own, lease/2, 15*time.Second), pace: pick(own, 0, 0, 300*time.Millisecond, 2*time.Second),
-		fastest: 50 * time.Millisecond,
-		slowest: pick(d, time.Second, 3*time.Second, 6*time.Second),
-		traffic: pick(d, 10*time.Second, 20*time.Second, 40*time.Second),
+		fastest:     50 * time.Millisecond,
+		slowest:     pick(d, time.Second, 3*time.Second, 6*time.Second),
+		slowestSend: 400 * time.Millisecond,
+		traffic:     pick(d, 10*time.Second, 20*time.Second, 40*time.Second),
+	}
+	if early := roll(seed, "early"); early.chance(25) {
+		s.policy.EarlyAttempts = early.between(1, 3)
 	}
 	if nodes > 0 {
 		s.nodes = nodes
