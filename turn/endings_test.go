@@ -2,6 +2,7 @@ package turn_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -85,5 +86,135 @@ func TestARefusedReplyThatAHumanOvertook(t *testing.T) {
 	record, effects := turn.Step(record, turn.SendFailed{Nonce: "a", ForGood: true}, after(5*time.Second), basic)
 	if slices.Contains(kinds(effects.Notices), turn.KindTurnFailed) || record.Phase != turn.Sending || record.Reply.Kind != turn.ReplyHuman {
 		t.Errorf("the conversation is %s, with the reply %+v, and %v", record.Phase, record.Reply, kinds(effects.Notices))
+	}
+}
+
+// A turn whose attempts are used up, and that got newer input meanwhile, is not given up:
+// what waits now was never tried as it is, and has all its attempts before it.
+func TestNewerInputBeginsTheAttemptsAnew(t *testing.T) {
+	record := given(t, basic, written)
+	at := time.Duration(0)
+	next := func(wait time.Duration, event turn.Event) {
+		at += wait
+		record, _ = turn.Step(record, event, after(at), basic)
+	}
+	for range 2 {
+		next(time.Minute, turn.Wake{Holder: "a", Nonce: "a"})
+		next(time.Second, turn.GenerateFailed{Nonce: "a", Fault: turn.Failure})
+	}
+	next(time.Minute, turn.Wake{Holder: "a", Nonce: "a"})
+	next(29*time.Second, turn.Message{})
+	next(time.Second, turn.Wake{Holder: "b", Nonce: "b"}) // the lease ran out
+	if record.Phase != turn.Generating || record.Tries.Attempts != 1 {
+		t.Errorf("the turn is %s with %d attempts used up", record.Phase, record.Tries.Attempts)
+	}
+}
+
+// An attempt that the hard cap started before the quiet time was over is tried again at
+// once when it is handed back: nothing came since.
+func TestAHandBackWaitsForNoQuietTime(t *testing.T) {
+	record := given(t, basic, written, happened{9500 * ms, turn.Message{}},
+		happened{10 * time.Second, turn.Wake{Holder: "a", Nonce: "a"}}, happened{10200 * ms, turn.HandBack{Nonce: "a"}})
+	if at, ok := record.Wake(); !ok || at != after(10200*ms) {
+		t.Errorf("the next attempt is at %s, not at once", moment(at))
+	}
+}
+
+// A send that is handed back under a pause is taken back: the reply would be sent at the
+// resume otherwise, beside what a human said meanwhile.
+func TestASendThatIsHandedBackUnderAPause(t *testing.T) {
+	record := given(t, basic, written, attempt, committed,
+		happened{4 * time.Second, turn.Pause{}}, happened{5 * time.Second, turn.HandBack{Nonce: "a"}})
+	if record.Reply != nil || record.Answered != 0 || record.Pending != 1 {
+		t.Errorf("the reply is %+v, answered up to %d, %d wait", record.Reply, record.Answered, record.Pending)
+	}
+}
+
+// A ceiling that was lifted throttles nobody any more.
+func TestALiftedCeiling(t *testing.T) {
+	throttled := basic
+	throttled.TurnsPerMinute = 1
+	record := given(t, throttled, written, attempt, committed, happened{4 * time.Second, turn.Sent{Nonce: "a"}}, happened{5 * time.Second, turn.Message{}})
+	for limit, starts := range map[int]bool{1: false, 2: true, 0: true} {
+		policy := throttled
+		policy.TurnsPerMinute = limit
+		next, _ := turn.Step(record, turn.Wake{Holder: "b", Nonce: "b"}, after(7*time.Second), policy)
+		if got := next.Phase == turn.Generating; got != starts {
+			t.Errorf("with a ceiling of %d the turn is %s", limit, next.Phase)
+		}
+	}
+}
+
+// The text that stands in for a failed turn answers nothing: it covers no version, and
+// lies behind the messages that still wait.
+func TestTheFallbackAnswersNothing(t *testing.T) {
+	policy := basic
+	policy.Fallback = true
+	record := given(t, policy, written, happened{time.Second, turn.Edit{Target: 1, Seq: 1}}, happened{time.Second, turn.Edit{Target: 2, Seq: 1}},
+		happened{3 * time.Second, turn.Wake{Holder: "a", Nonce: "a"}}, happened{4 * time.Second, turn.Generated{Nonce: "a", Parts: 1}},
+		happened{5 * time.Second, turn.Sent{Nonce: "a"}}, happened{6 * time.Second, turn.Message{}},
+		happened{8 * time.Second, turn.Wake{Holder: "a", Nonce: "b"}},
+		happened{9 * time.Second, turn.GenerateFailed{Nonce: "b", Fault: turn.Rejected}})
+	reply := record.Reply
+	if reply == nil || reply.Kind != turn.ReplyFallback {
+		t.Fatalf("the reply is %+v", reply)
+	}
+	if record.Answered == record.AfterSeq {
+		t.Fatalf("version %d and sequence %d are the same: nothing is shown", record.Answered, record.AfterSeq)
+	}
+	if reply.Through != record.Answered || reply.From != record.Answered || reply.AfterSeq != record.AfterSeq {
+		t.Errorf("it covers %d to %d after sequence %d, answered is %d after sequence %d",
+			reply.From, reply.Through, reply.AfterSeq, record.Answered, record.AfterSeq)
+	}
+}
+
+// Of unconfirmed replies the last eight are kept.
+func TestUnconfirmedRepliesAreBounded(t *testing.T) {
+	var record turn.Record
+	at := time.Duration(0)
+	for range mostUnconfirmed + 2 {
+		for _, event := range []turn.Event{turn.HumanReply{Parts: 1}, turn.Wake{Holder: "a", Nonce: "a"}, turn.SendUnknown{Nonce: "a"}} {
+			at += time.Second
+			record, _ = turn.Step(record, event, after(at), basic)
+		}
+	}
+	if n := len(record.Unconfirmed); n != mostUnconfirmed || record.Unconfirmed[0].Turn != 3 {
+		t.Errorf("%d are kept, the first of turn %d; want %d from turn 3 on", n, record.Unconfirmed[0].Turn, mostUnconfirmed)
+	}
+}
+
+// What was set aside leaves no error behind when the last of it is deleted.
+func TestDeletingWhatWasSetAsideEndsTheFailure(t *testing.T) {
+	record := given(t, basic, written)
+	at := 2 * time.Second
+	for record.SetAside == nil {
+		record, _ = turn.Step(record, turn.Wake{Holder: "a", Nonce: moment(after(at))}, after(at), basic)
+		if at += time.Minute; at > time.Hour {
+			t.Fatal("nothing is set aside")
+		}
+	}
+	if record.Tries.LastError == "" || record.Phase != turn.Failed {
+		t.Fatalf("the turn is %s: %q", record.Phase, record.Tries.LastError)
+	}
+	record, _ = turn.Step(record, turn.SetAsideChanged{Target: 1, Deleted: true}, after(at), basic)
+	if record.Tries.LastError != "" || record.Phase != turn.Idle {
+		t.Errorf("the turn is %s: %q", record.Phase, record.Tries.LastError)
+	}
+}
+
+// Two rules of a record that no step breaks.
+func TestCheckNamesWhatIsMissing(t *testing.T) {
+	waits := given(t, basic, written)
+	nothing := waits
+	nothing.Pending = 0
+	aside := waits
+	aside.SetAside = &turn.SetAside{Through: 1}
+	for name, record := range map[string]turn.Record{
+		"collecting needs something that waits": nothing,
+		"what was set aside are messages":       aside,
+	} {
+		if err := turn.Check(record); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("got %v, want %q", err, name)
+		}
 	}
 }
