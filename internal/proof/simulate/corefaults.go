@@ -452,3 +452,17 @@ func endUntold(_, _ *turn.Record, e turn.Event, effects *turn.Effects, _ turn.Ti
 		effects.Notices = slices.DeleteFunc(effects.Notices, func(n turn.Notice) bool { return n.Kind == turn.KindTurnEnded })
 	}
 }
+
+func contextAnswered(_ *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
+	if m, ok := e.(turn.Message); ok {
+		m.Context = false
+		return m
+	}
+	return e
+}
+
+func contextCounted(_, is *turn.Record, _ turn.Event, effects *turn.Effects, _ turn.Time) {
+	if effects.AppendContext && is.Phase == turn.Collecting {
+		is.Version++
+	}
+}

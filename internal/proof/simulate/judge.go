@@ -134,6 +134,10 @@ func (l *ledger) judgeInputs(n *node, t *conversation, write store.Write, before
 		if e.Kind != store.Message {
 			continue
 		}
+		if mentioned(e.ID) {
+			l.judgeContext(t, e)
+			continue
+		}
 		if !touches(before.SetAside, e) {
 			visible++
 		}
@@ -151,6 +155,18 @@ func (l *ledger) judgeInputs(n *node, t *conversation, write store.Write, before
 	}
 	if grown := write.Record.Version - before.Version; grown < visible || grown > visible && !folded {
 		l.fail("P4 version", "%d inputs were accepted, and the version grew by %d", visible, grown)
+	}
+}
+
+// judgeContext is P2 for messages that are there to be known: they are no inputs, and wait
+// for nothing. That they change nothing else, the version tells.
+func (l *ledger) judgeContext(t *conversation, e store.Entry) {
+	l.judgeText(t.key, e)
+	if e.Status != turn.InputContext {
+		l.fail("P2 context", "%s is there to be known, and it is %s", e.ID, e.Status)
+	}
+	if t.messages[e.ID] == nil {
+		t.messages[e.ID] = &message{id: e.ID, accepted: l.now}
 	}
 }
 
@@ -396,7 +412,7 @@ func (l *ledger) judgeCurrent(t *conversation, write store.Write, before turn.Re
 	}
 	unseen := map[shownMessage]bool{}
 	for _, m := range slices.Concat(waiting, write.Append) {
-		if m.Kind == store.Message && m.Seq < e.Seq {
+		if m.Kind == store.Message && m.Seq < e.Seq && m.Status != turn.InputContext {
 			if refused && m.EditedAt != 0 && m.Version > through {
 				continue // it is among the rest, and not as it was either
 			}

@@ -76,8 +76,8 @@ func (a *ask) request() *engine.Request {
 	r := &engine.Request{ID: a.Message}
 	defer func() { a.which = r.Turn }()
 	switch a.What {
-	case send, again:
-		a.op = engine.Receive
+	case send, again, mention:
+		a.op, r.Context = engine.Receive, a.What == mention
 		a.text = said(a.key, a.Message)
 		r.Body = store.Body{Text: a.text, Attachments: attachments(a.Flag)}
 	case edit:

@@ -37,6 +37,7 @@ type What string
 // What people do.
 const (
 	send      What = "message"
+	mention   What = "context"
 	again     What = "repeat" // the provider delivers a message once more
 	edit      What = "edit"
 	retract   What = "delete"
@@ -81,9 +82,12 @@ func newPlan(seed uint64, o Options) *Plan {
 	for i := range p.Events {
 		p.Events[i].ID = i + 1
 	}
-	drawn := len(p.Events) // names come last, so that the rest of a plan is the same without them
+	drawn := len(p.Events) // these come last, so that the rest of a plan is the same without them
 	for conversation := range p.conversations {
 		p.giveNames(conversation)
+	}
+	for conversation := range p.conversations {
+		p.mentions(conversation)
 	}
 	for i := range p.Events[drawn:] {
 		p.Events[drawn+i].ID = drawn + i + 1

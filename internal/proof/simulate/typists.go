@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/onereply/onereply/turn"
@@ -110,6 +111,29 @@ func (t *typist) aims() {
 		at += t.dice.span(0, t.traffic/3)
 	}
 }
+
+// mentions draws messages that are context, and repeats of them. It has dice of its own.
+func (p *Plan) mentions(conversation int) {
+	d := roll(p.Seed, "context", int64(conversation))
+	if !d.chance(40) {
+		return
+	}
+	for number := range d.between(1, 5) {
+		e := Event{At: d.span(0, p.traffic), What: mention, Node: d.below(p.nodes), Conversation: conversation, Message: fmt.Sprintf("k%d", number+1)}
+		if d.chance(40) {
+			e.Aim, e.Offset = instants[d.below(len(instants))], d.between(-1, 1)
+		}
+		p.add(e)
+		if d.chance(30) {
+			e.At += pick(d, time.Millisecond, 2*time.Second)
+			e.Node, e.Aim = d.below(p.nodes), ""
+			p.add(e)
+		}
+	}
+}
+
+// mentioned reports whether a message is context, by its id.
+func mentioned(id string) bool { return strings.HasPrefix(id, "k") }
 
 // repeats has the provider deliver messages again: at once, to another node,
 // or much later.
