@@ -1,6 +1,7 @@
 package onereply
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -214,6 +215,31 @@ type Pace struct {
 	Least, Most  time.Duration
 }
 
+// DefaultBot is the settings of a bot that sets none. [Open] fills them in; a program
+// that checks settings against each other starts with them.
+func DefaultBot() Bot {
+	return Bot{
+		Debounce:      1500 * time.Millisecond,
+		MaxWait:       10 * time.Second,
+		Start:         StartAfterQuiet,
+		EarlyAttempts: 3,
+		OnNewInput:    ModeInterrupt,
+		MaxDiscards:   2,
+		Lease:         10 * time.Second,
+		History:       40,
+		MaxBotTurns:   5,
+		MediaWait:     15 * time.Second,
+		UnknownSend:   UnknownAuto,
+		Names:         NamesAuto,
+		Timeout:       60 * time.Second,
+		Attempts:      3,
+		RetryFor:      time.Hour,
+		SendTimeout:   15 * time.Second,
+		GroupWait:     time.Second,
+		SplitWait:     1500 * time.Millisecond,
+	}
+}
+
 // withDefaults fills in what is not set and reports all mistakes at once.
 func (b Bot) withDefaults() (Bot, error) {
 	duration := func(d *time.Duration, fallback time.Duration) {
@@ -232,32 +258,25 @@ func (b Bot) withDefaults() (Bot, error) {
 			*n = 0
 		}
 	}
-	duration(&b.Debounce, 1500*time.Millisecond)
-	duration(&b.MaxWait, 10*time.Second)
-	duration(&b.Lease, 10*time.Second)
-	duration(&b.MediaWait, 15*time.Second)
-	duration(&b.Timeout, 60*time.Second)
-	duration(&b.RetryFor, time.Hour)
-	duration(&b.SendTimeout, 15*time.Second)
-	duration(&b.GroupWait, time.Second)
-	duration(&b.SplitWait, 1500*time.Millisecond)
-	count(&b.MaxDiscards, 2)
-	count(&b.History, 40)
-	count(&b.Attempts, 3)
-	count(&b.MaxBotTurns, 5)
-	count(&b.EarlyAttempts, 3)
-	if b.Start == "" {
-		b.Start = StartAfterQuiet
-	}
-	if b.OnNewInput == "" {
-		b.OnNewInput = ModeInterrupt
-	}
-	if b.UnknownSend == "" {
-		b.UnknownSend = UnknownAuto
-	}
-	if b.Names == "" {
-		b.Names = NamesAuto
-	}
+	d := DefaultBot()
+	duration(&b.Debounce, d.Debounce)
+	duration(&b.MaxWait, d.MaxWait)
+	duration(&b.Lease, d.Lease)
+	duration(&b.MediaWait, d.MediaWait)
+	duration(&b.Timeout, d.Timeout)
+	duration(&b.RetryFor, d.RetryFor)
+	duration(&b.SendTimeout, d.SendTimeout)
+	duration(&b.GroupWait, d.GroupWait)
+	duration(&b.SplitWait, d.SplitWait)
+	count(&b.MaxDiscards, d.MaxDiscards)
+	count(&b.History, d.History)
+	count(&b.Attempts, d.Attempts)
+	count(&b.MaxBotTurns, d.MaxBotTurns)
+	count(&b.EarlyAttempts, d.EarlyAttempts)
+	b.Start = cmp.Or(b.Start, d.Start)
+	b.OnNewInput = cmp.Or(b.OnNewInput, d.OnNewInput)
+	b.UnknownSend = cmp.Or(b.UnknownSend, d.UnknownSend)
+	b.Names = cmp.Or(b.Names, d.Names)
 	return b, b.validate()
 }
 

@@ -25,3 +25,6 @@ func NodeBot(b Bot) (node.Bot, error) {
 	}
 	return (&App{bots: map[string]Bot{b.Name: full}}).nodeBots()[b.Name], nil
 }
+
+// WithDefaults is a bot with what it does not set filled in.
+func WithDefaults(b Bot) (Bot, error) { return b.withDefaults() }

@@ -2,6 +2,7 @@ package onereply_test
 
 import (
 	"errors"
+	"reflect"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -74,4 +75,20 @@ func TestSetPolicyIsChecked(t *testing.T) {
 			t.Errorf("closed: %v", err)
 		}
 	})
+}
+
+// A bot that sets nothing has each of the defaults.
+func TestEachDefaultIsFilledIn(t *testing.T) {
+	want := onereply.DefaultBot()
+	want.Name, want.Responder = "bot", onereply.ResponderFunc(nil)
+	got, err := onereply.WithDefaults(onereply.Bot{Name: want.Name, Responder: want.Responder})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, w := reflect.ValueOf(got), reflect.ValueOf(want)
+	for i := range w.NumField() {
+		if name := w.Type().Field(i).Name; name != "Responder" && !reflect.DeepEqual(g.Field(i).Interface(), w.Field(i).Interface()) {
+			t.Errorf("%s is %v, want %v", name, g.Field(i), w.Field(i))
+		}
+	}
 }

@@ -53,7 +53,8 @@ func (r *reader) bot(bots *section, name string, c *Config) {
 	if !ok {
 		return
 	}
-	b := Bot{Settings: defaults(name)}
+	b := Bot{Settings: onereply.DefaultBot()}
+	b.Settings.Name = name
 	r.timing(s, &b.Settings)
 	r.behaviour(s, &b.Settings)
 	r.responder(s, &b)
@@ -61,32 +62,6 @@ func (r *reader) bot(bots *section, name string, c *Config) {
 	s.close()
 	zeros(&b.Settings)
 	c.Bots = append(c.Bots, b)
-}
-
-// defaults are the settings of a bot that sets none. They are those of the library; they
-// stand here because some keys are checked against each other.
-func defaults(name string) onereply.Bot {
-	return onereply.Bot{
-		Name:          name,
-		Debounce:      1500 * time.Millisecond,
-		MaxWait:       10 * time.Second,
-		Start:         onereply.StartAfterQuiet,
-		EarlyAttempts: 3,
-		OnNewInput:    onereply.ModeInterrupt,
-		MaxDiscards:   2,
-		Lease:         10 * time.Second,
-		History:       40,
-		MaxBotTurns:   5,
-		MediaWait:     15 * time.Second,
-		UnknownSend:   onereply.UnknownAuto,
-		Names:         onereply.NamesAuto,
-		Timeout:       60 * time.Second,
-		Attempts:      3,
-		RetryFor:      time.Hour,
-		SendTimeout:   15 * time.Second,
-		GroupWait:     time.Second,
-		SplitWait:     1500 * time.Millisecond,
-	}
 }
 
 // timing reads the keys for how long a bot waits. The hard cap must not be less than the
