@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/onereply/onereply"
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
 )
 
 // deliveries remembers to whom replies went.
@@ -141,6 +143,72 @@ func TestMove(t *testing.T) {
 		}
 		if r := w.sayTo(0, "supergroup", "m1"); r.Duplicate || r.Version != 1 {
 			t.Errorf("after the deletion: %+v", r)
+		}
+	})
+}
+
+// stored changes the record of a conversation behind the nodes' backs.
+func (w *world) stored(name string, change func(r *turn.Record)) {
+	w.t.Helper()
+	key := store.Key{Bot: "bot", Conversation: name}
+	there, err := w.store.Load(w.t.Context(), key)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	change(&there.Record)
+	timer, _ := there.Record.Wake()
+	result, err := w.store.Commit(w.t.Context(), store.Write{Key: key, Expect: there.Op, Op: store.Op{0xff, 1}, Record: there.Record, Log: there.Log, Timer: timer})
+	if err != nil || result.Status != store.OK {
+		w.t.Fatal(result, err)
+	}
+}
+
+// A process that dies in the middle of a move leaves it done or not: whoever looks sees
+// one or the other, and goes on with it.
+func TestMoveThatNobodyFinished(t *testing.T) {
+	for name, test := range map[string]struct {
+		leads string // where the claimed name leads
+		want  string
+	}{
+		"the name leads here":      {"group", "supergroup"},
+		"the name is free":         {"", "group"},
+		"the name leads elsewhere": {"other", "group"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			named(t, func(t *testing.T, w *world, d *deliveries) {
+				w.sayTo(0, "group", "m1")
+				rest(5 * time.Second)
+				if test.leads != "" {
+					if _, err := w.nodes[0].SetAlias(t.Context(), "bot", "supergroup", test.leads); err != nil {
+						t.Fatal(err)
+					}
+				}
+				w.stored("group", func(r *turn.Record) { r.Names = turn.Names{Claim: "supergroup"} })
+				for range 2 { // the second look finds what the first one left
+					if state, err := w.nodes[1].State(t.Context(), "bot", "group"); err != nil || state.Conversation != test.want {
+						t.Errorf("it is %q, %v, want %q", state.Conversation, err, test.want)
+					}
+				}
+				w.sayTo(1, "group", "m2")
+				rest(5 * time.Second)
+				wantSent(t, d, "group/1: m1 to group of group", "group/2: m2 to group of "+test.want)
+			})
+		})
+	}
+}
+
+// An alias of which nobody lived to tell the conversation is told with the next message.
+func TestAliasThatTheConversationDoesNotKnow(t *testing.T) {
+	named(t, func(t *testing.T, w *world, d *deliveries) {
+		if _, err := w.nodes[0].SetAlias(t.Context(), "bot", "phone", "c"); err != nil {
+			t.Fatal(err)
+		}
+		w.stored("c", func(r *turn.Record) { r.Names = turn.Names{} })
+		w.sayTo(1, "phone", "m1")
+		rest(5 * time.Second)
+		wantSent(t, d, "c/1: m1 to phone of c")
+		if state, err := w.nodes[0].State(t.Context(), "bot", "c"); err != nil || !slices.Equal(state.Aliases, []string{"phone"}) {
+			t.Errorf("the state: %+v, %v", state, err)
 		}
 	})
 }

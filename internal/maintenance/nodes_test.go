@@ -78,6 +78,15 @@ func act(t *testing.T, app *onereply.App, random *rand.Rand, i int) {
 		app.Answer(ctx, "support", c, "a person replies")
 	case 6:
 		app.Requeue(ctx, "support", c)
+	case 7:
+		switch random.IntN(3) { // a fresh start, or another name
+		case 0:
+			app.Reset(ctx, "support", c, "")
+		case 1:
+			app.SetAlias(ctx, "support", fmt.Sprint("also ", c), c)
+		default:
+			app.Move(ctx, "support", c, fmt.Sprint(c, " moved ", random.IntN(2)))
+		}
 	default:
 		app.Receive(ctx, "support", c, onereply.Message{ID: fmt.Sprint("m", i), Text: fmt.Sprint("text ", i)})
 	}
