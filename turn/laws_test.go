@@ -39,6 +39,7 @@ var stepLaws = []func(w *world, before turn.Record, event turn.Event, after turn
 	sendsAreInOrder,
 	nothingStaleIsSent,
 	historyBeginsAfresh,
+	namesChangeNothingElse,
 	againChangesNothing,
 	turnsEnd,
 }
@@ -361,6 +362,29 @@ func historyBeginsAfresh(w *world, before turn.Record, event turn.Event, after t
 		return fmt.Errorf("%d messages wait after a reset", after.Pending)
 	case after.Turn < before.Turn:
 		return fmt.Errorf("turn %d follows turn %d", after.Turn, before.Turn)
+	}
+	return nil
+}
+
+// namesChangeNothingElse: a name that is given or taken leaves all else as it is, and no
+// conversation becomes an alias.
+func namesChangeNothingElse(_ *world, before turn.Record, event turn.Event, after turn.Record, e turn.Effects) error {
+	switch event.(type) {
+	case turn.Adopt, turn.Claim, turn.Drop:
+		before.Names, before.Schema = after.Names, after.Schema
+		if before.Phase == "" {
+			before.Phase = turn.Idle
+		}
+		if e.AppendName != 0 {
+			before.Seq++
+		}
+		if e.Changed && !same(before, after) || len(e.Actions) > 0 || len(e.Settles) > 0 {
+			return fmt.Errorf("it changed more than names: %+v", after)
+		}
+	case turn.Lead:
+		if e.Changed && !before.Empty() {
+			return errors.New("a conversation became an alias")
+		}
 	}
 	return nil
 }

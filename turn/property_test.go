@@ -98,6 +98,14 @@ func (w *world) people() map[string]func(*rapid.T) {
 		"typing": func(t *rapid.T) {
 			w.must(t, turn.Typing{For: time.Duration(rapid.IntRange(0, 9).Draw(t, "for")) * time.Second}, nil)
 		},
+		"name": word(turn.Adopt{Name: "a"}, turn.Adopt{Name: "b", Key: true}, turn.Adopt{Key: true}, turn.Drop{Name: "a"},
+			turn.Drop{Name: "b"}, turn.Claim{Name: "a"}, turn.Claim{}),
+		"name another": func(t *rapid.T) {
+			if w.record.Empty() {
+				t.Skip("it would become an alias, of which transcripts tell")
+			}
+			w.must(t, rapid.SampledFrom([]turn.Event{turn.Lead{To: "c"}, turn.Unlead{From: "c"}}).Draw(t, "event"), nil)
+		},
 		"pause":   word(turn.Pause{}),
 		"resume":  word(turn.Resume{Answer: true}, turn.Resume{Answer: true}, turn.Resume{}),
 		"step in": word(turn.Flush{}, turn.Flush{}, turn.Close{}, turn.Requeue{}, turn.Reset{}),

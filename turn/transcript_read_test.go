@@ -109,6 +109,16 @@ func (s *story) readWord(t *testing.T, d *datadriven.TestData, kind string) turn
 		return turn.Pause{Reason: text(t, d, "reason")}
 	case "resume":
 		return turn.Resume{Answer: text(t, d, "answer") != "false"}
+	case "lead":
+		return turn.Lead{To: text(t, d, "to"), Fresh: d.HasArg("fresh")}
+	case "unlead":
+		return turn.Unlead{From: text(t, d, "from")}
+	case "claim":
+		return turn.Claim{Name: text(t, d, "name")}
+	case "adopt":
+		return turn.Adopt{Name: text(t, d, "name"), Key: d.HasArg("key")}
+	case "drop":
+		return turn.Drop{Name: text(t, d, "name")}
 	case "reset":
 		return turn.Reset{Reason: text(t, d, "reason")}
 	case "close":
