@@ -7,7 +7,7 @@
 # make fuzz    every fuzz target for a while (FUZZTIME=30s)
 # make bench   the Go benchmarks
 # make mutants small changes to what decides; lists those that no check notices
-#              (PACKAGE=./turn SEED=1 SAMPLE=200 BUDGET=15m for each package)
+#              (PACKAGE=./turn SEED=1 SAMPLE=200 BUDGET=20m for each package)
 # make size    lines of Go in the product, and the share of comments
 # make screenshots  the pictures in docs/screenshots
 
@@ -17,7 +17,7 @@ FUZZTIME ?= 30s
 PACKAGE ?= # all that mutants knows
 SEED ?= 1
 SAMPLE ?= 200
-BUDGET ?= 15m
+BUDGET ?= 20m
 
 .PHONY: quick test build setup check unit quickproof browser prove fuzz bench kills faults screenshots mutants size
 

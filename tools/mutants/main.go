@@ -40,7 +40,7 @@ func main() {
 	flag.StringVar(&o.root, "root", ".", "the folder of the module under test")
 	flag.Uint64Var(&o.seed, "seed", 1, "the seed of the sample")
 	flag.IntVar(&o.sample, "sample", 200, "how many changes to try in each package; 0 tries all")
-	flag.DurationVar(&o.budget, "budget", 15*time.Minute, "how long to start new changes in each package")
+	flag.DurationVar(&o.budget, "budget", 20*time.Minute, "how long to start new changes in each package")
 	flag.IntVar(&o.workers, "workers", runtime.NumCPU(), "how many changes to try at once")
 	flag.StringVar(&o.equivalent, "equivalent", "mutants/equivalent.txt", "the file of changes that make no difference")
 	flag.Parse()
