@@ -170,6 +170,7 @@ func (s *step) requeue() {
 	s.bringBackSetAside()
 	s.notify(KindTurnRequeued, "")
 	if s.Phase == Collecting {
+		s.schedule() // what is back has waited for longer
 		return
 	}
 	if s.Window.WaitingSince == 0 {

@@ -448,15 +448,17 @@ func pendingIsCounted(l *ledger, r turn.Record) error {
 }
 
 // newerIsCounted: so are the messages that the work under way has not seen, and
-// the attachments that the next window waits for.
+// the attachments that the next window waits for. A message that an attempt has seen
+// without its attachment has been waited for, also where the reply leaves it out.
 func newerIsCounted(l *ledger, r turn.Record) error {
 	newer, media := 0, 0
+	l.tried = max(l.tried, r.Attempt.Through)
 	for _, m := range l.waiting(r.Answered) {
 		if m.version <= r.Attempt.Through {
 			continue
 		}
 		newer++
-		if m.media {
+		if m.media && m.version > l.tried {
 			media++
 		}
 	}

@@ -19,6 +19,7 @@ type ledger struct {
 
 	full      bool           // whether the record had room for another reply in trouble
 	oldest    int64          // the one of them that began first and is not to be sent again; 0 is none
+	tried     int64          // the greatest version that an attempt has seen
 	forgotten map[int64]bool // unconfirmed replies that there was no room for
 }
 

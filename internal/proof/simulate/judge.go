@@ -121,6 +121,9 @@ func (l *ledger) followRemedy(t *conversation, write store.Write, before turn.Re
 	}
 	if r := t.replies[after.Reply.Seq]; r != nil {
 		r.again, r.sends = true, map[int]*sending{}
+		if r.mayFail { // what was delivered may have been reported as failed since
+			r.done = min(r.done, after.Reply.Done)
+		}
 	}
 }
 
