@@ -23,7 +23,8 @@ func (l *ledger) judgeEnd(t *conversation, write store.Write, before turn.Record
 		l.countEnd(t, write, before)
 	}
 	refused := false
-	if c := l.calls[before.Lease.Nonce]; c != nil && before.Phase == turn.Generating {
+	ended := before.Phase == turn.Generating && after.Lease.Nonce != before.Lease.Nonce
+	if c := l.calls[before.Lease.Nonce]; c != nil && ended {
 		refused = c.fault == turn.Refused
 	}
 	failed := after.Phase == turn.Failed || after.Reply != nil && standsIn(after.Reply.Kind)
@@ -51,7 +52,8 @@ const mostCalls = 8
 // come on top: they begin no search. It reports whether anything was set aside.
 func (l *ledger) judgeRefused(t *conversation, write store.Write, before turn.Record, waiting []store.Entry) bool {
 	t.refusals[before.Turn]++
-	if most := mostCalls + before.Tries.Early; t.refusals[before.Turn] > most {
+	// An early attempt is no call of the search, and what a lost worker was told is lost too.
+	if most := mostCalls + before.Tries.Early + t.workers[before.Turn]; t.refusals[before.Turn] > most {
 		l.fail("P3 calls", "turn %d had %d prompts refused, and %d calls are allowed", before.Turn, t.refusals[before.Turn], most)
 	}
 	var aside []store.Entry

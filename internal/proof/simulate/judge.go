@@ -149,6 +149,9 @@ func (l *ledger) judgeInputs(n *node, t *conversation, write store.Write, before
 			t.first = write.At
 		}
 		folded = folded || e.EditedAt != 0 || e.Status == turn.InputDeleted
+		if folded {
+			clear(t.refusals) // what waits now was never tried as it is
+		}
 		if t.messages[e.ID] == nil {
 			t.messages[e.ID] = &message{id: e.ID, accepted: l.now}
 			l.sums.Inputs++
