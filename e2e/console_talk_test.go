@@ -78,6 +78,9 @@ func (d *desk) sameAsStored(bot, conversation string) {
 	}
 	var rows []string
 	for _, step := range stored {
+		if step["type"] == "turn.ended" && slices.Contains([]any{"sent", "no_reply", "failed", "undelivered"}, step["reason"]) {
+			continue // the row of the step before it tells that
+		}
 		rows = append(rows, fmt.Sprint(step["type"]))
 	}
 	got := evaluate[[]string](d.page, "[..."+all("#as-table tbody tr")+"].map((row) => row.dataset.type).filter((type) => type !== 'reply.delta')")

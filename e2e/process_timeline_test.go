@@ -121,7 +121,7 @@ func TestTimelineOutlivesItsNode(t *testing.T) {
 	second := start(t, nil, append(arguments, "--node", "second")...)
 	log.keep(t, c, second.url)
 	c.rests(t, second.url, "support", "c")
-	await("the reply", func() bool { return log.count("reply.sent") == 1 })
+	await("the end of the turn", func() bool { return log.count("turn.ended") == 1 })
 
 	want := log.seen()
 	got := readTimeline(t, c.do(http.MethodGet, path(second.url, "support", "c")+"/timeline", "").body)
@@ -130,7 +130,7 @@ func TestTimelineOutlivesItsNode(t *testing.T) {
 	const whole = "message.accepted turn.scheduled message.accepted turn.scheduled message.repeated message.accepted turn.scheduled " +
 		"message.accepted turn.scheduled turn.started message.accepted reply.discarded turn.scheduled turn.started " +
 		"reply.discarded turn.scheduled turn.started reply.committed part.sent"
-	if !strings.HasPrefix(line, whole) || !strings.HasSuffix(line, "part.sent reply.sent") {
+	if !strings.HasPrefix(line, whole) || !strings.HasSuffix(line, "part.sent reply.sent turn.ended") {
 		t.Errorf("what happened is not what was meant to:\n got %s\nwant %s", line, whole)
 	}
 	shown := run(t, nil, "show", "support", "c", "--timeline", "--json", "--server", second.url)
