@@ -207,8 +207,9 @@ func (s *step) reportFailed(e Report, i, failed int) {
 func (s *step) reportArrived(e Report, i int, receipts Receipts) {
 	u := &s.Unconfirmed[i]
 	recovered := u.Status == ReplyFailed && e.Receipts.failed() > 0 && u.Failed == 0
+	arrived := receipts.Whole(e.Texts) != NoReceipt
 	switch {
-	case recovered && u.Done == u.Parts, u.Status == ReplyUnknown && receipts.Whole(e.Texts) != NoReceipt:
+	case recovered && (arrived || u.Done == u.Parts), arrived && u.Status == ReplyUnknown:
 		s.Unconfirmed = slices.Delete(s.Unconfirmed, i, i+1)
 		s.Marks = append(s.Marks, Mark{Seq: e.Seq, Status: ReplySent, Reason: ByChannel})
 		s.notifyReport(KindReplySent, ByChannel, e)

@@ -10,7 +10,7 @@ import (
 // message that comes after a long silence, and not otherwise.
 func (l *ledger) judgeTalk(t *conversation, write store.Write, before turn.Record) {
 	silence := write.At.Sub(t.said)
-	limit, ended := l.policy.SessionIdle, false
+	limit, ended, replied := l.policy.SessionIdle, false, false
 	for _, e := range write.Append {
 		switch e.Kind {
 		case store.Reset:
@@ -19,8 +19,10 @@ func (l *ledger) judgeTalk(t *conversation, write store.Write, before turn.Recor
 			if !silent && !l.askedFor(t.key, 0, reset) {
 				l.fail("P2 fresh", "the talk ended after a silence of %v, and nobody asked for it", silence)
 			}
+		case store.Reply:
+			replied = true // by a person, in the same write
 		case store.Message:
-			quiet := before.Phase == turn.Idle && t.said != 0 && !ended && !l.askedFor(t.key, write.At, resend)
+			quiet := before.Phase == turn.Idle && !replied && t.said != 0 && !ended && !l.askedFor(t.key, write.At, resend)
 			if quiet && limit > 0 && silence > limit+slack {
 				l.fail("P2 fresh", "%s came after a silence of %v, and the talk goes on", e.ID, silence)
 			}
@@ -29,7 +31,9 @@ func (l *ledger) judgeTalk(t *conversation, write store.Write, before turn.Recor
 	}
 	said := before.Reply != nil && write.Record.Reply != nil && write.Record.Reply.Done > before.Reply.Done
 	for _, mark := range write.Mark {
-		said = said || mark.Status == turn.ReplySent || mark.Status == turn.ReplyPartial || mark.Status == turn.ReplyUnknown
+		ended := before.Reply != nil && mark.Seq == before.Reply.Seq // a report of the channel marks a reply that ended before
+		arrived := mark.Status == turn.ReplySent || mark.Status == turn.ReplyPartial || mark.Status == turn.ReplyUnknown
+		said = said || ended && (arrived || mark.Status == turn.ReplyFailed && mark.Reason == turn.ByChannel)
 	}
 	if said {
 		t.said = write.At
