@@ -125,7 +125,7 @@ func (l *ledger) note(w *world, q request, x write, before *storage) {
 	if q.kind == seal {
 		l.sealed = true
 	}
-	if accepts(q, x, before) && q.kind == receive || q.kind == sent {
+	if accepts(q, x, before) && q.kind == receive || q.kind == sent || mayHaveArrived(was, x) {
 		l.saidAt = x.at
 	}
 	l.noteQuiet(w, q, x, before, early)
@@ -144,6 +144,14 @@ func (l *ledger) note(w *world, q request, x write, before *storage) {
 	l.noteFailures(w, q, x, was, early)
 	l.noteSends(w, q, x, was)
 	w.noteReports(q, was)
+}
+
+// mayHaveArrived reports whether a write ends a reply of which the person has seen
+// something, as far as anybody knows.
+func mayHaveArrived(was turn.Record, x write) bool {
+	return was.Reply != nil && slices.ContainsFunc(x.effects.Marks, func(m turn.Mark) bool {
+		return m.Seq == was.Reply.Seq && (m.Status == turn.ReplySent || m.Status == turn.ReplyPartial || m.Status == turn.ReplyUnknown)
+	})
 }
 
 // silent reports whether a message that comes now ends a long silence: nothing waits, and

@@ -86,18 +86,19 @@ type call struct {
 
 // reply is a committed reply.
 type reply struct {
-	entry   store.Entry
-	texts   []string // what is to be sent, a part each
-	seen    []shownMessage
-	sends   map[int]*sending // by part: the last one
-	shown   map[int]bool     // parts that the person saw
-	done    int              // parts that are known to be delivered
-	doneAt  turn.Time        // when the last of them was known
-	refused bool             // by the channel, for good
-	said    turn.Receipt     // what the channel was told is recorded of it
-	mayFail bool             // the channel said, or tried to, that it failed afterwards
-	unclear bool             // and it was under way then, so that another try may have followed
-	again   bool             // an operator had it sent again: the person may see twice what is not done
+	entry     store.Entry
+	texts     []string // what is to be sent, a part each
+	seen      []shownMessage
+	sends     map[int]*sending // by part: the last one
+	shown     map[int]bool     // parts that the person saw
+	done      int              // parts that are known to be delivered
+	doneAt    turn.Time        // when the last of them was known
+	refused   bool             // by the channel, for good
+	said      turn.Receipt     // what the channel was told is recorded of it
+	mayFail   bool             // the channel said, or tried to, that it failed afterwards
+	mayArrive bool             // the same, that it has arrived
+	unclear   bool             // and it was under way then, so that another try may have followed
+	again     bool             // an operator had it sent again: the person may see twice what is not done
 }
 
 func newLedger(w *world) *ledger {

@@ -112,7 +112,8 @@ func (a *ask) request() *engine.Request {
 			r.Turn = a.reply.entry.Turn
 			under := a.node.snapshot(a.key).Record.Reply
 			a.reply.unclear = a.reply.unclear || under != nil && under.Seq == a.reply.entry.Seq
-			a.reply.mayFail = a.reply.mayFail || r.Receipt == turn.ReceiptFailed
+			failed := r.Receipt == turn.ReceiptFailed
+			a.reply.mayFail, a.reply.mayArrive = a.reply.mayFail || failed, a.reply.mayArrive || !failed
 		}
 	case forget:
 		a.op = engine.Forget

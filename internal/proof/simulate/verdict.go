@@ -202,7 +202,7 @@ func (l *ledger) judgeReported(r *reply, e store.Entry) {
 	}
 	switch r.said {
 	case turn.ReceiptFailed:
-		if e.Status != turn.ReplyFailed {
+		if e.Status != turn.ReplyFailed && !r.mayArrive {
 			l.fail("P7 report", "the channel said that reply %s failed, and it is %s", e.ID, e.Status)
 		}
 	case turn.ReceiptDelivered, turn.ReceiptRead:
