@@ -21,7 +21,7 @@ var looksLikeNote = regexp.MustCompile(`(?i)^[\s\p{Z}\p{C}]*\p{Ps}[\s\p{Z}\p{C}]
 // names, each line but the first: there a line that begins with a name must be the
 // writer's own. A text without such lines stays as it is.
 func barred(text string, names bool) string {
-	if !strings.ContainsAny(text, "\n\v\f\r\x1c\x1d\x1e\u0085\u2028\u2029") && !looksLikeNote.MatchString(text) {
+	if !lineBreak.MatchString(text) && !looksLikeNote.MatchString(text) {
 		return text
 	}
 	lines := lineBreak.Split(text, -1)
@@ -42,9 +42,15 @@ const maxQuote = 300
 
 // quotable is the beginning of a text as one line that can stand between quotation marks.
 func quotable(text string) string {
-	text = strings.Join(strings.Fields(strings.ReplaceAll(lineBreak.ReplaceAllString(text, " "), `"`, "'")), " ")
-	if utf8.RuneCountInString(text) > maxQuote {
-		text = string([]rune(text)[:maxQuote]) + "…"
+	return shortened(strings.ReplaceAll(lineBreak.ReplaceAllString(text, " "), `"`, "'"), maxQuote)
+}
+
+// shortened is a text with one space between its words, and a sign of omission in place
+// of what goes beyond so many characters.
+func shortened(text string, most int) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if utf8.RuneCountInString(text) > most {
+		text = string([]rune(text)[:most]) + "…"
 	}
 	return text
 }

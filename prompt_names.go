@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 )
 
 // identity tells people apart: by their ID, or by the name where there is no ID. A
@@ -107,7 +106,7 @@ const maxShownName = 80
 // brackets, bars, quotation marks, number signs, and whatever looks like a colon. What
 // can't be seen is left out.
 func shownName(name string) string {
-	name = strings.Map(func(r rune) rune {
+	return shortened(strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r), unicode.IsControl(r), unicode.In(r, unicode.Z, unicode.Ps, unicode.Pe), strings.ContainsRune(structural, r):
 			return ' '
@@ -115,12 +114,7 @@ func shownName(name string) string {
 			return -1
 		}
 		return r
-	}, name)
-	name = strings.Join(strings.Fields(name), " ")
-	if utf8.RuneCountInString(name) > maxShownName {
-		name = string([]rune(name)[:maxShownName]) + "…"
-	}
-	return name
+	}, name), maxShownName)
 }
 
 // structural are signs that would be taken for those of the writer.

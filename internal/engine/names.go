@@ -30,18 +30,10 @@ func (n *Node) forward(c *conversation) bool {
 		c.knows = nothing
 		return true
 	}
-	var kept, moved []*task
-	for _, t := range c.queue {
-		if stays(t) {
-			kept = append(kept, t)
-		} else {
-			moved = append(moved, t)
-		}
-	}
+	moved := c.take(func(t *task) bool { return !stays(t) })
 	if len(moved) == 0 {
 		return false
 	}
-	c.queue = kept
 	to := n.get(store.Key{Bot: c.key.Bot, Conversation: c.snap.Record.LeadsTo})
 	for _, t := range moved {
 		t.via, t.sure, t.unsure = c.key.Conversation, t.unsure, false
@@ -49,6 +41,20 @@ func (n *Node) forward(c *conversation) bool {
 	}
 	n.pump(to)
 	return true
+}
+
+// take removes the tasks that match from the queue, and returns them in order.
+func (c *conversation) take(matches func(*task) bool) []*task {
+	var kept, taken []*task
+	for _, t := range c.queue {
+		if matches(t) {
+			taken = append(taken, t)
+		} else {
+			kept = append(kept, t)
+		}
+	}
+	c.queue = kept
+	return taken
 }
 
 // handOn puts a task into the queue of another conversation. Its writes to this one were
@@ -74,16 +80,7 @@ func (n *Node) sendBack(c *conversation) bool {
 		c.knows = nothing
 		return true
 	}
-	var kept, names []*task
-	for _, t := range c.queue {
-		if back(t) {
-			names = append(names, t)
-		} else {
-			kept = append(kept, t)
-		}
-	}
-	c.queue = kept
-	for _, t := range names {
+	for _, t := range c.take(back) {
 		name := n.get(store.Key{Bot: c.key.Bot, Conversation: t.via})
 		t.via, t.unsure = "", true
 		n.handOn(name, t)
