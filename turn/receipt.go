@@ -85,13 +85,13 @@ func (r Receipts) Whole(parts int) Receipt {
 // failed is the first part that failed, from 1, 0 if none did.
 func (r Receipts) failed() int { return slices.Index(r, ReceiptFailed) + 1 }
 
-// settledBy is what the channel's receipts make of a reply that ends: one that was sent
-// is undelivered if a part has failed meanwhile, and one of unknown outcome is sent if all
-// parts have arrived.
+// settledBy is what the channel's receipts make of a reply that ends: one that was sent, or
+// of unknown outcome, is undelivered if a part has failed meanwhile, and one of unknown
+// outcome is sent if all parts have arrived.
 func (r *Reply) settledBy(status Status, reason string) (Status, string) {
 	failed := r.Receipts.failed()
 	switch {
-	case status == ReplySent && failed > 0:
+	case failed > 0 && (status == ReplySent || status == ReplyUnknown):
 		return ReplyFailed, ByChannel
 	case status == ReplyUnknown && r.Receipts.Whole(r.Parts) != NoReceipt:
 		r.Done = r.Parts

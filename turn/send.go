@@ -258,14 +258,14 @@ func (s *step) stopReply(reason string) {
 // work. Going idle is part of this write, so an arrival in the same instant is
 // either counted here or meets an idle conversation: it can't be stranded.
 func (s *step) finishReply(status Status, reason string) {
-	status, reason = s.Reply.settledBy(status, reason)
-	reply := *s.Reply
-	s.tellProgress(reply, status)
-	s.Marks = append(s.Marks, Mark{Seq: reply.Seq, Status: status, Reason: reason})
 	switch status {
 	case ReplySent, ReplyPartial, ReplyUnknown:
 		s.noteSaid()
 	}
+	status, reason = s.Reply.settledBy(status, reason)
+	reply := *s.Reply
+	s.tellProgress(reply, status)
+	s.Marks = append(s.Marks, Mark{Seq: reply.Seq, Status: status, Reason: reason})
 	switch status {
 	case ReplySent:
 		s.notifyReply(KindReplySent, s.Reply, s.Reply.resendReason())

@@ -150,7 +150,8 @@ func (l *ledger) note(w *world, q request, x write, before *storage) {
 // something, as far as anybody knows.
 func mayHaveArrived(was turn.Record, x write) bool {
 	return was.Reply != nil && slices.ContainsFunc(x.effects.Marks, func(m turn.Mark) bool {
-		return m.Seq == was.Reply.Seq && (m.Status == turn.ReplySent || m.Status == turn.ReplyPartial || m.Status == turn.ReplyUnknown)
+		arrived := m.Status == turn.ReplySent || m.Status == turn.ReplyPartial || m.Status == turn.ReplyUnknown
+		return m.Seq == was.Reply.Seq && (arrived || m.Status == turn.ReplyFailed && m.Reason == turn.ByChannel)
 	})
 }
 

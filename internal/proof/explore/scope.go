@@ -280,6 +280,8 @@ func Larger() []Scope {
 		Scope{Name: "a human replies under a pause", Policy: first, Budget: Budget{Inputs: 2, Pauses: 1, Humans: 1}},
 		Scope{Name: "an agent seals, and a human steps in", Policy: first, Budget: Budget{Inputs: 2, Seals: 1, Pauses: 1}, MaxParts: 2},
 		Scope{Name: "the receiver asks for two pauses amid people", Policy: first, Budget: Budget{Inputs: 1, Humans: 1, Faults: 2}, Faults: Faults{Pause: true}, MaxParts: 2},
+		Scope{Name: "the model refuses a message, and people step in", Policy: first, Refuses: true, Budget: Budget{Inputs: 3, Humans: 1}, Edits: true},
+		Scope{Name: "the model takes two messages, and no more", Policy: base(turn.Discard), Room: 2, Budget: Budget{Inputs: 3, Faults: 1}, Faults: Faults{Worker: true}},
 		Scope{Name: "a human replies under a pause amid a fault", Policy: first, Budget: Budget{Inputs: 1, Pauses: 1, Humans: 1, Seals: 1, Faults: 1}, Faults: Faults{Worker: true, Send: true}},
 		Scope{Name: "sent again under a pause", Policy: first, Budget: Budget{Inputs: 1, Pauses: 1, Resends: 2, Faults: 1}, Faults: Faults{Send: true}, MaxParts: 2},
 		Scope{Name: "sent again twice amid faults", Policy: held(), Budget: Budget{Inputs: 1, Resends: 2, Faults: 2}, Faults: Faults{Worker: true, Send: true}, MaxParts: 2},
