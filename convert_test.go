@@ -9,7 +9,7 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// Each field of what is stored arrives in its own field of the API.
+// Each field of a stored entry arrives in its own field of the API.
 func TestEntriesAndEventsKeepEachField(t *testing.T) {
 	stored := store.Entry{
 		Seq: 1, Kind: store.Reply, ID: "id", Status: turn.ReplySent, Reason: "reason", At: 2000, Version: 3,
@@ -45,7 +45,7 @@ func TestEntriesAndEventsKeepEachField(t *testing.T) {
 	}
 }
 
-// Each field of what is stored arrives in its own field of the prompt.
+// Each field of a stored entry arrives in its own field of the prompt.
 func TestPromptEntriesKeepEachField(t *testing.T) {
 	stored := store.Entry{
 		Kind: store.Message, ID: "m", Status: turn.InputClosed, At: 2000,

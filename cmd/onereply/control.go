@@ -82,8 +82,8 @@ type resetCommand struct {
 	remote
 }
 
-// run closes waiting messages and discards a reply that is being generated. Later turns
-// know nothing of what was said before.
+// run closes waiting messages and discards a reply that is being generated. Later prompts
+// hold nothing that was said before.
 func (c *resetCommand) run(ctx context.Context, p *program) error {
 	return c.change(p, func(node *client.Client) (state, error) {
 		return node.Reset(ctx, c.Bot, c.Conversation, c.Reason)
