@@ -68,8 +68,9 @@ func receiptOf(r engine.Result) Receipt {
 
 // Edit changes a message that waits for its answer. It counts as input: the window
 // moves, and an attempt that runs is overtaken. A message that was answered is left as
-// it is: the outcome is [OutcomeIgnored]. An error has [CodeNotFound] where no message
-// has the id.
+// it is: the outcome is [OutcomeIgnored]. An edit whose message has not come is kept for
+// it for [EarlyEditKept]: the outcome is [OutcomeEarly], and an error has [CodeTooMany]
+// where [MaxEarlyEdits] are kept in the conversation.
 func (a *App) Edit(ctx context.Context, bot, conversation, id string, change Edit) (Receipt, error) {
 	c, err := a.begin("edit", bot, conversation)
 	if err != nil {
@@ -82,6 +83,9 @@ func (a *App) Edit(ctx context.Context, bot, conversation, id string, change Edi
 		return Receipt{}, c.fail(CodeInvalid, field, err)
 	}
 	r := engine.Request{Key: c.key, Op: engine.Edit, ID: id, Text: change.Text}
+	if !change.EditedAt.IsZero() {
+		r.EditedAt = turn.At(change.EditedAt)
+	}
 	if change.Attachments != nil {
 		attachments := storedAttachments(*change.Attachments)
 		r.Attachments = &attachments
@@ -93,8 +97,8 @@ func (a *App) Edit(ctx context.Context, bot, conversation, id string, change Edi
 // Retract is the deletion of a message by its author. The text is removed from
 // the store; the ID stays known, so that a repeat of the message does not bring it
 // back. An attempt that saw the message is discarded. A message that was answered is
-// left as it is: the outcome is [OutcomeIgnored]. An error has [CodeNotFound] where no
-// message has the id.
+// left as it is: the outcome is [OutcomeIgnored]. If the message has not come, its ID is
+// claimed, and what comes under it is ignored: the outcome is [OutcomeEarly].
 func (a *App) Retract(ctx context.Context, bot, conversation, id string) (Receipt, error) {
 	c, err := a.begin("retract", bot, conversation)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -61,8 +62,8 @@ func checkMessage(m Message) (string, error) {
 	if len(m.Metadata) > 0 && !json.Valid(m.Metadata) {
 		return "metadata", errors.New("it is not JSON")
 	}
-	if y := m.SentAt.Year(); !m.SentAt.IsZero() && (y < 1970 || y > 9999) {
-		return "sent_at", errors.New("its year must be 1970 to 9999")
+	if err := checkInstant(m.SentAt); err != nil {
+		return "sent_at", err
 	}
 	return "attachments", checkAttachments(m.Attachments)
 }
@@ -95,6 +96,14 @@ func checkQuote(q *Quote) error {
 	return nil
 }
 
+// checkInstant checks a time that a channel gave; the zero one is none.
+func checkInstant(at time.Time) error {
+	if y := at.Year(); !at.IsZero() && (y < 1970 || y > 9999) {
+		return errors.New("its year must be 1970 to 9999")
+	}
+	return nil
+}
+
 func checkAttachments(attachments []Attachment) error {
 	if len(attachments) > MaxAttachments {
 		return fmt.Errorf("there are %d, more than %d", len(attachments), MaxAttachments)
@@ -123,6 +132,9 @@ func checkChange(c Edit) (string, error) {
 		if err := checkAttachments(*c.Attachments); err != nil {
 			return "attachments", err
 		}
+	}
+	if err := checkInstant(c.EditedAt); err != nil {
+		return "edited_at", err
 	}
 	if c.Text != nil {
 		return "text", checkText(*c.Text, c.Attachments != nil && len(*c.Attachments) > 0)

@@ -132,7 +132,7 @@ func TestCallsThatAreRefused(t *testing.T) {
 		"an edit of nothing":      {one(app.Edit(ctx, "bot", "c", "m", onereply.Edit{})), onereply.CodeInvalid, "text"},
 		"an edit to a blank":      {one(app.Edit(ctx, "bot", "c", "m", onereply.Edit{Text: new(" ")})), onereply.CodeInvalid, "text"},
 		"an edit without an id":   {one(app.Edit(ctx, "bot", "c", "", onereply.Edit{Text: new("x")})), onereply.CodeInvalid, "id"},
-		"an edit of the unknown":  {one(app.Edit(ctx, "bot", "c", "m", onereply.Edit{Text: new("x")})), onereply.CodeNotFound, ""},
+		"an edit at no time":      {one(app.Edit(ctx, "bot", "c", "m", onereply.Edit{Text: new("x"), EditedAt: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)})), onereply.CodeInvalid, "edited_at"},
 		"a deletion without id":   {one(app.Retract(ctx, "bot", "c", long)), onereply.CodeInvalid, "id"},
 		"typing for too long":     {app.Typing(ctx, "bot", "c", time.Hour), onereply.CodeInvalid, "for"},
 		"typing backwards":        {app.Typing(ctx, "bot", "c", -1), onereply.CodeInvalid, "for"},

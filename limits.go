@@ -26,6 +26,9 @@ const (
 	MaxParts            = 100    // of one reply; more are a failed attempt
 	MaxPendingMessages  = 10_000 // that wait in one conversation; further ones are refused with [CodeTooMany]
 	MaxQueuedHumanReply = 100    // replies of people that wait to be sent in one conversation; likewise
+
+	MaxEarlyEdits = turn.MaxEarly // that are kept in one conversation for messages that have not come; likewise
+	EarlyEditKept = turn.EarlyFor // how long such an edit is kept
 )
 
 // MaxAliases is how many other names a conversation can have; a further one is refused

@@ -1,6 +1,8 @@
 package onereply
 
 import (
+	"time"
+
 	"github.com/onereply/onereply/internal/engine"
 	"github.com/onereply/onereply/turn"
 )
@@ -18,6 +20,7 @@ const (
 	OutcomeWithdrawn Outcome = "withdrawn" // it was a deletion after which nothing waits
 	OutcomeContext   Outcome = "context"   // it is kept to be known, and never answered; Reason may say why
 	OutcomeRecorded  Outcome = "recorded"  // it is noted, and nothing is to be answered
+	OutcomeEarly     Outcome = "early"     // it was an edit or a deletion of a message that has not come: see [App.Edit]
 )
 
 // Reasons of messages that are ignored, or kept as context.
@@ -60,4 +63,9 @@ type Edit struct {
 	// Attachments are all attachments that the message has then. nil: they stay as
 	// they were; but where Text is given, none of them is waited for any more.
 	Attachments *[]Attachment
+
+	// EditedAt is when the author edited it, by the channel's clock. An edit that is older
+	// than another one that said so changes nothing, in whatever order they come. Zero:
+	// the order in which edits come counts.
+	EditedAt time.Time
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
 )
 
 // EntryKind is the kind of an entry.
@@ -131,12 +132,30 @@ func (a *App) transcript(ctx context.Context, bot, conversation string, q store.
 	if err != nil {
 		return nil, c.of(err)
 	}
-	found, err := a.store.Entries(ctx, at.key, q)
-	entries := make([]Entry, len(found))
-	for i, e := range found {
-		entries[i] = entryOf(e)
+	entries := []Entry{}
+	for {
+		found, err := a.store.Entries(ctx, at.key, q)
+		for _, e := range found {
+			if isShown(e) && len(entries) < q.Limit {
+				entries = append(entries, entryOf(e))
+			}
+		}
+		if err != nil || len(found) < q.Limit || len(entries) == q.Limit {
+			return entries, c.of(err)
+		}
+		if last := found[len(found)-1].Seq; q.Backward {
+			q.Before = last
+		} else {
+			q.After = last
+		}
 	}
-	return entries, c.of(err)
+}
+
+// isShown reports whether people see an entry. They don't see what is kept for a message
+// that has not come.
+func isShown(e store.Entry) bool {
+	neverCame := e.Kind == store.Message && e.Status == turn.InputDeleted && e.Version == 0
+	return e.Kind != store.Early && !neverCame
 }
 
 // entryOf is a stored entry as the API shows it.

@@ -80,20 +80,19 @@ func (b *messageBody) message() (onereply.Message, error) {
 		m.ID = *b.ID
 	}
 	var err error
-	m.SentAt, err = b.sentAt()
+	m.SentAt, err = instant("sent_at", b.SentAt)
 	return m, err
 }
 
-// sentAt reads the time at which the person sent the message, as the provider says it.
-// It orders the messages of one prompt, so a time that can't be read is refused and not
-// ignored.
-func (b *messageBody) sentAt() (time.Time, error) {
-	if b.SentAt == nil {
+// instant reads the time of a field, as the provider says it. It orders messages and
+// edits, so a time that can't be read is refused and not ignored.
+func instant(field string, text *string) (time.Time, error) {
+	if text == nil {
 		return time.Time{}, nil
 	}
-	at, err := time.Parse(time.RFC3339, *b.SentAt)
+	at, err := time.Parse(time.RFC3339, *text)
 	if year := at.UTC().Year(); err != nil || year < 1 || year > 9999 {
-		return time.Time{}, errField("sent_at", "It must be a time as in RFC 3339, such as 2026-01-31T12:00:00.000Z.")
+		return time.Time{}, errField(field, "It must be a time as in RFC 3339, such as 2026-01-31T12:00:00.000Z.")
 	}
 	return at, nil
 }
@@ -147,6 +146,7 @@ func (s *Server) patchMessage(w http.ResponseWriter, r *http.Request) error {
 	var body struct {
 		Text        *string                `json:"text"`
 		Attachments *[]onereply.Attachment `json:"attachments"`
+		EditedAt    *string                `json:"edited_at"`
 	}
 	if err := decode(w, r, &body); err != nil {
 		return err
@@ -154,7 +154,11 @@ func (s *Server) patchMessage(w http.ResponseWriter, r *http.Request) error {
 	if body.Text == nil && body.Attachments == nil {
 		return errField("text", "Give text, attachments, or both: what the message is now.")
 	}
-	change := onereply.Edit{Text: body.Text, Attachments: body.Attachments}
+	at, err := instant("edited_at", body.EditedAt)
+	if err != nil {
+		return err
+	}
+	change := onereply.Edit{Text: body.Text, Attachments: body.Attachments, EditedAt: at}
 	got, err := s.app.Edit(r.Context(), r.PathValue("bot"), r.PathValue("conversation"), r.PathValue("id"), change)
 	return accepted(w, got, err)
 }

@@ -18,6 +18,7 @@ const (
 	// nor with it a conversation to which names lead.
 	Name  Kind = "name"
 	Reset Kind = "reset" // a mark: the history of prompts begins after it. It has no id and no status
+	Early Kind = "early" // an edit of a message that has not come; nobody is shown it
 )
 
 // Entry is one line of the transcript. Its own fields are those that stores compare,
@@ -30,8 +31,8 @@ type Entry struct {
 	Reason string      `json:"reason,omitempty"` // why a reply has its status, or why there was a reset
 	At     turn.Time   `json:"at"`               // when it was accepted, committed or set
 
-	// Version of the last input that touched a message; of a reply, the version
-	// that it answers.
+	// Version of the last input that touched a message, 0 if it never came: its deletion
+	// did; of a reply, the version that it answers.
 	Version int64 `json:"version"`
 	// ReplySeq is the reply that answered a message, 0 if none did.
 	ReplySeq int64 `json:"reply_seq,omitempty"`
@@ -51,6 +52,11 @@ type Body struct {
 	Attachments []Attachment    `json:"attachments,omitempty"`
 	Metadata    json.RawMessage `json:"metadata,omitempty"`
 	EditedAt    turn.Time       `json:"edited_at,omitempty"`
+	// ChannelEdit is when the message was edited last, as its channel said. An edit that
+	// is older by that clock changes nothing.
+	ChannelEdit turn.Time `json:"channel_edit,omitempty"`
+	// Edit is what an edit changes that is kept for a message.
+	Edit *Edit `json:"edit,omitempty"`
 	// Was is the message before the last edit, where an attempt may be running that
 	// must still see it as it was.
 	Was       *Was          `json:"was,omitempty"`
@@ -71,6 +77,12 @@ type Was struct {
 	Version     int64        `json:"version"`
 	Text        string       `json:"text,omitempty"`
 	Attachments []Attachment `json:"attachments,omitempty"`
+}
+
+// Edit is a change of a message. What is nil stays as it is.
+type Edit struct {
+	Text        *string       `json:"text,omitempty"`
+	Attachments *[]Attachment `json:"attachments,omitempty"`
 }
 
 // Sender is the author of a message.

@@ -13,13 +13,13 @@ package turn
 func (s *step) neverAnswered(e Message) bool {
 	switch {
 	case e.Context:
-		s.keepContext("")
+		s.keepContext(e, "")
 	case e.Unaddressed && !s.policy.Observe:
 		s.ignore(NotAddressed)
 	case e.Unaddressed:
-		s.keepContext(NotAddressed)
+		s.keepContext(e, NotAddressed)
 	case s.policy.MaxAge > 0 && e.SentAt != 0 && s.now.Sub(e.SentAt) > s.policy.MaxAge && e.Pauses == "": // an opt-out never comes too late
-		s.keepContext(TooOld)
+		s.keepContext(e, TooOld)
 	case e.Bot && s.botTurns() >= s.policy.MaxBotTurns:
 		s.ignore(FromBot)
 	default:
@@ -31,8 +31,9 @@ func (s *step) neverAnswered(e Message) bool {
 // keepContext stores a message that is no input. It is said in the talk, which a long
 // silence ends, and the sequence grows; that is all: no turn opens, no window moves, and
 // nothing under way learns of it.
-func (s *step) keepContext(reason string) {
+func (s *step) keepContext(e Message, reason string) {
 	s.Changed, s.AppendContext = true, true
+	s.dropEarly(e.Early)
 	s.endSession()
 	s.noteSaid()
 	s.Seq++

@@ -15,6 +15,7 @@
 //	step.go         the dispatch, and the guards that all events share
 //	window.go       inputs arrive: the debounce window
 //	context.go      messages that are never answered, and those of other bots
+//	overtaken.go    edits and deletions that come before their message
 //	early.go        an attempt may begin before the end of the window
 //	attempt.go      a worker takes the lease and runs the responder
 //	commit.go       the final check: commit or discard

@@ -11,6 +11,7 @@ const (
 	Closed    Outcome = "closed"    // an input: a stop word, which settled all that waited without a reply
 	Emptied   Outcome = "withdrawn" // an input: a deletion after which nothing waits
 	AsContext Outcome = "context"   // a message: it is kept to be known, and is no input
+	CameEarly Outcome = "early"     // an edit or a deletion of a message that has not come: kept for it
 	Ignored   Outcome = "ignored"   // it changed nothing, and Reason says why
 	Fenced    Outcome = "fenced"    // it came from a lease that is no longer the live one
 	Committed Outcome = "committed" // an attempt: its reply is the conversation's
@@ -27,7 +28,8 @@ const (
 	NotDue          = "not_due"          // a wake-up that came too early
 	Held            = "held"             // another worker has the lease
 	WasPaused       = "paused"           // a human has the conversation
-	WasDeleted      = "deleted"          // nothing is left to answer
+	WasDeleted      = "deleted"          // nothing is left to answer; or the message was deleted, which is final
+	TooManyEarly    = "too_many_early"   // too many edits are kept for messages that have not come
 	ByHuman         = "closed_by_human"  // a human answered or closed what waited
 	WasReset        = "reset"            // the conversation began afresh
 	SessionIdle     = "session_idle"     // it did so because of a long silence
@@ -71,7 +73,7 @@ const (
 // Status is the state of an input or a reply in the transcript.
 type Status string
 
-// The statuses. The first seven are of messages, the others of replies.
+// The statuses. The first eight are of messages, the others of replies.
 const (
 	InputPending   Status = "pending"
 	InputAnswered  Status = "answered"
@@ -80,6 +82,7 @@ const (
 	InputDismissed Status = "dismissed" // set aside, and then closed by a person: no prompt ever holds it
 	InputDeleted   Status = "deleted"   // by its author; the text is gone
 	InputContext   Status = "context"   // it is there to be known: no input, and never answered
+	InputEarly     Status = "early"     // an edit that is kept for a message: see [EarlyEdit]
 
 	ReplyCommitted Status = "committed" // on its way
 	ReplySent      Status = "sent"
@@ -127,10 +130,12 @@ type Effects struct {
 	Changed bool
 
 	// Part of the same write as the record.
-	AppendInput   bool  // the message, at Record.Seq
-	AppendContext bool  // the message, at Record.Seq, as context
-	AppendReply   int64 // a reply, at this sequence; 0: none
-	AppendReset   int64 // the mark of a reset, at this sequence; 0: none
+	AppendInput   bool    // the message, at Record.Seq
+	AppendContext bool    // the message, at Record.Seq, as context
+	AppendReply   int64   // a reply, at this sequence; 0: none
+	AppendReset   int64   // the mark of a reset, at this sequence; 0: none
+	AppendEarly   int64   // an edit that is kept, or the claim of a deletion, at this sequence; 0: none
+	DropEarly     []int64 // the texts of these kept edits are to be removed
 	ResetReason   string
 	AppendName    int64 // that a name was adopted, at this sequence; 0: none was
 	Settles       []Settle

@@ -15,6 +15,7 @@ type Message struct {
 	Media  bool          // it has an attachment that is still being processed
 	Closes Ending        // it is a stop word or a reset word: it settles all that waits, itself included, and the turn ends so
 	Pauses string        // it is an opt-out word, which closes and pauses: the reason of that pause
+	Early  int64         // the edit that was kept for it: see [EarlyEdit]; 0: there is none
 
 	// These may keep it from being answered: see context.go.
 	SentAt      Time // when it was sent, 0: not known
@@ -41,6 +42,13 @@ type Delete struct {
 	Target   int64 // version of the last input that touched the message
 	HadMedia bool  // it was waiting for an attachment
 	Seq      int64 // its entry in the transcript, for the notice only
+}
+
+// Early is the edit, or the deletion, of a message that has not come; the caller has
+// seen that in the transcript.
+type Early struct {
+	Seq     int64 // the edit that is kept for the same message already; 0: there is none
+	Deleted bool
 }
 
 // SetAsideChanged is the edit, or the deletion, of a message that was set aside;
@@ -218,6 +226,7 @@ type SendUnknown struct {
 func (Message) event()         {}
 func (Edit) event()            {}
 func (Delete) event()          {}
+func (Early) event()           {}
 func (SetAsideChanged) event() {}
 func (Typing) event()          {}
 func (Flush) event()           {}

@@ -53,6 +53,7 @@ var rules = []struct {
 	{"a failed turn has something that waits or was set aside", func(r Record) bool {
 		return r.Phase != Failed || r.Pending > 0 || r.SetAside != nil
 	}},
+	{"few edits wait for their messages", func(r Record) bool { return len(r.Early) <= MaxEarly }},
 	{"what was set aside are messages", func(r Record) bool { return r.SetAside == nil || r.SetAside.Pending > 0 }},
 	{"an attempt runs under a lease", func(r Record) bool { return r.Phase != Generating || r.Lease.Nonce != "" }},
 	{"a lease guards an attempt or a reply", func(r Record) bool {

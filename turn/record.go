@@ -121,6 +121,7 @@ func (r Record) clone() Record {
 	r.Queue = append([]Reply(nil), r.Queue...)
 	r.Unconfirmed = append([]Unconfirmed(nil), r.Unconfirmed...)
 	r.Names.Aliases = append([]string(nil), r.Names.Aliases...)
+	r.Early = append([]EarlyEdit(nil), r.Early...)
 	return r
 }
 
@@ -170,8 +171,10 @@ type Record struct {
 	Unconfirmed []Unconfirmed `json:"unconfirmed,omitempty"`   // replies that need somebody, oldest first
 	SetAside    *SetAside     `json:"set_aside,omitempty"`     // inputs that need somebody
 
-	LeadsTo string `json:"leads_to,omitempty"` // of an alias: the name with which the conversation began to which it leads
-	Names   Names  `json:"names,omitzero"`     // see names.go
+	LeadsTo   string      `json:"leads_to,omitempty"`  // of an alias: the name with which the conversation began to which it leads
+	Names     Names       `json:"names,omitzero"`      // see names.go
+	Early     []EarlyEdit `json:"early,omitempty"`     // edits that are kept for messages that have not come
+	Retracted bool        `json:"retracted,omitempty"` // a deletion has claimed the id of a message that had not come
 }
 
 // Window is the debounce window: how long pending inputs wait for more before an

@@ -44,13 +44,15 @@ func (s *step) dispatch(event Event) {
 		return
 	}
 	switch e := event.(type) {
-	// Inputs: window.go.
+	// Inputs: window.go; those that overtake their message: overtaken.go.
 	case Message:
 		s.acceptMessage(e)
 	case Edit:
 		s.editMessage(e)
 	case Delete:
 		s.deleteMessage(e)
+	case Early:
+		s.changeEarly(e)
 	case SetAsideChanged:
 		s.changeSetAside(e)
 	case Typing:

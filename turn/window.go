@@ -27,6 +27,7 @@ func (s *step) acceptMessage(e Message) {
 	s.endSession()
 	s.noteSaid()
 	s.Names.Address = e.Address
+	s.dropEarly(e.Early)
 	s.Seq++
 	s.Pending++
 	if e.Closes != "" || e.Pauses != "" {

@@ -43,7 +43,7 @@ func (n *Node) decide(c *conversation, b *batch, t *task) {
 	case t.Op == Receive:
 		n.receive(c, b, t)
 	case t.Op == Edit || t.Op == Retract:
-		n.change(c, b, t)
+		n.changeMessage(c, b, t)
 	case t.Op == HumanReply:
 		n.humanReply(c, b, t)
 	case t.Op == Report:
@@ -106,24 +106,28 @@ func (n *Node) receive(c *conversation, b *batch, t *task) {
 		t.result.Outcome, t.result.Reason = turn.Ignored, OwnMessage
 		return
 	case t.history.idClaimed || b.claims(t.ID):
-		t.result.Outcome, t.result.Duplicate = Duplicate, true
+		n.repeated(b, t)
 		return
 	case b.write.Record.Pending >= maxPending:
 		t.result.Err = ErrTooMany
 		return
 	}
-	bot := n.bot(c)
+	bot, kept := n.bot(c), b.keptFor(t, n.now)
+	t.body = accepted(t.Body, kept)
 	message := turn.Message{
-		Quiet: bot.quiet(t), Media: anyPending(t.Body.Attachments), Address: c.address(t, b.write.Record),
+		Quiet: bot.quiet(t), Media: anyPending(t.body.Attachments), Address: c.address(t, b.write.Record),
 		SentAt: t.Body.SentAt, Context: t.Context, Unaddressed: t.Unaddressed, Bot: t.Body.Sender.Bot,
 	}
-	if bot.StopWords.Has(t.Body.Text) {
+	if kept != nil {
+		message.Early = kept.Seq
+	}
+	if bot.StopWords.Has(t.body.Text) {
 		message.Closes = turn.EndedClosed
 	}
-	if bot.OptOutWords.Has(t.Body.Text) {
+	if bot.OptOutWords.Has(t.body.Text) {
 		message.Pauses = "opt_out"
 	}
-	reset := bot.ResetWords.Has(t.Body.Text)
+	reset := bot.ResetWords.Has(t.body.Text)
 	if reset {
 		message.Closes = turn.EndedReset
 	}
@@ -133,12 +137,13 @@ func (n *Node) receive(c *conversation, b *batch, t *task) {
 	}
 	entry := store.Entry{
 		Seq: b.write.Record.Seq, Kind: store.Message, ID: t.ID, Status: turn.InputPending,
-		At: n.now, Version: b.write.Record.Version, Body: t.Body,
+		At: n.now, Version: b.write.Record.Version, Body: t.body,
 	}
 	if effects.AppendContext {
 		entry.Status, entry.Reason, entry.Version = turn.InputContext, effects.Reason, 0
 	}
 	b.appendEntry(entry)
+	b.dropEarly(t, effects.DropEarly)
 	n.writeReplies(c, b, t, effects)
 	if reset && effects.AppendInput && !message.Bot {
 		n.step(c, b, t, turn.Reset{Reason: ResetWord})
@@ -147,6 +152,16 @@ func (n *Node) receive(c *conversation, b *batch, t *task) {
 	t.history.placement = placement{
 		seq: entry.Seq, at: n.now, outcome: effects.Outcome, reason: effects.Reason, version: b.write.Record.Version,
 	}
+}
+
+// repeated ends a message whose id was claimed before: by the same message, which makes
+// it a duplicate, or by its deletion, which is final.
+func (n *Node) repeated(b *batch, t *task) {
+	if neverCame(b.message(t)) {
+		t.result.Outcome, t.result.Reason = turn.Ignored, turn.WasDeleted
+		return
+	}
+	t.result.Outcome, t.result.Duplicate = Duplicate, true
 }
 
 // claims reports whether the batch itself claims the id.
@@ -166,7 +181,7 @@ func (bot Bot) quiet(t *task) time.Duration {
 	if t.Group {
 		quiet = max(quiet, bot.GroupWait)
 	}
-	if bot.SplitAt > 0 && utf8.RuneCountInString(t.Body.Text) >= bot.SplitAt {
+	if bot.SplitAt > 0 && utf8.RuneCountInString(t.body.Text) >= bot.SplitAt {
 		quiet = max(quiet, bot.SplitWait)
 	}
 	return quiet

@@ -190,7 +190,7 @@ func (c *conversation) next() []*task {
 func (c *conversation) applicable() []*task {
 	next := c.next()
 	for i, t := range next {
-		if t.needsLookup() && !t.stored.done {
+		if t.needsLookup(c.snap.Record) && !t.stored.done {
 			return next[:i]
 		}
 	}
@@ -207,8 +207,9 @@ func (n *Node) read(c *conversation) {
 			load.Pending = true
 		case t.Op == Report:
 			load.Turns = append(load.Turns, t.Turn)
-		case t.needsLookup():
+		case t.needsLookup(c.snap.Record):
 			load.IDs = append(load.IDs, t.ID)
+			load.Early = load.Early || len(c.snap.Record.Early) > 0
 		}
 		t.history.readSince = true
 	}
@@ -224,6 +225,7 @@ type LoadResult struct {
 	Replies  []store.Entry  // those of Load.Turns that were found
 	Reply    *store.Entry   // the one under way, where its entry has to be known: see NeedsEntry
 	Pending  []store.Entry  // those that wait, where Load.Pending asked for them
+	Early    []store.Entry  // the edits that are kept, where Load.Early asked for them
 	Err      error          // where it is set, nothing else counts
 }
 

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"fmt"
 	"reflect"
 
 	"github.com/onereply/onereply/store"
@@ -11,15 +10,19 @@ import (
 // change edits or deletes a message. One that waits is changed in the transcript
 // and counts as newer input. One that was set aside is changed in the transcript
 // only: it takes part again after a requeue. All others were answered, and stay.
-func (n *Node) change(c *conversation, b *batch, t *task) {
+func (n *Node) changeMessage(c *conversation, b *batch, t *task) {
 	entry := b.message(t)
 	switch {
 	case entry == nil && isReplyID(c, b, t.ID):
 		t.result.Outcome, t.result.Reason = turn.Ignored, OwnMessage
 	case entry == nil:
-		t.result.Err = fmt.Errorf("%w: %q was never received", ErrNotFound, t.ID)
+		n.changeEarly(c, b, t)
 	case t.history.mayBeApplied && t.Op == Retract && entry.Status == turn.InputDeleted:
-		t.result.Outcome = b.deletedOutcome() // an earlier try of this very request did it
+		t.result.Outcome = b.deletedOutcome(entry) // an earlier try of this very request did it
+	case entry.Status == turn.InputDeleted: // that is final
+		t.result.Outcome, t.result.Reason = turn.Ignored, turn.WasDeleted
+	case t.Op == Edit && t.older(entry.Body):
+		t.result.Outcome, t.result.Reason = turn.Ignored, Older
 	case entry.Status != turn.InputPending && entry.Status != turn.InputFailed:
 		t.result.Outcome, t.result.Reason = turn.Ignored, turn.AlreadyAnswered
 	case t.Op == Retract:
@@ -48,7 +51,8 @@ func (b *batch) message(t *task) *store.Entry {
 // version beside the new one: the attempt may be committed for what it saw, and its
 // prompt may have to be made again after a crash.
 func (n *Node) edit(c *conversation, b *batch, t *task, entry store.Entry) {
-	changed := t.edited(entry)
+	changed := entry
+	changed.Body = edited(entry.Body, t.change())
 	if changed.Text == entry.Text && sameAttachments(changed.Attachments, entry.Attachments) {
 		t.result.Outcome, t.result.Reason = turn.Ignored, Unchanged
 		if t.history.mayBeApplied { // an earlier try of this very request did it
@@ -56,9 +60,9 @@ func (n *Node) edit(c *conversation, b *batch, t *task, entry store.Entry) {
 		}
 		return
 	}
+	changed.ChannelEdit, changed.EditedAt = max(entry.ChannelEdit, t.EditedAt), t.editedAt(n.now)
 	if entry.Status == turn.InputFailed {
 		if n.step(c, b, t, turn.SetAsideChanged{Target: entry.Version}).Changed {
-			changed.EditedAt = n.now
 			b.replace(changed)
 		}
 		return
@@ -75,21 +79,24 @@ func (n *Node) edit(c *conversation, b *batch, t *task, entry store.Entry) {
 	} else if changed.Was != nil && changed.Was.Version > seen {
 		changed.Was = nil
 	}
-	changed.Version, changed.EditedAt = b.write.Record.Version, n.now
+	changed.Version = b.write.Record.Version
 	b.replace(changed)
 }
 
-// edited is a message with what the request changes. A new text says that the
-// attachments that were still awaited have arrived.
-func (t *task) edited(entry store.Entry) store.Entry {
-	if t.Text != nil {
-		entry.Text = *t.Text
-		entry.Attachments = arrived(entry.Attachments)
+// change is what an edit changes.
+func (t *task) change() store.Edit { return store.Edit{Text: t.Text, Attachments: t.Attachments} }
+
+// edited is a message after an edit. A new text says that the attachments that were
+// still awaited have arrived.
+func edited(body store.Body, edit store.Edit) store.Body {
+	if edit.Text != nil {
+		body.Text = *edit.Text
+		body.Attachments = arrived(body.Attachments)
 	}
-	if t.Attachments != nil {
-		entry.Attachments = *t.Attachments
+	if edit.Attachments != nil {
+		body.Attachments = *edit.Attachments
 	}
-	return entry
+	return body
 }
 
 // retract deletes a message: the text is gone from the store, the id stays
@@ -113,8 +120,11 @@ func (n *Node) retract(c *conversation, b *batch, t *task, entry store.Entry) {
 
 // deletedOutcome is the outcome of a deletion that an earlier write carried out, by
 // what waits now.
-func (b *batch) deletedOutcome() turn.Outcome {
-	if b.write.Record.Pending == 0 {
+func (b *batch) deletedOutcome(message *store.Entry) turn.Outcome {
+	switch {
+	case neverCame(message):
+		return turn.CameEarly
+	case b.write.Record.Pending == 0:
 		return turn.Emptied
 	}
 	return turn.Queued

@@ -45,7 +45,7 @@ func (n *Node) event(c *conversation, t *task, notice turn.Notice) Event {
 	e := NewEvent(c.key, notice)
 	if notice.Kind == turn.KindMessageAccepted {
 		e.MessageID = t.ID
-		e.Text = t.Body.Text
+		e.Text = t.body.Text
 		if t.Text != nil {
 			e.Text = *t.Text
 		}

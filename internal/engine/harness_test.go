@@ -211,6 +211,9 @@ func (h *harness) load(o engine.Load) engine.LoadResult {
 	if o.Pending {
 		result.Pending = h.entries(o.Key, store.EntryQuery{Status: turn.InputPending})
 	}
+	if o.Early {
+		result.Early = h.entries(o.Key, store.EntryQuery{Status: turn.InputEarly})
+	}
 	return result
 }
 

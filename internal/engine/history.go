@@ -35,7 +35,7 @@ type history struct {
 	mayLand bool     // an earlier write was not applied up to now, and still can be
 	landsOn store.Op // while the record is the one with this Op; zero: while there is none
 
-	idClaimed  bool        // Receive: the store refused a write because the id was claimed before
+	idClaimed  bool        // Receive, Retract: the store refused a write because the id was claimed before
 	placement  placement   // Receive: where the write under way puts the message
 	placements []placement // Receive: where writes put it that may have been applied
 

@@ -15,10 +15,10 @@ var (
 	// ErrUnavailable leaves open whether the request was stored. A message can be
 	// sent again in any case, since it has an id.
 	ErrUnavailable = errors.New("the store is out of reach; try again later")
-	// ErrNotFound is for the change of a message that was never received.
-	ErrNotFound = errors.New("no such message")
+	// ErrNotFound is for a report about a reply that never was.
+	ErrNotFound = errors.New("no such reply")
 	// ErrTooMany is for a conversation that is full. Nothing was stored.
-	ErrTooMany = errors.New("too many inputs wait in this conversation; try again later")
+	ErrTooMany = errors.New("too many inputs wait, or are kept, in this conversation; try again later")
 	// ErrOutcomeUnknown is for a reply that a person wrote: it has no id by which a
 	// repeat could be told.
 	ErrOutcomeUnknown = errors.New("nobody knows whether the reply was stored; look at the transcript before you send it again")

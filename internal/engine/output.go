@@ -12,8 +12,9 @@ import (
 type Output interface{ output() }
 
 // Load reads a conversation's record and then, in this order, the messages
-// with the given ids, the replies of the given turns, the messages that wait, and
-// the reply under way, if parts of it were delivered. An entry may be newer than
+// with the given ids, the replies of the given turns, the messages that wait, the
+// reply under way, if parts of it were delivered, and the edits that are kept for
+// messages. An entry may be newer than
 // the record, never older, so a write that expects the record's Op is safe.
 // Answered by Node.Loaded.
 //
@@ -23,6 +24,7 @@ type Load struct {
 	IDs     []string // of messages
 	Turns   []int64  // of replies
 	Pending bool     // the messages that wait, too
+	Early   bool     // the edits that the record keeps for messages that have not come, too
 }
 
 // Commit carries out a write. The node keeps the Write, so it must not be changed. At

@@ -49,6 +49,7 @@ type Request struct {
 	Unaddressed bool                // Receive: it is not meant for the bot
 	Text        *string             // Edit
 	Attachments *[]store.Attachment // Edit
+	EditedAt    turn.Time           // Edit: when, by the channel's clock; 0: it did not say
 	For         time.Duration       // Typing
 	Reason      string              // Pause, Reset
 	Answer      bool                // Resume
@@ -83,6 +84,7 @@ type task struct {
 	hops   int    // times that it was handed on
 
 	stored  lookup
+	body    store.Body // Receive: the message as it is accepted
 	history history
 	result  Result // of the write under way
 }
@@ -93,6 +95,7 @@ type lookup struct {
 	done    bool          // the fields below are up to date
 	message *store.Entry  // the message with the request's id, nil: there is none
 	reply   *store.Entry  // Report: the reply of the turn, nil: there is none
+	early   []store.Entry // the edits that are kept for messages that have not come
 	waiting []store.Entry // HumanReply: the messages that wait
 }
 
@@ -116,10 +119,17 @@ func (t *task) showsRecord() bool {
 	return false
 }
 
-// needsLookup reports whether the transcript must be read before the task is applied. A message is looked up where its id was claimed before, and it may be
-// this very request that claimed it.
-func (t *task) needsLookup() bool {
-	return t.Op == Edit || t.Op == Retract || t.Op == HumanReply || t.Op == Report || t.mayBeItsOwnRepeat()
+// needsLookup reports whether the transcript must be read before the task is applied to
+// a record. A message is looked up where its id was claimed before, and it may be this
+// very request that claimed it, or a deletion; and where edits are kept for messages.
+func (t *task) needsLookup(r turn.Record) bool {
+	switch t.Op {
+	case Edit, Retract, HumanReply, Report:
+		return true
+	case Receive:
+		return len(r.Early) > 0 || r.Retracted && t.history.idClaimed || t.mayBeItsOwnRepeat()
+	}
+	return false
 }
 
 // mayBeItsOwnRepeat reports whether the message's id was claimed before, perhaps by an
@@ -131,13 +141,14 @@ func (t *task) mayBeItsOwnRepeat() bool {
 // look takes the entries that the task needs out of the answer to its Load.
 func (t *task) look(asked Load, l LoadResult) {
 	switch {
-	case !t.needsLookup():
+	case !t.needsLookup(l.Snapshot.Record):
 	case t.Op == HumanReply:
 		if asked.Pending {
 			t.stored = lookup{done: true, waiting: l.Pending}
 		}
 	case t.Op == Report:
 		t.lookForReply(asked, l)
+	case len(l.Snapshot.Record.Early) > 0 && !asked.Early: // nobody knew of them
 	default:
 		t.lookForMessage(asked, l)
 	}
@@ -160,7 +171,7 @@ func (t *task) lookForReply(asked Load, l LoadResult) {
 func (t *task) lookForMessage(asked Load, l LoadResult) {
 	for _, id := range asked.IDs {
 		if id == t.ID {
-			t.stored = lookup{done: true}
+			t.stored = lookup{done: true, early: l.Early}
 		}
 	}
 	for i := range l.Messages {

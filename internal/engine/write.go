@@ -35,7 +35,7 @@ func (n *Node) write(c *conversation) {
 	for i, t := range tasks {
 		t.history.recordIs(c.snap.Op)
 		n.apply(c, b, t)
-		if rest := tasks[i+1:]; len(b.write.Settle) > 0 && slices.ContainsFunc(rest, (*task).needsLookup) {
+		if rest := tasks[i+1:]; len(b.write.Settle) > 0 && slices.ContainsFunc(rest, func(t *task) bool { return t.needsLookup(c.snap.Record) }) {
 			b.tasks = tasks[:i+1]
 			c.putBack(rest) // this write settles some of the entries, or brings some back
 			break
@@ -127,10 +127,12 @@ func (n *Node) Committed(now turn.Time, key store.Key, result store.Result, err 
 	n.pump(c)
 }
 
-// noteClaimed notes which messages have ids that were claimed before.
+// noteClaimed notes which messages, or deletions of messages that had not come, have ids
+// that were claimed before.
 func (b *batch) noteClaimed(ids []string) {
 	for _, t := range b.tasks {
-		t.history.idClaimed = t.history.idClaimed || t.Op == Receive && slices.Contains(ids, t.ID)
+		claims := t.Op == Receive || t.Op == Retract
+		t.history.idClaimed = t.history.idClaimed || claims && slices.Contains(ids, t.ID)
 	}
 }
 

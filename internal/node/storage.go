@@ -40,6 +40,10 @@ func Load(ctx context.Context, s store.Store, o engine.Load) engine.LoadResult {
 	if r := result.Snapshot.Record; result.Err == nil && engine.NeedsEntry(r) {
 		result.Reply, result.Err = readEntry(ctx, s, o.Key, r.Reply.Seq)
 	}
+	if early := result.Snapshot.Record.Early; o.Early && len(early) > 0 && result.Err == nil {
+		// One query reads all: the first kept one lies before the others.
+		result.Early, result.Err = s.Entries(ctx, o.Key, store.EntryQuery{After: early[0].Seq - 1, Status: turn.InputEarly})
+	}
 	return result
 }
 

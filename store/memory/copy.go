@@ -22,6 +22,7 @@ func copyRecord(r turn.Record) turn.Record {
 	r.Unconfirmed = slices.Clone(r.Unconfirmed)
 	r.SetAside = copyPointer(r.SetAside)
 	r.Names.Aliases = slices.Clone(r.Names.Aliases)
+	r.Early = slices.Clone(r.Early)
 	return r
 }
 
@@ -40,6 +41,12 @@ func copyEntry(e store.Entry) store.Entry {
 	e.ReplyTo = copyPointer(e.ReplyTo)
 	if e.Was = copyPointer(e.Was); e.Was != nil {
 		e.Was.Attachments = slices.Clone(e.Was.Attachments)
+	}
+	if e.Edit = copyPointer(e.Edit); e.Edit != nil {
+		e.Edit.Text = copyPointer(e.Edit.Text)
+		if e.Edit.Attachments = copyPointer(e.Edit.Attachments); e.Edit.Attachments != nil {
+			*e.Edit.Attachments = slices.Clone(*e.Edit.Attachments)
+		}
 	}
 	return e
 }

@@ -53,6 +53,7 @@ func (w *world) judge(q request, x write, before *storage) {
 	w.judgeFailed(q, x, was)
 	w.judgeSends(q, x, was)
 	w.judgeReset(q)
+	w.judgeEarly(q, x)
 	w.judgeTurns(q, x, was)
 	if is.Turn < was.Turn {
 		w.fail("P7 turn", "turn %d follows turn %d: its reply would have an id that was given out before", is.Turn, was.Turn)

@@ -169,6 +169,9 @@ func (e *encoder) record(r turn.Record) {
 	if e.w.scope.Budget.Resends+e.w.scope.Budget.Reports > 0 {
 		e.troubles(r.Unconfirmed)
 	}
+	if e.w.scope.Early {
+		e.early(r)
+	}
 	e.flag(r.SetAside != nil)
 	if a := r.SetAside; a != nil {
 		e.small(int(a.Answered), int(a.Through), e.place(a.AfterSeq), a.Pending)
@@ -196,6 +199,27 @@ func (e *encoder) search(r turn.Record) {
 func (e *encoder) part(p turn.Part) {
 	e.flag(p.NoHistory)
 	e.small(int(p.After), int(p.Through), p.Answers)
+}
+
+// early writes the edits that are kept for messages that have not come.
+func (e *encoder) early(r turn.Record) {
+	e.small(len(r.Early))
+	for _, kept := range r.Early {
+		for _, entry := range e.w.store.early {
+			if entry.seq == kept.Seq {
+				e.small(int(entry.id), int(entry.edit))
+			}
+		}
+		e.time(kept.Until, 0)
+	}
+	l := &e.w.ledger
+	e.small(int(l.takenBack))
+	for id, kept := range l.keptEdits {
+		if kept.until > e.w.now {
+			e.small(id, int(kept.number))
+			e.time(kept.until, 0)
+		}
+	}
 }
 
 // troubles writes the replies that an operator may see to.
@@ -492,6 +516,7 @@ func (e *encoder) task(t task) {
 		e.replyIndex(q.reply)
 	}
 	e.flag(t.write.told > t.write.at)
+	e.flag(t.write.early != 0)
 	switch t.stage {
 	case onWire:
 		e.flag(t.write.expect == e.w.store.op)

@@ -58,10 +58,12 @@ type ledger struct {
 	lost   int   // those of them whose worker was lost
 	failed bool  // this turn was given up
 
-	openTurns   uint64    // by number: the turns that began and were not told to have ended
-	tokens      int64     // the greatest token ever given out
-	minuteStart turn.Time // of the minute that the ceiling on turns counts in
-	minuteRuns  int       // attempts that began in it
+	openTurns   uint64                    // by number: the turns that began and were not told to have ended
+	keptEdits   [maxMessages + 2]keptEdit // by message id: the edit that came before it
+	takenBack   uint16                    // by message id: its deletion came before it
+	tokens      int64                     // the greatest token ever given out
+	minuteStart turn.Time                 // of the minute that the ceiling on turns counts in
+	minuteRuns  int                       // attempts that began in it
 }
 
 // wait is what the hard cap counts from: the first waiting input of the turn, and
@@ -95,7 +97,9 @@ func (l *ledger) note(w *world, q request, x write, before *storage) {
 	if x.effects.Outcome == turn.Discarded {
 		l.discards++
 	}
-	if q.kind == remove {
+	if q.early {
+		l.noteEarly(q, x)
+	} else if q.kind == remove {
 		l.removed |= input(before.message(q.message).version) | input(before.message(q.message).was)
 	}
 	if was.Turn == is.Turn {
@@ -275,7 +279,7 @@ func loses(q request, was turn.Record) int {
 
 // accepts reports whether the write took an input in.
 func accepts(q request, x write, before *storage) bool {
-	change := (q.kind == edit || q.kind == remove) && !q.touches(before)
+	change := (q.kind == edit || q.kind == remove) && !q.touches(before) && !q.early
 	return x.effects.AppendInput && !q.repeated || change
 }
 
@@ -298,7 +302,7 @@ func (l *ledger) noteQuiet(w *world, q request, x write, before *storage, early 
 			l.endQuiet(w, x)
 		}
 	}
-	if q.touches(before) {
+	if q.early || q.touches(before) {
 		return
 	}
 	switch q.kind {

@@ -87,6 +87,13 @@ func (w *world) inputMoves(list []move, i uint8) []move {
 	if !w.scope.Edits {
 		return list
 	}
+	if w.scope.Early && w.ledger.messages < maxMessages {
+		m.index = w.ledger.messages + 1
+		for _, change := range []kind{edit, remove} {
+			m.choice = uint8(change)
+			list = w.answers(list, m)
+		}
+	}
 	for _, entry := range w.store.messages {
 		if entry.status == turn.InputContext {
 			continue

@@ -74,13 +74,21 @@ type request struct {
 	covers   inputs        // of a reply: what its prompt held
 	media    bool          // of a message: its attachment is still being processed
 	bot      bool          // of a message: another bot wrote it
+	early    bool          // an edit or a deletion: the message has not come
 	repeated bool          // only with flaws.dedupeAfterBump
 }
 
 // event is a request as the core sees it. A wake-up says where tokens begin,
 // and whether anybody else can hold a lease.
-func (w *world) event(q request) turn.Event {
+func (w *world) event(q request, kept int64) turn.Event {
+	if q.early {
+		return turn.Early{Seq: kept, Deleted: q.kind == remove}
+	}
 	e := q.event(&w.store, w.scope.tick())
+	if message, ok := e.(turn.Message); ok {
+		message.Early = kept
+		return message
+	}
 	if look, ok := e.(turn.Wake); ok {
 		look.Alone = w.scope.Alone
 		if !w.scope.flaws.tokensAnew {
@@ -199,9 +207,9 @@ func (q request) known(s *storage) bool {
 	case receive, stopWord, mention:
 		return m != nil && !m.forgotten
 	case edit:
-		return m == nil || !m.open() || m.edit == q.number
+		return m != nil && (!m.open() || m.edit == q.number)
 	case remove:
-		return m == nil || !m.open()
+		return m != nil && !m.open()
 	case human:
 		for _, r := range s.replies {
 			if r.human == q.number {

@@ -49,6 +49,7 @@ type Scope struct {
 	Budget   Budget
 	Faults   Faults
 	Edits    bool // inputs may be edits and deletions
+	Early    bool // edits and deletions may come before their message; only with Edits
 	Words    bool // messages may be stop words
 	Media    bool // messages come with an attachment that is still being processed
 	MaxParts int  // a reply has 1 to so many parts
@@ -93,6 +94,7 @@ type flaws struct {
 	ackBeforeWrite   bool          // the caller is answered before the write
 	resendDelivered  bool          // a send always starts with the first part
 	lastPartFirst    bool          // a send starts with the last part
+	claimsForgotten  bool          // a deletion that comes before its message claims no id
 	tokensAnew       bool          // a conversation that was deleted gives out its tokens again
 	idsAnew          bool          // a conversation that began afresh forgets the ids of its messages
 }
@@ -218,6 +220,15 @@ func minute(scope Scope) Scope {
 	return scope
 }
 
+// overtaken is the settings under which edits and deletions come before their message, and
+// the tick that makes the time for which an edit is kept two moments.
+func overtaken(scope Scope) Scope {
+	scope.Tick = turn.EarlyFor / 2
+	scope.Policy = baseOf(turn.Interrupt, scope.Tick)
+	scope.Edits, scope.Early = true, true
+	return scope
+}
+
 // Stated is what docs/proof.md states: each kind of event and of fault, in
 // scopes that a person waits for.
 func Stated() []Scope {
@@ -241,6 +252,7 @@ func Stated() []Scope {
 		Scope{Name: "a channel reports afterwards", Policy: held(), Budget: Budget{Inputs: 2, Reports: 2, Faults: 1}, Faults: Faults{Worker: true, Send: true}},
 		Scope{Name: "parts with a pause between them", Policy: first, Budget: Budget{Inputs: 2, Faults: 1}, Faults: Faults{Worker: true, Send: true}, MaxParts: 2, Pace: 2 * Tick},
 		Scope{Name: "stop words and deletions end turns", Policy: first, Budget: Budget{Inputs: 3}, Edits: true, Words: true},
+		overtaken(Scope{Name: "edits and deletions before their message", Budget: Budget{Inputs: 3, Redelivered: 1}}),
 		Scope{Name: "a human replies", Policy: first, Budget: Budget{Inputs: 2, Humans: 1}},
 		Scope{Name: "an agent seals", Policy: first, Budget: Budget{Inputs: 2, Seals: 1, Faults: 1}, Faults: Faults{Worker: true}},
 		Scope{Name: "a reply in trouble is sent again", Policy: held(), Budget: Budget{Inputs: 2, Resends: 1, Faults: 1}, Faults: Faults{Worker: true, Send: true}, MaxParts: 2},
@@ -289,6 +301,7 @@ func Larger() []Scope {
 		Scope{Name: "what was set aside is edited, requeued twice, or closed", Policy: fragile(), Budget: Budget{Inputs: 2, Nudges: 2, Humans: 1, Faults: 1}, Faults: Faults{Worker: true}, Edits: true},
 		Scope{Name: "a process alone, 3 inputs, 2 faults", Policy: first, Alone: true, Budget: Budget{Inputs: 3, Faults: 2}, Faults: everything()},
 		minute(Scope{Name: "1 turn a minute, 1 fault", Budget: Budget{Inputs: 2, Faults: 1}, Faults: Faults{Store: true, Worker: true}}),
+		overtaken(Scope{Name: "edits and deletions before their message, 1 fault", Budget: Budget{Inputs: 2, Faults: 1}, Faults: Faults{Store: true}}),
 		Scope{Name: "deleted amid a fault of a worker", Policy: first, Budget: Budget{Inputs: 2, Deletions: 1, Seals: 1, Faults: 1}, Faults: Faults{Worker: true}},
 		Scope{Name: "deleted amid a fault of the store", Policy: eager, Budget: Budget{Inputs: 2, Deletions: 1, Faults: 1}, Faults: Faults{Store: true}},
 	)

@@ -16,6 +16,7 @@ type storage struct {
 	claimed  bool // a claim pushed the timer, and nobody wrote it since
 	messages []message
 	replies  []reply
+	early    []earlyEdit
 }
 
 // message is an entry of the transcript. Its text is named by its version.
@@ -95,6 +96,7 @@ type write struct {
 	at         turn.Time
 	record     turn.Record
 	effects    turn.Effects
+	early      int64     // the edit that was kept for the message of the request
 	life       int       // of the conversation
 	told       turn.Time // the end of a pause for the whole bot, as far as the worker knew
 	real       turn.Time // the true time of Step, whatever the worker's clock says
@@ -193,7 +195,7 @@ const refusedMessage = 2
 // commit applies a write: record, transcript and timer at once.
 func (w *world) commit(q request, x write) {
 	before := w.store
-	before.messages = slices.Clone(w.store.messages) // entries change in place
+	before.messages, before.early = slices.Clone(w.store.messages), slices.Clone(w.store.early) // entries change in place
 	s := &w.store
 	s.record, s.op = x.record, x.op
 	if q.kind == reset {
@@ -235,10 +237,12 @@ func (w *world) writeEntries(q request, x write, before turn.Record) {
 	switch {
 	case x.effects.AppendInput && !q.repeated:
 		s.messages = append(s.messages, message{
-			id: q.message, seq: r.Seq, version: r.Version, first: r.Version, since: x.at, media: q.media, bot: q.bot, status: turn.InputPending, talk: w.talkOf(q, x),
+			id: q.message, seq: r.Seq, version: r.Version, first: r.Version, since: x.at, media: q.media, bot: q.bot, status: turn.InputPending, talk: w.talkOf(q, x), edit: s.editOf(x.early),
 		})
 	case x.effects.AppendContext:
 		s.messages = append(s.messages, message{id: q.message, seq: r.Seq, status: turn.InputContext})
+	case q.early:
+		w.writeEarly(q, x)
 	case q.touches(s): // what its author thinks better of waits for a requeue
 		m := s.message(q.message)
 		m.edit, m.media = q.number, false
@@ -260,6 +264,7 @@ func (w *world) writeEntries(q request, x write, before turn.Record) {
 		}
 		m.version, m.was, m.status = r.Version, 0, turn.InputDeleted
 	}
+	s.early = slices.DeleteFunc(s.early, func(e earlyEdit) bool { return slices.Contains(x.effects.DropEarly, e.seq) })
 	if seq := x.effects.AppendReply; seq != 0 {
 		e := w.newReply(r, q, seq)
 		e.talk = w.ledger.talk
@@ -289,7 +294,8 @@ func (m *message) open() bool { return m.status == turn.InputPending || m.status
 
 // touches reports whether the request changes a message that was set aside.
 func (q request) touches(s *storage) bool {
-	return (q.kind == edit || q.kind == remove) && s.message(q.message).status == turn.InputFailed
+	m := s.message(q.message)
+	return (q.kind == edit || q.kind == remove) && m != nil && m.status == turn.InputFailed
 }
 
 // newReply is the entry of a reply. A reply of the responder covers the inputs of

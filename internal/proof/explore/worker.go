@@ -27,6 +27,7 @@ func (w *world) apply(i int, q request, a answer) {
 	if (q.kind == wake || q.kind == claim) && !w.store.record.Exists() {
 		return // it was deleted, and must not come back
 	}
+	q.early = (q.kind == edit || q.kind == remove) && w.store.message(q.message) == nil
 	x := w.prepare(i, q)
 	if !x.effects.Changed {
 		w.nothingWritten(q)
@@ -73,9 +74,12 @@ func (w *world) nothingWritten(q request) {
 func (w *world) prepare(i int, q request) write {
 	w.store.ops++
 	x := write{expect: w.store.op, op: w.store.ops, at: w.clock(i), real: w.now, told: w.workers[i].told, life: w.life}
+	if q.kind == receive || q.early {
+		x.early = w.store.kept(q.message, x.at)
+	}
 	policy := w.scope.Policy
 	policy.NoSendUntil = x.told
-	x.record, x.effects = w.scope.Step(w.store.record, w.event(q), x.at, policy)
+	x.record, x.effects = w.scope.Step(w.store.record, w.event(q, x.early), x.at, policy)
 	return x
 }
 

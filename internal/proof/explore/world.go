@@ -52,6 +52,7 @@ func (w *world) clone() *world {
 	c := *w
 	c.store.messages = slices.Clone(w.store.messages)
 	c.store.replies = slices.Clone(w.store.replies)
+	c.store.early = slices.Clone(w.store.early)
 	for i := range c.workers {
 		c.workers[i].tasks = slices.Clone(w.workers[i].tasks)
 		c.workers[i].jobs = slices.Clone(w.workers[i].jobs)

@@ -25,6 +25,7 @@ func (a *ask) kind() What {
 func (l *ledger) asks(a *ask) {
 	a.at = l.now
 	l.mayHappenUntil(a, l.now)
+	l.conversation(a.key).changes.ask(a)
 	if a.What == resume {
 		t := l.conversation(a.key)
 		t.resumes = append(t.resumes, a)
@@ -97,6 +98,9 @@ func (l *ledger) acknowledged(a *ask, result engine.Result) {
 // acknowledgedMessage is P4: what was acknowledged is in the store already.
 func (l *ledger) acknowledgedMessage(t *conversation, a *ask, result engine.Result) {
 	m := t.messages[a.Message]
+	if m == nil && t.changes.takenBack[a.Message] && result.Outcome == turn.Ignored {
+		return // its deletion came before it
+	}
 	if m == nil {
 		l.fail("P4 lost", "%s was acknowledged (%s) and is not in the store", a.Message, result.Outcome)
 		return
@@ -110,11 +114,10 @@ func (l *ledger) acknowledgedChange(t *conversation, a *ask, result engine.Resul
 	if result.Outcome == turn.Ignored {
 		return
 	}
+	t.changes.acknowledge(a, l.now)
 	for _, e := range l.entries(a.key, store.EntryQuery{ID: a.Message, Limit: 1}) {
 		kept := e.Text == a.text || e.Version > result.Version
-		if a.op == engine.Retract {
-			t.messages[e.ID].retired, kept = true, false
-		}
+		kept = kept && a.op == engine.Edit
 		if !kept && e.Status != turn.InputDeleted {
 			l.fail("P4 lost", "the %s of %s was acknowledged, and it is still %s, %q", a.What, e.ID, e.Status, e.Text)
 		}

@@ -466,3 +466,9 @@ func contextCounted(_, is *turn.Record, _ turn.Event, effects *turn.Effects, _ t
 		is.Version++
 	}
 }
+
+func earlyForgotten(_, is *turn.Record, e turn.Event, _ *turn.Effects, _ turn.Time) {
+	if _, ok := e.(turn.Early); ok {
+		is.Early = nil
+	}
+}

@@ -33,6 +33,7 @@
 //	people.go        requests, and arrivals aimed at an instant
 //	ledger.go        what an onlooker remembers
 //	acknowledged.go  what people were told, and whether it is so
+//	changes.go       what they edited and deleted, in any order
 //	judge.go         the promise, checked at each write
 //	failedturns.go   the promise, for what is given up
 //	history.go       what the model is told of before

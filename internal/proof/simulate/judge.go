@@ -134,13 +134,14 @@ func sentAgain(r turn.Record) bool { return r.Reply != nil && r.Reply.Kind == tu
 func (l *ledger) judgeInputs(n *node, t *conversation, write store.Write, before turn.Record) {
 	visible, folded := int64(0), false
 	for _, e := range slices.Concat(write.Append, write.Change) {
-		if e.Kind != store.Message {
+		if e.Kind != store.Message || neverCame(e) {
 			continue
 		}
 		if mentioned(e.ID) {
 			l.judgeContext(t, e)
 			continue
 		}
+		l.judgeChanged(t, e)
 		if !touches(before.SetAside, e) {
 			visible++
 		}

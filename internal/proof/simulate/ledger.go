@@ -61,6 +61,7 @@ type conversation struct {
 	sending     *sending  // the last one that began
 	noSendUntil turn.Time // the end of the pauses that the receiver asked for, as far as that was written
 	begun       int64     // greatest turn of which a part was handed to the channel
+	changes     changes
 }
 
 // message is what a person wrote.
@@ -68,7 +69,6 @@ type message struct {
 	id       string
 	accepted turn.Time // or edited
 	acked    bool
-	retired  bool // its author was told that it is deleted
 }
 
 // call is a call of the model.
@@ -109,7 +109,7 @@ func (l *ledger) conversation(key store.Key) *conversation {
 	t := l.conversations[key]
 	if t == nil {
 		t = &conversation{
-			key: key, messages: map[string]*message{}, replies: map[int64]*reply{}, leases: map[string]bool{},
+			key: key, messages: map[string]*message{}, changes: newChanges(), replies: map[int64]*reply{}, leases: map[string]bool{},
 			visible: map[shownMessage]string{}, spoken: map[string]bool{}, discards: map[int64]int{}, early: map[int64]int{}, lost: map[int64]int{}, wrote: map[*node]turn.Time{},
 			refusals: map[int64]int{}, aside: map[string]bool{}, spent: map[int64]int{}, workers: map[int64]int{}, openState: openStates(turn.Record{}, nil, start),
 		}

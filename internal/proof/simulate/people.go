@@ -84,6 +84,10 @@ func (a *ask) request() *engine.Request {
 		a.op = engine.Edit
 		a.text = fmt.Sprintf("%s.edit%d", said(a.key, a.Message), a.Event.ID)
 		r.Text = &a.text
+		r.EditedAt = start.Add(a.When)
+		if a.node.seeded.flaws.editsUndated {
+			r.EditedAt = 0
+		}
 	case retract:
 		a.op = engine.Retract
 	case typing:

@@ -26,6 +26,7 @@ type Event struct {
 	Conversation int
 	Message      string        // the id of a message
 	For          time.Duration // how long it lasts
+	When         time.Duration // of an edit: when its author made it, as the channel says
 	Flag         bool
 	Aim          instant // "" or what it waits for
 	Offset       int     // milliseconds after the instant that it is aimed at
@@ -76,11 +77,15 @@ func newPlan(seed uint64, o Options) *Plan {
 		p.remedy(conversation)
 		p.beginAfresh(conversation)
 		p.report(conversation)
+		p.overtake(conversation)
 	}
 	p.breakThings(o.allowed())
 	slices.SortStableFunc(p.Events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
 	for i := range p.Events {
 		p.Events[i].ID = i + 1
+		if p.Events[i].When == 0 {
+			p.Events[i].When = p.Events[i].At + time.Millisecond
+		}
 	}
 	drawn := len(p.Events) // these come last, so that the rest of a plan is the same without them
 	for conversation := range p.conversations {

@@ -148,6 +148,7 @@ func coreFaults() []seededFault {
 		{name: "the answer to a part of what waits is the reply", check: "P2 current", needs: []What{modelRefuses}, step: changeInput(partIsReply)},
 		{name: "a name is said to lead to a conversation, and does not", check: "P1 names", calm: true, step: dropped[turn.Lead](turn.Done, "")},
 		{name: "a conversation forgets a name that leads to it", check: "P4 lost", calm: true, step: dropped[turn.Adopt](turn.Done, "")},
+		{name: "an edit that comes before its message is not kept", check: "P4 newest", step: changeDecision(earlyForgotten)},
 		{name: "attachments are not waited for", check: "P2 due", step: changeInput(mediaIgnored)},
 		{name: "context is answered", check: "P2 context", calm: true, step: changeInput(contextAnswered)},
 		{name: "context counts as an input", check: "P4 version", calm: true, step: changeDecision(contextCounted)},
@@ -174,11 +175,13 @@ func storeFaults() []seededFault {
 		{name: "the last timer is not cleared", check: "P6 timer", flaws: flaws{timerStays: true}},
 		{name: "a deletion takes another conversation with it", check: "P4 lost", calm: true, flaws: flaws{deletesAnother: true}},
 		{name: "the second message of a batch gets the text of the first", check: "P4 lost", flaws: flaws{textsMixed: true}},
-		{name: "a message that was deleted comes back", check: "P4 lost", flaws: flaws{deletedComesBack: true}},
+		{name: "a message that was deleted comes back", check: "P4 deleted", flaws: flaws{deletedComesBack: true}},
 		{name: "ids are claimed for all conversations of a bot", check: "P4 lost", flaws: flaws{idsOfBot: true}},
 		{name: "ids stay claimed after the conversation is deleted", check: "P4 lost", calm: true, flaws: flaws{idsStay: true}},
 		{name: "the timer of a lease is set 20 s late", check: "P6 timer", flaws: flaws{leaseTimerLate: true}},
 		{name: "timers of lost workers are found two minutes late", check: "P3 waiting", needs: []What{crash, freeze}, flaws: flaws{claimsLate: true}},
+		{name: "a deletion that comes before its message claims no id", check: "P4 deleted", flaws: flaws{claimsForgotten: true}},
+		{name: "an older edit wins over a newer one that came before it", check: "P4 newest", flaws: flaws{editsUndated: true}},
 		{name: "a batch gives one sequence to two entries", check: "P4 store", flaws: flaws{refused: true}},
 	}
 }

@@ -68,6 +68,8 @@ type flaws struct {
 	appliedTwice     bool // a conflict names the record as the write in vain would have left it
 	aliasHidden      bool // a conflict shows the record of an alias as an empty one
 	idsOfName        bool // ids are claimed for each name of a conversation
+	editsUndated     bool // nobody looks when an edit was made
+	claimsForgotten  bool // a deletion that comes before its message claims no id
 	claimedByNobody  bool // a conflict says that all ids of the write were claimed before
 }
 
@@ -124,6 +126,9 @@ func (v seededFault) changeAtStore(n *node, write *store.Write, before store.Sna
 			e.Text, e.Status = said(write.Key, e.ID), turn.InputClosed
 			n.restore(write.Key, e)
 		}
+	}
+	if v.flaws.claimsForgotten {
+		write.Append = slices.DeleteFunc(write.Append, neverCame)
 	}
 	if v.flaws.refused && len(write.Append) > 1 {
 		write.Append[1].Seq = write.Append[0].Seq

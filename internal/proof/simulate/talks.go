@@ -12,6 +12,9 @@ func (l *ledger) judgeTalk(t *conversation, write store.Write, before turn.Recor
 	silence := write.At.Sub(t.said)
 	limit, ended, replied := l.policy.SessionIdle, false, false
 	for _, e := range write.Append {
+		if neverCame(e) {
+			continue
+		}
 		switch e.Kind {
 		case store.Reset:
 			t.fresh, ended = e.Seq, true

@@ -70,9 +70,7 @@ func (l *ledger) verdict(t *conversation) {
 		if e.Kind == store.Message {
 			there[e.ID] = true
 			l.judgeText(t.key, e)
-			if t.messages[e.ID].retired && e.Status != turn.InputDeleted {
-				l.fail("P4 lost", "the deletion of %s was acknowledged, and it is %s", e.ID, e.Status)
-			}
+			l.judgeChanged(t, e)
 			l.judgeMessage(t, record, e, fates[e.ReplySeq])
 		} else if e.Kind == store.Reply {
 			there[e.Text] = there[e.Text] || e.Author == turn.ReplyHuman
