@@ -419,7 +419,7 @@ func (l *ledger) judgeCurrent(t *conversation, write store.Write, before turn.Re
 	}
 	unseen := map[shownMessage]bool{}
 	for _, m := range slices.Concat(waiting, write.Append) {
-		if m.Kind == store.Message && m.Seq < e.Seq && m.Status != turn.InputContext {
+		if m.Kind == store.Message && m.Seq < e.Seq && m.Status == turn.InputPending {
 			if refused && m.EditedAt != 0 && m.Version > through {
 				continue // it is among the rest, and not as it was either
 			}
