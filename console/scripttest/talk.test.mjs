@@ -83,3 +83,20 @@ test('an action while the stream is away, or goes away, says nothing of it', asy
 	await read([said(1)]);
 	assert.equal(talk.model.connected, false);
 });
+
+test('an older answer does not replace a newer one', async () => {
+	const waiting = [];
+	const shown = [];
+	const talk = Object.assign(Object.create(Talk.prototype), {
+		exists: true, asked: 0, answered: 0, live: [], stored: [], model: {},
+		api: { state: () => new Promise((answer) => waiting.push(answer)), timeline: async () => null, audit: async () => [] },
+		renderAudit() {}, render() { shown.push(this.state.version); },
+	});
+	const older = talk.readState();
+	const newer = talk.readState();
+	waiting[1]({ version: 2 });
+	await newer;
+	waiting[0]({ version: 1 });
+	await older;
+	assert.deepEqual(shown, [2]);
+});

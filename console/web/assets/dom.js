@@ -79,24 +79,26 @@ export function clock(at, words) {
 	return element('time', { datetime: date.toISOString(), title: exact }, words ?? exact);
 }
 
-/** Calls what at once, and then at most once in the pause, however often it is asked for. */
+/** Calls what at once, and then at most once in the pause and never beside itself, however often it is asked for. */
 export function throttled(what, pause) {
-	let timer = null;
+	let busy = false;
 	let again = false;
+	let timer = null;
 	const run = async () => {
-		timer = setTimeout(() => {
-			timer = null;
-			if (again) run();
-		}, pause);
+		busy = true;
 		again = false;
+		const paused = new Promise((over) => { timer = setTimeout(over, pause); });
 		await what();
+		await paused;
+		busy = false;
+		if (again) run();
 	};
 	const ask = () => {
-		if (timer) again = true;
+		if (busy) again = true;
 		else run();
 	};
 	ask.stop = () => {
-		clearTimeout(timer);
+		clearTimeout(timer); // what is busy stays so
 		again = false;
 	};
 	return ask;

@@ -19,7 +19,7 @@ export function talk(root, frame) {
 export class Talk {
 	constructor(root, frame) {
 		const [bot, conversation] = frame.parts;
-		Object.assign(this, { frame, bot, conversation, reads: 0 });
+		Object.assign(this, { frame, bot, conversation, reads: 0, asked: 0, answered: 0 });
 		this.address = addressOf(this);
 		this.turn = Number(frame.parameters.get('turn')) || 0; // 0: the latest, as it happens
 		this.all = frame.parameters.get('turn') === 'all';
@@ -139,11 +139,14 @@ export class Talk {
 
 	async readState() {
 		if (!this.exists) return this.render();
+		const order = ++this.asked;
 		const latest = this.api.timeline();
 		const seen = this.live.length;
 		const [state, stored, audit] = await Promise.all([this.api.state(), latest, this.api.audit()]);
 		const missing = this.turn && !this.all && stored && !stored.turns.some(({ turn }) => turn === this.turn);
 		const one = missing ? await this.api.timeline({ turn: this.turn }) : null;
+		if (order < this.answered) return; // a later read was faster
+		this.answered = order;
 		if (!state) return this.gone();
 		this.state = state;
 		if (seen === this.live.length) this.model.phase = state.phase;
