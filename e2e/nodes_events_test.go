@@ -92,8 +92,8 @@ func TestEventsOfAnotherNode(t *testing.T) {
 			began := time.Now()
 			c.caller.mustSay(t, here.url, "support", conversation, "m1", "[m1] hello")
 			c.caller.mustSay(t, here.url, "support", conversation, "m2", "[m2] and more")
-			eventually(t, "both streams show the reply that was sent", func() bool {
-				return near.has(conversation, "reply.sent") && far.has(conversation, "reply.sent")
+			eventually(t, "both streams show the end of the turn", func() bool {
+				return near.has(conversation, "turn.ended") && far.has(conversation, "turn.ended")
 			})
 			t.Logf("the turn was over after %v", time.Since(began).Round(time.Millisecond))
 			want, got := near.of(conversation), far.of(conversation)

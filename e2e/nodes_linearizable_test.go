@@ -259,6 +259,7 @@ func TestBrokenStoresAreNotLinearizable(t *testing.T) {
 			return b.Store.Commit(ctx, w)
 		}}, porcupine.Illegal},
 		"writes whatever is there": {replaced{commit: func(b *broken, w store.Write) (store.Result, error) {
+			time.Sleep(time.Millisecond) // others write meanwhile, also where one thread runs them all
 			w.Expect = b.read(w.Key).Op
 			return b.Store.Commit(ctx, w)
 		}}, porcupine.Illegal},
