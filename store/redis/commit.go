@@ -114,15 +114,15 @@ func opText(op store.Op) string {
 	return string(op[:])
 }
 
-// appendEntries adds entries to append or to change, each as it is stored.
+// appendEntries adds entries to append or to change, two strings each: head and body.
 func appendEntries(arguments []string, entries []store.Entry) ([]string, error) {
 	arguments = append(arguments, strconv.Itoa(len(entries)))
 	for _, e := range entries {
-		text, err := encodeEntry(e)
+		head, body, err := encodeEntry(e)
 		if err != nil {
 			return nil, err
 		}
-		arguments = append(arguments, text)
+		arguments = append(arguments, head, body)
 	}
 	return arguments, nil
 }

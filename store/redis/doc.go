@@ -32,7 +32,8 @@
 // The keys of shard N, which all begin with {onereply:N}:
 //
 //	record:NAME      hash: op, schema, phase, active, last (sequence), attention (1 or empty), record (JSON)
-//	entries:NAME     sorted set: the transcript by sequence
+//	entries:NAME     sorted set: the heads of the transcript's entries, by sequence
+//	bodies:NAME      hash: sequence → body of an entry, its text among others
 //	open:NAME        sorted set: sequences of pending and failed entries
 //	settled:NAME     sorted set: sequences of settled entries, by age
 //	ids:NAME         hash: claimed message id → sequence and time

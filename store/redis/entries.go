@@ -4,50 +4,48 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/onereply/onereply/internal/paging"
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
 )
 
-// headFields is how many strings the first line of a stored entry has.
+// headFields is how many strings the head of a stored entry has.
 const headFields = 8
 
-// encodeEntry writes an entry as scripts/conversation.lua reads it: a line with
-// what scripts may look at and change, and a line with the body. JSON has no
-// line break of its own, and strings pass through Lua unharmed, which numbers
-// do not.
-func encodeEntry(e store.Entry) (string, error) {
-	head, err := json.Marshal([headFields]string{
+// encodeEntry writes an entry as scripts/conversation.lua reads it: a head, which scripts
+// look at and change, and a body. The head is strings, which pass through Lua unharmed;
+// numbers do not.
+func encodeEntry(e store.Entry) (head, body string, err error) {
+	fields, err := json.Marshal([headFields]string{
 		decimal(e.Seq), string(e.Kind), string(e.Status), decimal(e.Version),
 		decimal(e.ReplySeq), decimal(int64(e.At)), e.ID, e.Reason,
 	})
 	if err != nil {
-		return "", fmt.Errorf("entry %d: %w", e.Seq, err)
+		return "", "", fmt.Errorf("entry %d: %w", e.Seq, err)
 	}
-	body, err := json.Marshal(e.Body)
+	text, err := json.Marshal(e.Body)
 	if err != nil {
-		return "", fmt.Errorf("entry %d: %w", e.Seq, err)
+		return "", "", fmt.Errorf("entry %d: %w", e.Seq, err)
 	}
-	return string(head) + "\n" + string(body), nil
+	return string(fields), string(text), nil
 }
 
 // decodeEntry is the inverse of encodeEntry. Any text that encodeEntry can't have written
 // is [store.ErrCorrupt]: it was damaged, or written by hand.
-func decodeEntry(text string) (store.Entry, error) {
-	first, body, _ := strings.Cut(text, "\n")
-	var head []string
-	if err := json.Unmarshal([]byte(first), &head); err != nil {
+func decodeEntry(head, body string) (store.Entry, error) {
+	var fields []string
+	if err := json.Unmarshal([]byte(head), &fields); err != nil {
 		return store.Entry{}, fmt.Errorf("an entry: %w: %w", store.ErrCorrupt, err)
 	}
-	if len(head) != headFields {
-		return store.Entry{}, fmt.Errorf("an entry: %w: it has %d fields", store.ErrCorrupt, len(head))
+	if len(fields) != headFields {
+		return store.Entry{}, fmt.Errorf("an entry: %w: it has %d fields", store.ErrCorrupt, len(fields))
 	}
-	e := store.Entry{Kind: store.Kind(head[1]), Status: turn.Status(head[2]), ID: head[6], Reason: head[7]}
+	e := store.Entry{Kind: store.Kind(fields[1]), Status: turn.Status(fields[2]), ID: fields[6], Reason: fields[7]}
 	for i, field := range map[int]*int64{0: &e.Seq, 3: &e.Version, 4: &e.ReplySeq, 5: (*int64)(&e.At)} {
-		value, err := strconv.ParseInt(head[i], 10, 64)
+		value, err := strconv.ParseInt(fields[i], 10, 64)
 		if err != nil {
 			return store.Entry{}, fmt.Errorf("an entry: %w: %w", store.ErrCorrupt, err)
 		}
@@ -59,12 +57,15 @@ func decodeEntry(text string) (store.Entry, error) {
 	return e, nil
 }
 
-// decodeEntries fails if one entry can't be read: a transcript with a gap would mislead
-// whoever builds a prompt of it.
+// decodeEntries takes heads and bodies in turn. It fails if one entry can't be read: a
+// transcript with a gap would mislead whoever builds a prompt of it.
 func decodeEntries(texts []string) ([]store.Entry, error) {
 	var entries []store.Entry
-	for _, text := range texts {
-		e, err := decodeEntry(text)
+	for pair := range slices.Chunk(texts, 2) {
+		if len(pair) < 2 {
+			return nil, fmt.Errorf("the script answered with %d strings, which are not pairs", len(texts))
+		}
+		e, err := decodeEntry(pair[0], pair[1])
 		if err != nil {
 			return nil, err
 		}
@@ -128,8 +129,8 @@ func (s *Store) entryByID(ctx context.Context, name string, query store.EntryQue
 	return entries, nil
 }
 
-// found runs found.lua, which reads the index and the entries at one moment. by is "id" or
-// "status", and value the id or the status.
+// found runs found.lua, which reads the index and the entries at one moment. by is
+// "order", "id" or "status", and value nothing, the id or the status.
 func (s *Store) found(ctx context.Context, name, by, value string, query store.EntryQuery) ([]store.Entry, error) {
 	low, high := bounds(query)
 	backward := "0"
@@ -144,21 +145,9 @@ func (s *Store) found(ctx context.Context, name, by, value string, query store.E
 	return decodeEntries(texts)
 }
 
-// entriesInOrder reads a part of the transcript, in one command, so it sees whole writes
-// only. The score of an entry is its sequence.
+// entriesInOrder reads a part of the transcript.
 func (s *Store) entriesInOrder(ctx context.Context, name string, query store.EntryQuery) ([]store.Entry, error) {
-	key := s.shards.of(name) + ":entries:" + name
-	low, high := bounds(query)
-	read := s.client.B().Zrange().Key(key)
-	command := read.Min(low).Max(high).Byscore().Limit(0, int64(query.Limit)).Build()
-	if query.Backward {
-		command = s.client.B().Zrange().Key(key).Min(high).Max(low).Byscore().Rev().Limit(0, int64(query.Limit)).Build()
-	}
-	texts, err := s.client.Do(ctx, command).AsStrSlice()
-	if err != nil {
-		return nil, err
-	}
-	return decodeEntries(texts)
+	return s.found(ctx, name, "order", "", query)
 }
 
 // entriesWithStatus reads pages of the transcript and drops what is of another

@@ -26,25 +26,25 @@ func FuzzNames(f *testing.F) {
 }
 
 func FuzzEntries(f *testing.F) {
-	text, err := encodeEntry(message(key("c"), store.Op{}, store.Op{1}, 1).Append[0])
+	head, body, err := encodeEntry(message(key("c"), store.Op{}, store.Op{1}, 1).Append[0])
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add(text)
-	f.Add("[]\n{}")
-	f.Add(`["1","","","1","1","1","","x"]` + "\n{}")
-	f.Add(`["1","","","1","1",1,"","x"]`)
-	f.Fuzz(func(t *testing.T, text string) {
-		e, err := decodeEntry(text)
+	f.Add(head, body)
+	f.Add("[]", "{}")
+	f.Add(`["1","","","1","1","1","","x"]`, "{}")
+	f.Add(`["1","","","1","1",1,"","x"]`, "")
+	f.Fuzz(func(t *testing.T, head, body string) {
+		e, err := decodeEntry(head, body)
 		if err != nil {
 			return
 		}
-		encoded, err := encodeEntry(e)
+		newHead, newBody, err := encodeEntry(e)
 		if err != nil {
-			t.Fatalf("%q is read as %+v, which can't be written: %v", text, e, err)
+			t.Fatalf("%q, %q is read as %+v, which can't be written: %v", head, body, e, err)
 		}
-		if _, err := decodeEntry(encoded); err != nil {
-			t.Errorf("%q is written as %q, which can't be read: %v", text, encoded, err)
+		if _, err := decodeEntry(newHead, newBody); err != nil {
+			t.Errorf("%q, %q is written as %q, %q, which can't be read: %v", head, body, newHead, newBody, err)
 		}
 	})
 }

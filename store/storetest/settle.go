@@ -74,6 +74,28 @@ var settleTests = []test{
 		b.Status, c.Status = turn.InputClosed, turn.InputFailed
 		equalLists(s, "Entries", s.entries(key, store.EntryQuery{}), []store.Entry{a, b, c})
 	}},
+	{"settle leaves long texts as they are", func(s *subject) {
+		const count = 150
+		var op store.Op
+		texts := []string{strings.Repeat("x", 64<<10), strings.Repeat("\x01", 64<<10), strings.Repeat("é", 32<<10), ""}
+		for first := int64(1); first <= count; first += 25 {
+			write := s.write(key, op)
+			for seq := first; seq < first+25; seq++ {
+				e := message(seq, fmt.Sprint(seq))
+				e.Text = texts[seq%int64(len(texts))]
+				write.Append = append(write.Append, e)
+			}
+			op = s.ok(write)
+		}
+		write := s.write(key, op)
+		write.Settle = []turn.Settle{{Through: count, Status: turn.InputAnswered, ReplySeq: 7}}
+		s.ok(write)
+		equal(s, "pending", idsOf(s.entries(key, store.EntryQuery{Status: turn.InputPending})), "")
+		for _, e := range s.entries(key, store.EntryQuery{}) {
+			equal(s, "Status", e.Status, turn.InputAnswered)
+			equal(s, "the text is the same", e.Text == texts[e.Seq%int64(len(texts))], true)
+		}
+	}},
 	{"reopen turns failed messages in its range back into pending ones", func(s *subject) {
 		var transcript []store.Entry
 		for seq := range int64(6) {

@@ -2,9 +2,9 @@
 --
 -- In:  the shard; name, expected op ('' for none), op, schema, phase as shown,
 --      whether it needs attention ('1' or ''), record, timer ('0' clears it), time
---      of the write; then, each after their number: entries to append, entries to change, settles (after, from,
---      through, status before, status after, reply), marks (sequence, status,
---      reason).
+--      of the write; then, each after their number: entries to append (head, body), entries
+--      to change (head, body), settles (after, from, through, status before, status after,
+--      reply), marks (sequence, status, reason).
 -- Out: 'ok' | 'duplicate', ids… | 'refused', why | 'conflict', op, schema and record
 --      that are there ('' where there is none), ids that are claimed…
 --
@@ -23,6 +23,12 @@ end
 local name, expected, op, schema, phase = take(), take(), take(), take(), take()
 local attention, record, timer, now = take(), take(), take(), take()
 
+local function take_entry()
+  local entry = decode(take())
+  entry.body = take()
+  return entry
+end
+
 local repeated, claimed = {}, {}
 
 -- Notes an id that the write claims, and whether it was claimed before.
@@ -39,7 +45,7 @@ end
 local there = redis.call('HMGET', own('record', name), 'op', 'phase', 'last', 'attention')
 if (there[1] or '') ~= expected then
   local current = redis.call('HMGET', own('record', name), 'op', 'schema', 'record')
-  for _ = 1, tonumber(take()) do claim(decode(take())) end
+  for _ = 1, tonumber(take()) do claim(take_entry()) end
   local answer = {'conflict', current[1] or '', current[2] or '', current[3] or ''}
   for _, id in ipairs(repeated) do answer[#answer + 1] = id end
   return answer
@@ -56,7 +62,7 @@ local last = math.max(tonumber(there[3] or '0'), tonumber(highest or '0'))
 local out_of_order
 
 -- The entries that this write changes, by sequence: as they were, nil for new ones,
--- and as they will be.
+-- and as they will be. A body is nil where it stays.
 local order, was, will = {}, {}, {}
 
 local function put(entry)
@@ -72,9 +78,7 @@ local function change(before, after)
 end
 
 for _ = 1, tonumber(take()) do
-  local text = take()
-  local entry = decode(text)
-  entry.text = text
+  local entry = take_entry()
   claim(entry)
   if tonumber(entry.seq) <= last then out_of_order = out_of_order or entry.seq end
   last = math.max(last, tonumber(entry.seq))
@@ -89,7 +93,7 @@ if out_of_order then
 end
 
 for _ = 1, tonumber(take()) do
-  local after = decode(take())
+  local after = take_entry()
   local before = entry_now(after.seq)
   if before then change(before, after) end
 end
@@ -97,7 +101,7 @@ end
 local function with_status(before, status)
   local after = {}
   for key, value in pairs(before) do after[key] = value end
-  after.text, after.head = nil, {unpack(before.head)}
+  after.text, after.head = nil, {unpack(before.head)} -- the text is made when all is decided
   after.status, after.head[3] = status, status
   return after
 end
@@ -161,6 +165,7 @@ needs(expected == '', 'HINCRBY', shared('all'))
 local denied = lacks(commands)
 if denied then return {'refused', denied} end
 for _, key in ipairs(sets) do redis.call('ZCARD', key) end
+redis.call('HLEN', own('bodies', name))
 if expected == '' then redis.call('HLEN', shared('bots')) end
 
 -- Nothing below can fail for a reason that was not checked above.
@@ -187,7 +192,8 @@ end
 
 for _, seq in ipairs(order) do
   if was[seq] then redis.call('ZREMRANGEBYSCORE', own('entries', name), seq, seq) end
-  redis.call('ZADD', own('entries', name), seq, will[seq].text or encode(will[seq]))
+  redis.call('ZADD', own('entries', name), seq, will[seq].text or cjson.encode(will[seq].head))
+  if will[seq].body then redis.call('HSET', own('bodies', name), seq, will[seq].body) end
   index(name, was[seq], will[seq])
 end
 for id, seq in pairs(claimed) do

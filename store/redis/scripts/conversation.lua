@@ -1,17 +1,16 @@
 -- The parts that all scripts share which read or write a conversation's keys.
 
--- An entry is a line with a JSON array of strings, then a line with its body,
--- which is never looked into. The sequence is in it, so no two are equal.
+-- An entry has a head, a JSON array of strings in the set of entries, and a body in a
+-- hash beside it, which is never looked into. So the entries of a whole turn are settled
+-- without touching their texts, however long these are. The sequence is in the head, so
+-- no two are equal.
 local function decode(text)
-  local cut = string.find(text, '\n', 1, true)
-  local head = cjson.decode(string.sub(text, 1, cut - 1))
+  local head = cjson.decode(text)
   return {
     seq = head[1], kind = head[2], status = head[3], version = tonumber(head[4]),
-    at = head[6], id = head[7], head = head, body = string.sub(text, cut),
+    at = head[6], id = head[7], head = head, text = text,
   }
 end
-
-local function encode(entry) return cjson.encode(entry.head) .. entry.body end
 
 local function entry_at(name, seq)
   local text = redis.call('ZRANGEBYSCORE', own('entries', name), seq, seq)[1]
@@ -85,7 +84,7 @@ local function remove(name)
   for _, kind in ipairs({'timers', 'settled', 'gone', 'bare'}) do
     redis.call('ZREM', shared(kind), name)
   end
-  redis.call('UNLINK', own('record', name), own('entries', name), own('open', name),
+  redis.call('UNLINK', own('record', name), own('entries', name), own('bodies', name), own('open', name),
     own('settled', name), own('ids', name), own('gone', name))
 end
 

@@ -16,6 +16,7 @@ local function expire(name, left)
     local settled = is_settled(entry)
     if settled then
       redis.call('ZREMRANGEBYSCORE', own('entries', name), seq, seq)
+      redis.call('HDEL', own('bodies', name), seq)
       index(name, entry, nil)
     else
       redis.call('ZREM', own('settled', name), seq) -- the entry was lost
