@@ -47,6 +47,7 @@ func find(db *connection, key store.Key) (there conversation, err error) {
 // it changed: the transaction goes on with the next write. An error ends the whole
 // transaction.
 func (w *encodedWrite) apply(db *connection) error {
+	w.result, w.refused = store.Result{}, nil // it may be the second time: see writer.transaction
 	there, err := find(db, w.Key)
 	if err != nil {
 		return err

@@ -20,12 +20,13 @@ const lockWait = 5 * time.Second
 type connection struct {
 	*sqlite3.Conn
 	prepared map[string]*sqlite3.Stmt
+	erases   bool // the transaction removes what nobody may find afterwards: see erase.go
 }
 
-// connect opens the file with the settings that all connections share. vfs
-// names a file system that SQLite knows.
+// connect opens the file, which must be there, with the settings that all connections
+// share. vfs names a file system that SQLite knows.
 func connect(path, vfs string) (*connection, error) {
-	db, err := sqlite3.Open(address(path, vfs))
+	db, err := sqlite3.OpenFlags(address(path, vfs), sqlite3.OPEN_READWRITE|sqlite3.OPEN_URI)
 	if err != nil {
 		return nil, err
 	}
@@ -128,11 +129,12 @@ func (c *connection) one(row func(*sqlite3.Stmt) error, query string, arguments 
 	return found, err
 }
 
-// Close finalizes the statements and closes the connection.
+// Close finalizes the statements and closes the connection. A statement that failed
+// reports its failure once more, and the driver panics once more where it did before.
 func (c *connection) Close() error {
 	var failures []error
 	for _, s := range c.prepared {
-		failures = append(failures, s.Close())
+		failures = append(failures, guard(s.Close))
 	}
-	return errors.Join(append(failures, c.Conn.Close())...)
+	return errors.Join(append(failures, guard(c.Conn.Close))...)
 }

@@ -11,6 +11,7 @@ import (
 // record conflicts.
 const (
 	deleteConversation = `DELETE FROM conversations WHERE id = ?1`
+	deleteBodies       = `DELETE FROM bodies WHERE id IN (SELECT body_id FROM entries WHERE conversation_id = ?1)`
 	deleteEntries      = `DELETE FROM entries WHERE conversation_id = ?1`
 	deleteIDs          = `DELETE FROM message_ids WHERE conversation_id = ?1`
 )
@@ -28,7 +29,8 @@ func (s *Store) Delete(ctx context.Context, key store.Key) error {
 }
 
 func removeAll(db *connection, conversation int64) error {
-	for _, query := range []string{deleteConversation, clearTimer, deleteEntries, deleteIDs} {
+	db.erases = true
+	for _, query := range []string{deleteConversation, clearTimer, deleteBodies, deleteEntries, deleteIDs} {
 		if _, err := db.run(query, conversation); err != nil {
 			return err
 		}

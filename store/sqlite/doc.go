@@ -30,6 +30,7 @@
 //
 //	options.go     settings
 //	open.go        finding the file, making it, locking it (lock*.go)
+//	files.go       the file that was opened is the one that is there
 //	schema.sql     the tables, which a person can read with sqlite3 too
 //	schema.go      making the tables, refusing the files of newer programs
 //	store.go       the Store and how it closes
@@ -44,10 +45,13 @@
 //	list.go        Load, List and Sweep
 //	entries.go     Entries
 //	delete.go      Delete
+//	erase.go       what was deleted is gone from the files too
+//	gaps.go        and from the parts of the pages that are not in use
 //	expire.go      Expire
 //	readers.go     connections that only read
 //	connection.go  one connection and its prepared statements
 //	wal.go         the write-ahead log as a file
+//	panic.go       a panic of the driver is an error
 //	errors.go      what a failure means, and what to do about it
 //
 // The driver is github.com/ncruces/go-sqlite3, SQLite itself translated to Go:

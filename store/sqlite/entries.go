@@ -13,8 +13,8 @@ import (
 )
 
 // entryColumns is what scanEntry reads.
-const entryColumns = `SELECT e.seq, e.kind, e.id, e.status, e.reason, e.at_ms, e.version, e.reply_seq, e.body
-	FROM conversations AS c JOIN entries AS e ON e.conversation_id = c.id
+const entryColumns = `SELECT e.seq, e.kind, e.id, e.status, e.reason, e.at_ms, e.version, e.reply_seq, b.body
+	FROM conversations AS c JOIN entries AS e ON e.conversation_id = c.id JOIN bodies AS b ON b.id = e.body_id
 	WHERE c.bot = ?1 AND c.conversation = ?2 AND e.seq > ?3 AND e.seq < ?4 AND (?5 = '' OR e.status = ?5)`
 
 // In: bot, conversation, the bounds of the sequence, a status or ”, a limit.

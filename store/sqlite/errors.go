@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -16,6 +17,10 @@ func explain(path string, err error) error {
 	switch {
 	case err == nil:
 		return nil
+	case errors.Is(err, errReplaced):
+		advice = fmt.Sprintf("nothing is written while it is so; put the same file back, and the store goes on; otherwise stop this process and restore the file; until it stops, Linux shows what it has open under /proc/%d/fd", os.Getpid())
+	case errors.Is(err, errPanicked):
+		advice = "it needs more memory for this than a connection may have, or met a fault of its own; nothing was written, and the store goes on; if this comes back, restore a backup into another file or report it"
 	case errors.Is(err, sqlite3.FULL), isFull(err):
 		advice = "the disk is full; free some space, and the store goes on by itself"
 	case errors.Is(err, sqlite3.READONLY), errors.Is(err, sqlite3.PERM), errors.Is(err, fs.ErrPermission):
@@ -68,6 +73,9 @@ func outcome(err error) error {
 // transaction, which overwrites what the failed one left in the log. A new
 // connection would find that there and believe it.
 func broken(err error) bool {
+	if errors.Is(err, errPanicked) {
+		return true
+	}
 	for _, code := range []sqlite3.ErrorCode{
 		sqlite3.CANTOPEN, sqlite3.CORRUPT, sqlite3.NOTADB, sqlite3.PROTOCOL, sqlite3.INTERNAL, sqlite3.MISUSE,
 	} {

@@ -20,13 +20,16 @@ import (
 // never wait long for it.
 const expireStep = 100
 
-// In: time, limit. Out: conversation, kind and id of each entry that was removed. The
-// first condition is the index's. The status is checked as it removes: an entry that
-// was reopened, or a reply that was just committed, stays.
-const expireEntries = `DELETE FROM entries WHERE rowid IN (
-		SELECT rowid FROM entries
+// In: time, limit. Out: conversation, kind, id and the number of the body of each entry
+// that was removed. The first condition is the index's. The status is checked as it
+// removes: an entry that was reopened, or a reply that was just committed, stays.
+const expireEntries = `DELETE FROM entries WHERE (conversation_id, seq) IN (
+		SELECT conversation_id, seq FROM entries
 		WHERE status NOT IN ('pending', 'committed') AND status <> 'failed' AND at_ms < ?1 ORDER BY at_ms LIMIT ?2)
-	RETURNING conversation_id, kind, id`
+	RETURNING conversation_id, kind, id, body_id`
+
+// In: the number of a body. Out: nothing. In the transaction that removes its entry.
+const expireBody = `DELETE FROM bodies WHERE id = ?1`
 
 // In: conversation, message id. Out: nothing. In the transaction that removes
 // the entry, so that an id is free to go only once its message is gone.
@@ -87,6 +90,10 @@ func (s *Store) expireEntries(ctx context.Context, before turn.Time, limit int) 
 			return err
 		}
 		for _, e := range gone {
+			db.erases = true
+			if _, err := db.run(expireBody, e.body); err != nil {
+				return err
+			}
 			if e.kind != store.Message {
 				continue
 			}
@@ -108,11 +115,12 @@ type goneEntry struct {
 	conversation int64
 	kind         store.Kind
 	id           string
+	body         int64
 }
 
 func deleteOld(db *connection, before turn.Time, limit int) (gone []goneEntry, err error) {
 	err = db.each(func(row *sqlite3.Stmt) error {
-		gone = append(gone, goneEntry{row.ColumnInt64(0), store.Kind(row.ColumnText(1)), row.ColumnText(2)})
+		gone = append(gone, goneEntry{row.ColumnInt64(0), store.Kind(row.ColumnText(1)), row.ColumnText(2), row.ColumnInt64(3)})
 		return nil
 	}, expireEntries, int64(before), limit)
 	return gone, err

@@ -15,6 +15,9 @@ import (
 // there: removing it would let two processes lock two files of one name. The
 // lock is on the open file, not on its existence, and the operating system
 // gives it back when the process ends, however it ends.
+//
+// It guards the name, to which the write-ahead log and its index belong. The database
+// itself may have other names, so it has a second lock on it: see lockInode.
 const lockSuffix = ".lock"
 
 // errLocked is what lockFile returns where somebody else has the lock.

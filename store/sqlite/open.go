@@ -43,18 +43,43 @@ func open(path string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	name := o.register()
-	connectHere := func() (*connection, error) { return connect(path, name) }
-	db, err := prepare(path, connectHere, o.ReadOnly)
+	database, err := openDatabase(path)
 	if err != nil {
-		return nil, errors.Join(explain(path, err), lock.Close())
+		return nil, errors.Join(err, lock.Close())
+	}
+	name := o.register()
+	connectHere := func() (*connection, error) {
+		if err := database.check(); err != nil { // SQLite would make the log anew
+			return nil, err
+		}
+		return connect(path, name)
+	}
+	openWriter := func() (*connection, error) {
+		db, err := openWriter(connectHere)
+		if err != nil {
+			return nil, err
+		}
+		if err := database.noteLog(); err != nil {
+			return nil, errors.Join(err, db.Close())
+		}
+		return db, nil
+	}
+	var db *connection
+	err = guard(func() (err error) {
+		if db, err = prepare(connectHere, o.ReadOnly); err != nil {
+			return err
+		}
+		return database.noteLog()
+	})
+	if err != nil {
+		return nil, errors.Join(explain(path, err), database.Close(), lock.Close())
 	}
 	w := &writer{
-		queue: newQueue(), db: db, ended: make(chan struct{}),
-		open: func() (*connection, error) { return openWriter(connectHere) },
+		queue: newQueue(), db: db, database: database, ended: make(chan struct{}),
+		open: openWriter,
 	}
 	s := &Store{
-		path: path, lock: lock,
+		path: path, lock: lock, database: database,
 		writer:  w,
 		readers: newReaders(o.Readers, connectHere),
 	}
@@ -102,19 +127,12 @@ func resolve(path string) (string, error) {
 // The file is made in steps, and a process may die after each of them: an empty file,
 // an empty database with a write-ahead log, the tables. Each step is repeated where it is
 // found undone, and the tables come in one transaction, so there is no half of them. The
-// file is made here and not by SQLite, so that it is readable for this user only from its
-// first moment; SQLite gives its other files the same permissions.
+// file is made by openDatabase and not by SQLite, so that it is readable for this user only
+// from its first moment; the others get the same permissions.
 
-// prepare creates the file and its tables where they are missing, unless it is
-// only to be read, and returns the connection that writes.
-func prepare(path string, connect func() (*connection, error), readOnly bool) (*connection, error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if err := file.Close(); err != nil {
-		return nil, err
-	}
+// prepare creates the tables where they are missing, unless the file is only to be read,
+// and returns the connection that writes.
+func prepare(connect func() (*connection, error), readOnly bool) (*connection, error) {
 	db, err := connect()
 	if err != nil {
 		return nil, err
@@ -172,6 +190,6 @@ func setUpWriter(db *connection) error {
 		return err
 	}
 	return db.Exec(fmt.Sprintf(
-		"PRAGMA wal_autocheckpoint = %d; PRAGMA journal_size_limit = %d; PRAGMA cache_size = -32000",
-		logPages, 2*logPages*4096))
+		"PRAGMA secure_delete = ON; PRAGMA wal_autocheckpoint = %d; PRAGMA journal_size_limit = %d; PRAGMA cache_size = -32000",
+		logPages, 2*logPages*pageSize))
 }

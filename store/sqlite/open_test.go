@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"crypto/rand"
 	"errors"
 	"os"
 	"path/filepath"
@@ -65,18 +66,31 @@ func TestASecondOpeningIsRefusedAndNamesTheFile(t *testing.T) {
 	openAt(t, path)
 }
 
-func TestTheFileIsForItsOwnerOnly(t *testing.T) {
+// TestTheFilesAreForTheirOwnerOnly, whatever the umask: whoever may read the -shm file can
+// lock it, and then nobody can write.
+func TestTheFilesAreForTheirOwnerOnly(t *testing.T) {
+	withoutUmask(t)
 	path := newPath(t)
-	s := openAt(t, path)
-	mustCommit(t, s, message(key("c"), store.Op{}, opOf(1), 1))
-	for _, suffix := range []string{"", "-wal", lockSuffix} {
-		info, err := os.Stat(path + suffix)
-		if err != nil {
-			t.Fatal(err)
+	write(t, path+indexSuffix, "") // a process that was killed left it, with other permissions
+	if err := os.Chmod(path+indexSuffix, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		s := openAt(t, path)
+		mustCommit(t, s, message(key(rand.Text()), store.Op{}, opOf(1), 1))
+		if _, err := s.Load(t.Context(), key("c")); err != nil { // a reader opens the files too
+			t.Error(err)
 		}
-		if info.Mode().Perm()&0o077 != 0 {
-			t.Errorf("%s has mode %v: others can read it", path+suffix, info.Mode())
+		for _, suffix := range []string{"", logSuffix, indexSuffix, lockSuffix} {
+			info, err := os.Stat(path + suffix)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if info.Mode().Perm() != 0o600 {
+				t.Errorf("%s has mode %v: others can use it", path+suffix, info.Mode())
+			}
 		}
+		mustClose(t, s)
 	}
 }
 

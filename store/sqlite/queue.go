@@ -28,6 +28,7 @@ type task struct {
 type queue struct {
 	mu      sync.Mutex
 	waiting []*task
+	woken   bool // take is to return, with or without a task
 	closed  bool
 	ready   chan struct{} // has a signal in it where there is something to do
 }
@@ -80,8 +81,8 @@ func (q *queue) withdraw(t *task) bool {
 	return true
 }
 
-// take waits for tasks and moves at most limit of them into batch. It reports
-// false once the queue is closed and empty.
+// take waits for tasks and moves at most limit of them into batch, none where the writer
+// is only to be woken. It reports false once the queue is closed and empty.
 func (q *queue) take(batch []*task, limit int) ([]*task, bool) {
 	for {
 		<-q.ready
@@ -90,12 +91,13 @@ func (q *queue) take(batch []*task, limit int) ([]*task, bool) {
 		count := min(limit, len(q.waiting))
 		batch = append(batch[:0], q.waiting[:count]...)
 		q.waiting = slices.Delete(q.waiting, 0, count)
-		ended := q.closed && count == 0
+		ended, woken := q.closed && count == 0, q.woken
+		q.woken = false
 		if len(q.waiting) > 0 || q.closed {
 			q.signal()
 		}
 		q.mu.Unlock()
-		if count > 0 || ended {
+		if count > 0 || ended || woken {
 			return batch, !ended
 		}
 	}
@@ -122,6 +124,14 @@ func (q *queue) length() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return len(q.waiting)
+}
+
+// wake has take return soon.
+func (q *queue) wake() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.woken = true
+	q.signal()
 }
 
 // close lets no more tasks in. Those that wait are still written.

@@ -46,7 +46,7 @@ func (r *readers) read(ctx context.Context, f func(*connection) error) error {
 	}
 	if db != nil {
 		db.SetInterrupt(ctx)
-		if err = f(db); err == nil || !broken(err) {
+		if err = guard(func() error { return f(db) }); err == nil || !broken(err) {
 			db.SetInterrupt(context.Background())
 		} else {
 			err = errors.Join(err, db.Close())
@@ -79,11 +79,16 @@ func (r *readers) take(ctx context.Context) (*connection, error) {
 	if db != nil {
 		return db, nil
 	}
-	db, err := r.open()
-	if err == nil {
-		if err = db.Exec("PRAGMA query_only = ON"); err == nil {
-			return db, nil
+	err := guard(func() (err error) {
+		if db, err = r.open(); err != nil {
+			return err
 		}
+		return db.Exec("PRAGMA query_only = ON")
+	})
+	if err == nil {
+		return db, nil
+	}
+	if db != nil {
 		err = errors.Join(err, db.Close())
 	}
 	r.free <- nil
@@ -116,7 +121,11 @@ func (r *readers) close() error {
 
 // read runs f on a reader. doing names the read in its error.
 func (s *Store) read(ctx context.Context, f func(*connection) error, doing string, arguments ...any) error {
-	if err := s.readers.read(ctx, f); err != nil {
+	err := s.readers.read(ctx, f)
+	if err == nil {
+		err = s.database.check()
+	}
+	if err != nil {
 		return s.failed(err, doing, arguments...)
 	}
 	return nil
@@ -141,5 +150,5 @@ func (s *Store) failed(err error, doing string, arguments ...any) error {
 
 func isSQLite(err error) bool {
 	var code sqlite3.ExtendedErrorCode
-	return errors.As(err, &code)
+	return errors.Is(err, errPanicked) || errors.Is(err, errReplaced) || errors.As(err, &code)
 }

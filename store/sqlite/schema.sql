@@ -30,6 +30,13 @@ CREATE TABLE timers (
 
 CREATE INDEX timers_by_time ON timers (due_ms);
 
+-- A text is in a table of its own: a change of status must not move it. The entries of
+-- a whole turn are settled by one write, however long their texts are.
+CREATE TABLE bodies (
+  id   INTEGER PRIMARY KEY,
+  body TEXT    NOT NULL -- JSON: text, sender, attachments, parts
+) STRICT;
+
 CREATE TABLE entries (
   conversation_id INTEGER NOT NULL, -- conversations.id
   seq             INTEGER NOT NULL, -- place in the transcript
@@ -40,9 +47,9 @@ CREATE TABLE entries (
   at_ms           INTEGER NOT NULL, -- when it was accepted or committed
   version         INTEGER NOT NULL,
   reply_seq       INTEGER NOT NULL, -- the reply that answered a message, 0 if none did
-  body            TEXT    NOT NULL, -- JSON: text, sender, attachments, parts
+  body_id         INTEGER NOT NULL, -- bodies.id
   PRIMARY KEY (conversation_id, seq)
-) STRICT;
+) STRICT, WITHOUT ROWID;
 
 -- For retention. What still needs work is never removed, so it is not in here.
 CREATE INDEX entries_by_age ON entries (at_ms)
@@ -67,10 +74,10 @@ CREATE VIEW transcript AS
 SELECT c.bot, c.conversation, e.seq,
        strftime('%Y-%m-%d %H:%M:%f', e.at_ms / 1000.0, 'unixepoch') AS at,
        e.kind, e.id, e.status, e.reason,
-       json_extract(e.body, '$.sender.name') AS sender,
-       coalesce(json_extract(e.body, '$.text'), json_extract(e.body, '$.parts')) AS text,
+       json_extract(b.body, '$.sender.name') AS sender,
+       coalesce(json_extract(b.body, '$.text'), json_extract(b.body, '$.parts')) AS text,
        nullif(e.reply_seq, 0) AS answered_by_seq
-FROM entries AS e JOIN conversations AS c ON c.id = e.conversation_id
+FROM entries AS e JOIN conversations AS c ON c.id = e.conversation_id JOIN bodies AS b ON b.id = e.body_id
 ORDER BY c.bot, c.conversation, e.seq;
 
 -- What somebody will look at, soonest first.

@@ -31,7 +31,7 @@ func TestSettingsOfConnections(t *testing.T) {
 	}
 	err := s.write(t.Context(), func(db *connection) error {
 		return errors.Join(check(db, "writer", always), check(db, "writer", map[string]int64{
-			"query_only": 0, "wal_autocheckpoint": 8000, "journal_size_limit": 64_000 * 1024, "cache_size": -32_000,
+			"query_only": 0, "secure_delete": 1, "wal_autocheckpoint": 8000, "journal_size_limit": 64_000 * 1024, "cache_size": -32_000,
 		}))
 	}, "settings")
 	if err != nil {

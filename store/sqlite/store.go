@@ -15,15 +15,16 @@ import (
 // Store is a [store.Store] in one SQLite file. Make one with [Open]. All
 // methods may be called from many goroutines at once.
 //
-// It has three parts: the lock that keeps other processes out, the writer, through which
-// every change goes, and the readers. Close ends them in the reverse of that order:
-// reads first, then the writes that wait, and the lock last, when nothing of this
-// process touches the file any more.
+// It has three parts: the locks that keep other processes out, on the name and on the file,
+// the writer, through which every change goes, and the readers. Close ends them in the
+// reverse of that order: reads first, then the writes that wait, and the locks last, when
+// nothing of this process touches the file any more.
 type Store struct {
-	path    string
-	lock    *os.File
-	writer  *writer
-	readers *readers
+	path     string
+	lock     *os.File
+	database *database
+	writer   *writer
+	readers  *readers
 
 	closing  sync.Once
 	closeErr error
@@ -48,7 +49,7 @@ func (s *Store) Now(ctx context.Context) (turn.Time, error) {
 	return turn.At(time.Now()), nil
 }
 
-// usable returns an error if the store is closed or ctx has ended.
+// usable returns an error if the store is closed, ctx has ended, or the file is gone.
 func (s *Store) usable(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -56,7 +57,7 @@ func (s *Store) usable(ctx context.Context) error {
 	if s.readers.isClosed() {
 		return store.ErrClosed
 	}
-	return nil
+	return explain(s.path, s.database.check())
 }
 
 // Stats count what a Store has done since it was opened.
@@ -75,7 +76,7 @@ func (s *Store) Stats() Stats {
 // there is.
 func (s *Store) Close() error {
 	s.closing.Do(func() {
-		err := errors.Join(s.readers.close(), s.writer.close(), s.lock.Close())
+		err := errors.Join(s.readers.close(), s.writer.close(), s.database.Close(), s.lock.Close())
 		if err != nil {
 			s.closeErr = fmt.Errorf("sqlite: close: %w", explain(s.path, err))
 		}

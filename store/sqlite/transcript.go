@@ -15,22 +15,30 @@ const claimID = `INSERT INTO message_ids (conversation_id, message_id, seq, clai
 // In: conversation, id. Out: nothing. Takes back a claim of this transaction.
 const unclaimID = `DELETE FROM message_ids WHERE conversation_id = ?1 AND message_id = ?2`
 
-// In: all columns. Out: nothing. Sequences are greater than all before, which
-// was checked in the same transaction.
-const insertEntry = `INSERT INTO entries
-	(conversation_id, seq, kind, id, status, reason, at_ms, version, reply_seq, body)
-	VALUES (?1, ?2, ?3, ?4, ?5, nullif(?6, ''), ?7, ?8, ?9, CAST(?10 AS TEXT))`
+// In: a body. Out: its number, as the last row id.
+const insertBody = `INSERT INTO bodies (body) VALUES (CAST(?1 AS TEXT))`
 
-// In: all columns. Out: nothing; an entry that is not there is not changed. It can't
-// undo another writer's change: the record's op was compared in the same
+// In: all columns but the body, and the number of the body. Out: nothing. Sequences are
+// greater than all before, which was checked in the same transaction.
+const insertEntry = `INSERT INTO entries
+	(conversation_id, seq, kind, id, status, reason, at_ms, version, reply_seq, body_id)
+	VALUES (?1, ?2, ?3, ?4, ?5, nullif(?6, ''), ?7, ?8, ?9, ?10)`
+
+// In: all columns but the body. Out: nothing; an entry that is not there is not changed.
+// It can't undo another writer's change: the record's op was compared in the same
 // transaction.
 const changeEntry = `UPDATE entries
-	SET kind = ?3, id = ?4, status = ?5, reason = nullif(?6, ''), at_ms = ?7, version = ?8, reply_seq = ?9, body = CAST(?10 AS TEXT)
+	SET kind = ?3, id = ?4, status = ?5, reason = nullif(?6, ''), at_ms = ?7, version = ?8, reply_seq = ?9
 	WHERE conversation_id = ?1 AND seq = ?2`
+
+// In: conversation, sequence, a body. Out: nothing. Part of the change above.
+const changeBody = `UPDATE bodies SET body = CAST(?3 AS TEXT)
+	WHERE id = (SELECT body_id FROM entries WHERE conversation_id = ?1 AND seq = ?2)`
 
 // In: conversation, the sequence before the first, the versions, the status
 // before and after, the reply. Out: nothing. It sees the entries that the same
-// write appended or changed.
+// write appended or changed. It may settle thousands of entries. It touches no body:
+// SQLite keeps in memory what a statement changes until the statement has ended.
 const settleEntries = `UPDATE entries SET status = ?6, reply_seq = ?7
 	WHERE conversation_id = ?1 AND seq > ?2 AND kind = 'message'
 	AND version > ?3 AND version <= ?4 AND status = ?5`
@@ -74,12 +82,12 @@ func (w *encodedWrite) claim(db *connection, conversation int64) (repeated bool,
 // writeTranscript carries out Append, Change, Settle and Mark, in this order.
 func (w *encodedWrite) writeTranscript(db *connection, conversation int64) error {
 	for i := range w.Append {
-		if err := writeEntry(db, insertEntry, conversation, &w.Append[i], w.appended(i)); err != nil {
+		if err := appendEntry(db, conversation, &w.Append[i], w.appended(i)); err != nil {
 			return err
 		}
 	}
 	for i := range w.Change {
-		if err := writeEntry(db, changeEntry, conversation, &w.Change[i], w.changed(i)); err != nil {
+		if err := replaceEntry(db, conversation, &w.Change[i], w.changed(i)); err != nil {
 			return err
 		}
 	}
@@ -102,8 +110,21 @@ func (w *encodedWrite) writeTranscript(db *connection, conversation int64) error
 	return nil
 }
 
-func writeEntry(db *connection, query string, conversation int64, e *store.Entry, body []byte) error {
-	_, err := db.run(query, conversation, e.Seq, string(e.Kind), e.ID, string(e.Status), e.Reason,
-		int64(e.At), e.Version, e.ReplySeq, body)
+func appendEntry(db *connection, conversation int64, e *store.Entry, body []byte) error {
+	if _, err := db.run(insertBody, body); err != nil {
+		return err
+	}
+	_, err := db.run(insertEntry, conversation, e.Seq, string(e.Kind), e.ID, string(e.Status), e.Reason,
+		int64(e.At), e.Version, e.ReplySeq, db.LastInsertRowID())
+	return err
+}
+
+func replaceEntry(db *connection, conversation int64, e *store.Entry, body []byte) error {
+	db.erases = db.erases || e.Kind == store.Message // an edit or a deletion
+	if _, err := db.run(changeBody, conversation, e.Seq, body); err != nil {
+		return err
+	}
+	_, err := db.run(changeEntry, conversation, e.Seq, string(e.Kind), e.ID, string(e.Status), e.Reason,
+		int64(e.At), e.Version, e.ReplySeq)
 	return err
 }

@@ -1,6 +1,10 @@
 package sqlite
 
 import (
+	"errors"
+	"os"
+	"strings"
+
 	"github.com/ncruces/go-sqlite3"
 	"github.com/ncruces/go-sqlite3/vfs"
 )
@@ -8,7 +12,8 @@ import (
 // ourFiles is the name of the file system under which SQLite finds files.
 const ourFiles = "onereply"
 
-// files is the operating system's file system, but for the write-ahead log.
+// files is the operating system's file system, but for the write-ahead log, its index
+// and what is written into the database.
 type files struct{ vfs.VFSFilename }
 
 // registerFiles makes a file system known to SQLite. The same one may be
@@ -20,10 +25,52 @@ func registerFiles(name string, base vfs.VFS) {
 // OpenFilename implements [vfs.VFSFilename].
 func (f files) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
 	file, flags, err := f.VFSFilename.OpenFilename(name, flags)
-	if err != nil || flags&vfs.OPEN_WAL == 0 {
-		return file, flags, err
+	if err != nil {
+		return nil, flags, err
+	}
+	if database, ok := file.(databaseFile); ok && flags&vfs.OPEN_MAIN_DB != 0 {
+		return mainFile{database}, flags, nil
+	}
+	if flags&vfs.OPEN_WAL == 0 {
+		return file, flags, nil
+	}
+	if err := makeIndex(strings.TrimSuffix(name.String(), logSuffix)); err != nil {
+		return nil, flags, errors.Join(err, file.Close())
 	}
 	return &walFile{File: file}, flags, nil
+}
+
+// The files that SQLite keeps beside a database, and the one of ours.
+const (
+	logSuffix   = "-wal"
+	indexSuffix = "-shm"
+)
+
+// makeIndex makes the index of the write-ahead log with the permissions of the database.
+// The driver would make it with those that the umask leaves, and whoever may open it can
+// lock it, and so stop all writes. SQLite opens the log before the index, with a lock on
+// the database under which nobody else removes either.
+//
+// An index that is there is not opened: on some systems closing a file gives back the
+// locks that other connections of this process have on it.
+func makeIndex(database string) error {
+	info, err := os.Stat(database)
+	if err != nil {
+		return err
+	}
+	mode := info.Mode().Perm()
+	file, err := os.OpenFile(database+indexSuffix, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
+	if err == nil {
+		return errors.Join(file.Chmod(mode), file.Close())
+	}
+	there, statErr := os.Stat(database + indexSuffix)
+	if statErr != nil {
+		return err
+	}
+	if there.Mode().Perm() == mode {
+		return nil
+	}
+	return os.Chmod(database+indexSuffix, mode)
 }
 
 // maxGathered bounds what a walFile holds back: 1 MiB.

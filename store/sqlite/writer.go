@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
+
+	"github.com/onereply/onereply/store"
 )
 
 // maxBatch bounds the writes that share a transaction, so that the first of them
@@ -21,6 +24,11 @@ type writer struct {
 	db    *connection                 // nil after a failure that it did not survive
 	ended chan struct{}               // closed when run has returned
 
+	database *database
+
+	eraseAt time.Time   // when the log is to be emptied, zero: it need not be
+	timer   *time.Timer // wakes the writer then
+
 	transactions, writes atomic.Int64
 }
 
@@ -33,11 +41,27 @@ func (w *writer) run() {
 		if batch, more = w.queue.take(batch, maxBatch); !more {
 			return
 		}
-		err := w.transaction(batch)
-		for i, t := range batch {
-			t.done(err)
-			batch[i] = nil // for the garbage collector
+		if len(batch) > 0 {
+			w.write(batch)
+			clear(batch) // for the garbage collector
 		}
+		w.erase()
+	}
+}
+
+// write makes a batch durable and tells each task the outcome. Where the driver panicked,
+// each task gets a transaction of its own: the one that it can't bear must not take the
+// others with it, each time that it is tried again.
+func (w *writer) write(batch []*task) {
+	err := w.transaction(batch)
+	if errors.Is(err, errPanicked) && errors.Is(err, store.ErrNotApplied) && len(batch) > 1 {
+		for i := range batch {
+			batch[i].done(w.transaction(batch[i : i+1]))
+		}
+		return
+	}
+	for _, t := range batch {
+		t.done(err)
 	}
 }
 
@@ -52,6 +76,7 @@ func (w *writer) transaction(batch []*task) error {
 	if err == nil {
 		w.transactions.Add(1)
 		w.writes.Add(int64(len(batch)))
+		w.eraseLater()
 		return nil
 	}
 	return errors.Join(err, w.rollBack(err))
@@ -60,20 +85,37 @@ func (w *writer) transaction(batch []*task) error {
 // apply carries out the tasks of a batch and commits them. Only a COMMIT that
 // failed may have an unknown outcome; see [outcome].
 func (w *writer) apply(batch []*task) error {
-	if err := w.begin(); err != nil {
-		return notApplied(err)
-	}
-	for _, t := range batch {
-		if err := t.apply(w.db); err != nil {
-			return notApplied(err)
+	err := guard(func() error {
+		if err := w.begin(); err != nil {
+			return err
 		}
+		for _, t := range batch {
+			if err := t.apply(w.db); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return notApplied(err)
 	}
 	// In: all changes since BEGIN. Out: they are in the write-ahead log and that is on
 	// the disk (synchronous = FULL), and only then visible to readers.
-	if _, err := w.db.run("COMMIT"); err != nil {
+	if err := w.exec("COMMIT"); err != nil {
 		return outcome(err)
 	}
+	if err := w.database.check(); err != nil {
+		return unknown(err) // it may be in the file that is there, or in the one that is gone
+	}
 	return nil
+}
+
+// exec carries out a statement that has neither arguments nor rows.
+func (w *writer) exec(query string) error {
+	return guard(func() error {
+		_, err := w.db.run(query)
+		return err
+	})
 }
 
 // begin opens a transaction, on a new connection where the last one was given up.
@@ -83,6 +125,10 @@ func (w *writer) begin() (err error) {
 			return err
 		}
 	}
+	if err := w.database.check(); err != nil {
+		return err
+	}
+	w.db.erases = false
 	// In: nothing. Out: the write lock. Taking it at once, and not with the
 	// first change, closes the race with a person who writes to the file.
 	_, err = w.db.run("BEGIN IMMEDIATE")
@@ -97,7 +143,7 @@ func (w *writer) rollBack(cause error) error {
 	}
 	var err error
 	if !w.db.GetAutocommit() {
-		_, err = w.db.run("ROLLBACK")
+		err = w.exec("ROLLBACK")
 	}
 	if err == nil && !broken(cause) {
 		return nil
@@ -107,6 +153,7 @@ func (w *writer) rollBack(cause error) error {
 	}
 	err = errors.Join(err, w.db.Close())
 	w.db = nil
+	w.database.log.Store(nil) // SQLite removes the log where no reader has it open
 	return err
 }
 
@@ -115,6 +162,9 @@ func (w *writer) rollBack(cause error) error {
 func (w *writer) close() error {
 	w.queue.close()
 	<-w.ended
+	if w.timer != nil {
+		w.timer.Stop()
+	}
 	if w.db == nil {
 		return nil
 	}
