@@ -48,10 +48,11 @@ func (b Bot) engineBot() engine.Bot {
 		Policy: turn.Policy{
 			Debounce: b.Debounce, MaxWait: b.MaxWait, OnNewInput: turn.Mode(b.OnNewInput), MaxDiscards: b.MaxDiscards,
 			Lease: b.Lease, MediaWait: b.MediaWait, MaxAttempts: b.Attempts, ResendUnknown: resend,
-			RetryFor: b.RetryFor, Fallback: b.Fallback != "", Refusal: b.RefusalText != "", EarlyAttempts: early, TurnsPerMinute: b.TurnsPerMinute,
+			RetryFor: b.RetryFor, Fallback: b.Fallback != "", Refusal: b.RefusalText != "", EarlyAttempts: early,
+			DelayAfter: b.Notice.After, OutageAfter: b.OutageNotice.After, TurnsPerMinute: b.TurnsPerMinute,
 			SessionIdle: b.SessionIdle, Observe: b.Observe > 0, MaxAge: b.MaxAge, MaxBotTurns: botTurns,
 		},
-		Fallback: b.Fallback, Refusal: b.RefusalText, History: b.History, Observe: b.Observe, GroupWait: b.GroupWait, SplitAt: b.SplitAt, SplitWait: b.SplitWait,
+		Fallback: b.Fallback, Refusal: b.RefusalText, DelayText: b.Notice.Text, OutageText: b.OutageNotice.Text, History: b.History, Observe: b.Observe, GroupWait: b.GroupWait, SplitAt: b.SplitAt, SplitWait: b.SplitWait,
 		StopWords: words.NewList(b.StopWords), OptOutWords: words.NewList(b.OptOutWords), ResetWords: words.NewList(b.ResetWords),
 		Split: can.Split, Whole: can.AllParts,
 		Pace: engine.Pace(b.Pace),

@@ -158,6 +158,13 @@ type Bot struct {
 	// succeeds.
 	RefusalText string
 
+	// Notice is told once where a reply takes longer than its After, from the first waiting
+	// message on; OutageNotice once where the model is out of reach for so long. The Sender
+	// has to be a [SignalSender]. While an attempt runs a notice may be late by a third of a
+	// Lease.
+	Notice       Notice
+	OutageNotice Notice
+
 	// Typing: people are shown that a turn is being written, every few seconds while the
 	// responder runs, if the Sender is a [SignalSender].
 	Typing bool
@@ -319,6 +326,10 @@ func (b Bot) validate() error {
 	reject(len(b.Fallback) > MaxTextBytes, "Fallback must have at most %d bytes", MaxTextBytes)
 	reject(len(b.Silence) > MaxNameBytes, "Silence must have at most %d bytes", MaxNameBytes)
 	reject(b.Silence != "" && strings.TrimSpace(b.Silence) == "", "Silence must not be blank")
+	for name, n := range map[string]Notice{"Notice": b.Notice, "OutageNotice": b.OutageNotice} {
+		reject(n.After < 0 || n.After > 0 && strings.TrimSpace(n.Text) == "" || len(n.Text) > MaxTextBytes,
+			"%s needs an After of 0 or more, and with it a text of at most %d bytes", name, MaxTextBytes)
+	}
 	reject(len(b.RefusalText) > MaxTextBytes, "RefusalText must have at most %d bytes", MaxTextBytes)
 	reject(b.EarlyAttempts < 1, "EarlyAttempts must be at least 1, it is %d", b.EarlyAttempts)
 	if b.Start != StartAfterQuiet && b.Start != StartEarly {

@@ -103,6 +103,8 @@ func TestEachKeyReachesTheRuntime(t *testing.T) {
 		{"responder.refusal_text: Not that.", map[string]any{"Refusal": "Not that.", "Policy.Refusal": true}},
 		{"delivery.retry_for: 144s", map[string]any{"Policy.RetryFor": 144 * time.Second}},
 		{"delivery.retry_for: 0s", map[string]any{"Policy.RetryFor": time.Duration(0)}},
+		{"notice: {after: 16s, text: Soon.}", map[string]any{"Policy.DelayAfter": 16 * time.Second, "DelayText": "Soon."}},
+		{"outage_notice: {after: 17s, text: Out.}", map[string]any{"Policy.OutageAfter": 17 * time.Second, "OutageText": "Out."}},
 		{"delivery.typing: true", map[string]any{"Typing": true}},
 		{"delivery.timeout: 155s", map[string]any{"SendTimeout": 155 * time.Second}},
 		{"delivery.pace: {per_character: 16ms}", map[string]any{"Pace.PerCharacter": 16 * time.Millisecond}},

@@ -2,6 +2,7 @@ package onereply
 
 import (
 	"context"
+	"time"
 
 	"github.com/onereply/onereply/internal/node"
 )
@@ -21,6 +22,26 @@ type SignalKind string
 // as long as the responder runs.
 const SignalTyping SignalKind = "typing"
 
+// SignalNotice says once that a reply takes longer, or that the model is out of reach: see
+// [Bot].Notice and [Bot].OutageNotice.
+const SignalNotice SignalKind = "notice"
+
+// NoticeKind says what a notice is about.
+type NoticeKind string
+
+// The kinds of notices.
+const (
+	NoticeDelay  NoticeKind = "delay"
+	NoticeOutage NoticeKind = "outage"
+)
+
+// Notice is a text by which people are told once that they have to wait. It is a signal:
+// no reply, not part of the transcript, and tried once.
+type Notice struct {
+	After time.Duration // how long they have waited by then, more than 0; 0: they are not told
+	Text  string        // at most [MaxTextBytes]
+}
+
 // Signal shows people that a reply is on its way. It is no reply, and covers nothing.
 type Signal struct {
 	Kind SignalKind
@@ -29,6 +50,9 @@ type Signal struct {
 	Conversation string
 	Address      string // the name under which somebody wrote last: the conversation's key, or an alias
 	Turn         int64
+
+	Notice NoticeKind // of a notice, with its Text
+	Text   string
 }
 
 // signalWith makes the function by which the runtime gives signals; nil: the sender can't.
@@ -40,6 +64,7 @@ func signalWith(s Sender) func(context.Context, node.Signal) error {
 	return func(ctx context.Context, signal node.Signal) error {
 		return sender.Signal(ctx, Signal{
 			Kind: SignalKind(signal.Kind), Bot: signal.Key.Bot, Conversation: signal.Conversation, Address: signal.Address, Turn: signal.Turn,
+			Notice: NoticeKind(signal.Sign), Text: signal.Text,
 		})
 	}
 }

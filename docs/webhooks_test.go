@@ -42,19 +42,21 @@ func webhooks(t *testing.T) map[string][]string {
 	take("turn")
 	delivered(t, server.URL)
 	take("reply")
-	signalled(t, server.URL)
+	signalled(t, server.URL, onereply.Signal{Kind: onereply.SignalTyping, Bot: "b", Conversation: "c", Turn: 1})
 	take("typing")
+	signalled(t, server.URL, onereply.Signal{Kind: onereply.SignalNotice, Bot: "b", Conversation: "c", Turn: 1, Notice: onereply.NoticeDelay, Text: "Soon."})
+	take("notice")
 	return bodies
 }
 
-// signalled shows that a turn is being written.
-func signalled(t *testing.T, url string) {
+// signalled gives a signal.
+func signalled(t *testing.T, url string, signal onereply.Signal) {
 	t.Helper()
 	s, err := delivery.New(delivery.Config{URL: url})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Signal(t.Context(), onereply.Signal{Kind: onereply.SignalTyping, Bot: "b", Conversation: "c", Turn: 1}); err != nil {
+	if err := s.Signal(t.Context(), signal); err != nil {
 		t.Error(err)
 	}
 }

@@ -98,6 +98,7 @@ func (s *step) endIfUsedUp() bool {
 // wakeCollecting takes the lease at the end of the window, or before it for an early
 // attempt. If the settings allow none any more, the timer is set to the end.
 func (s *step) wakeCollecting(e Wake) {
+	s.giveSigns()
 	switch {
 	case s.now < s.Window.begins():
 		s.Reason = NotDue
@@ -155,7 +156,7 @@ func (s *step) beginAttempt() {
 		s.Attempt.Early = true
 		s.Tries.Early++
 	}
-	s.Window.Media, s.Window.NotBefore, s.Window.Early = 0, 0, 0
+	s.Window.Media, s.Window.NotBefore, s.Window.Early, s.Window.SignAt = 0, 0, 0, 0
 	s.Tries.Attempts++
 	s.Tries.Runs++
 	s.countMinute()
@@ -197,6 +198,7 @@ func (s *step) countMinute() {
 func (s *step) renewLease() {
 	s.Lease.Expires = s.now.Add(s.policy.Lease)
 	if s.Phase == Generating {
+		s.giveSigns()
 		s.cancelIfSuperseded()
 	}
 }
@@ -265,6 +267,7 @@ func (s *step) seal(e Seal) {
 // attemptFailed handles an attempt without a result: it is tried again after a
 // back-off, or the turn fails. An outage is waited out and uses up no attempt.
 func (s *step) attemptFailed(e GenerateFailed) {
+	s.noteOutage(e.Fault == Outage)
 	if e.Fault == Refused && !s.Attempt.Sealed && !s.isEarly() {
 		s.attemptRefused(e)
 		return
@@ -309,6 +312,8 @@ func (s *step) failTurn(how Ending) {
 	s.Attempt.Through, s.Attempt.Newer, s.Attempt.NewerSince, s.Attempt.Edited = s.Version, 0, 0, false
 	s.notify(KindTurnFailed, s.Tries.LastError)
 	s.Phase = Failed
+	s.noteOutage(false)
+	s.noDelaySign()
 	s.Window.Start, s.Window.QuietUntil, s.Window.NotBefore, s.Window.Due = 0, 0, 0, 0
 	s.endFailed(how, ReplyFallback)
 }

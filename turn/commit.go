@@ -15,6 +15,7 @@ package turn
 // attempt that was started early has to wait for the end of the window: its holder keeps
 // it, and offers it again.
 func (s *step) attemptGenerated(e Generated) {
+	s.noteOutage(false)
 	switch {
 	case s.isEarly():
 		s.ignore(NotDue)

@@ -37,6 +37,7 @@ func (s *step) pause(e Pause) {
 	}
 	s.Changed = true
 	s.OnHold, s.PauseReason = true, e.Reason
+	s.noteOutage(false)
 	s.notify(KindConversationPaused, e.Reason)
 	switch {
 	case s.Phase == Generating && !s.Attempt.Sealed:
@@ -54,6 +55,7 @@ func (s *step) resume(e Resume) {
 	}
 	s.Changed = true
 	s.OnHold, s.PauseReason = false, ""
+	s.noDelaySign()
 	s.notify(KindConversationResumed, "")
 	if !e.Answer {
 		s.closeTurn(EndedClosed)

@@ -20,6 +20,7 @@
 //	attempt.go      a worker takes the lease and runs the responder
 //	commit.go       the final check: commit or discard
 //	send.go         the reply is delivered
+//	sign.go         people are told that it takes longer
 //	refused.go      a prompt that the model refuses, and the search for the message
 //	set_aside.go    messages that nobody can answer, and how they come back
 //	control.go      people step in: flush, pause, resume, a human's reply

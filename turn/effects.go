@@ -176,6 +176,13 @@ type Send struct {
 	Reply Reply
 }
 
+// Show tells people that a reply takes longer. It is tried once.
+type Show struct {
+	Sign Sign
+	Turn int64
+}
+
+func (Show) action()   {}
 func (Run) action()    {}
 func (Cancel) action() {}
 func (Send) action()   {}

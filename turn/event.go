@@ -150,6 +150,11 @@ type Wake struct {
 	Moved  bool   // the timer was moved by a claim: write it again, also where there is nothing to do
 }
 
+// Look says that the moment of a sign of life has come: see sign.go. Anybody may look at
+// any time. It takes no lease and begins no attempt, so it needs no free worker: where all
+// are busy, people wait the longest.
+type Look struct{}
+
 // Renew extends the lease.
 type Renew struct{ Nonce string }
 
@@ -246,6 +251,7 @@ func (MarkSent) event()        {}
 func (Report) event()          {}
 func (Seal) event()            {}
 func (Wake) event()            {}
+func (Look) event()            {}
 func (Renew) event()           {}
 func (HandBack) event()        {}
 func (Interrupted) event()     {}
@@ -277,6 +283,8 @@ type Policy struct {
 	ResendUnknown  bool          // send again where the outcome is unknown; otherwise leave it
 	RetryFor       time.Duration // how long certain send failures are tried again
 	Fallback       bool          // a text stands in for a failed turn
+	DelayAfter     time.Duration // people are told once that a reply takes longer than this; 0: never
+	OutageAfter    time.Duration // they are told once that the model is out of reach for so long; 0: never
 	Refusal        bool          // another one stands in where the model refused all that waited
 	EarlyAttempts  int           // attempts of a turn that may start before the end of its window; 0: none
 	NoSendUntil    Time          // the receiver asked for a pause that holds for the whole bot; 0: it did not

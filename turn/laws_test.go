@@ -42,6 +42,28 @@ var stepLaws = []func(w *world, before turn.Record, event turn.Event, after turn
 	namesChangeNothingElse,
 	againChangesNothing,
 	turnsEnd,
+	signsAreGivenOnce,
+}
+
+// signsAreGivenOnce: people are told once of what waits, and not under a pause; whoever
+// was told of an outage is not told besides that it takes longer.
+func signsAreGivenOnce(w *world, before turn.Record, _ turn.Event, _ turn.Record, e turn.Effects) error {
+	for _, action := range e.Actions {
+		show, ok := action.(turn.Show)
+		if !ok {
+			continue
+		}
+		waiting := w.ledger.waiting(before.Answered)
+		if before.OnHold || len(waiting) == 0 || !e.Changed {
+			return fmt.Errorf("people are told of a %s: %d messages wait, on hold: %v", show.Sign, len(waiting), before.OnHold)
+		}
+		for _, m := range waiting {
+			if m.told[show.Sign] == m.version || show.Sign == turn.SignDelay && m.told[turn.SignOutage] == m.version {
+				return fmt.Errorf("people are told of a %s, and %s was told of before: %v", show.Sign, m.id, m.told)
+			}
+		}
+	}
+	return nil
 }
 
 // turnsEnd: each turn that has begun ends once, and is told to.

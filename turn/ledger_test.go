@@ -31,6 +31,8 @@ type message struct {
 	media   bool  // an attachment is still being processed
 	status  turn.Status
 	by      int64 // the reply that answered it
+
+	told map[turn.Sign]int64 // its version when people were told that it takes longer
 }
 
 // sight is one message as an attempt saw it.
@@ -97,7 +99,7 @@ func (l *ledger) input(event turn.Event, touched *message, after turn.Record, ef
 	switch e := event.(type) {
 	case turn.Message:
 		id := fmt.Sprintf("m%d", len(l.messages)+1)
-		m := &message{id: id, seq: after.Seq, version: after.Version, media: e.Media, status: turn.InputPending}
+		m := &message{told: map[turn.Sign]int64{}, id: id, seq: after.Seq, version: after.Version, media: e.Media, status: turn.InputPending}
 		if effects.AppendContext {
 			m.status = turn.InputContext
 		}
@@ -150,6 +152,10 @@ func (l *ledger) begin(actions []turn.Action) {
 			slices.Sort(l.versions)
 		case turn.Send:
 			l.replies[a.Reply.Seq].underWay = true
+		case turn.Show:
+			for _, m := range l.waiting(0) {
+				m.told[a.Sign] = m.version
+			}
 		}
 	}
 }

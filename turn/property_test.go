@@ -180,6 +180,7 @@ func (w *world) workers() map[string]func(*rapid.T) {
 			}
 			w.look(t, false)
 		},
+		"look":       func(t *rapid.T) { w.must(t, turn.Look{}, nil) },
 		"seal":       seal,
 		"seal again": seal,
 		"work":       w.work,

@@ -168,6 +168,7 @@ type Record struct {
 	NoSendUntil Time          `json:"no_send_until,omitempty"` // the receiver asked for a pause: nothing is sent before
 	Queue       []Reply       `json:"queue,omitempty"`         // replies of people, which wait for their turn to be sent
 	StoodIn     bool          `json:"stood_in,omitempty"`      // a text stood in for a reply, and no turn has succeeded since
+	Signs       Signs         `json:"signs,omitzero"`          // which signs of life people were given
 	Unconfirmed []Unconfirmed `json:"unconfirmed,omitempty"`   // replies that need somebody, oldest first
 	SetAside    *SetAside     `json:"set_aside,omitempty"`     // inputs that need somebody
 
@@ -188,6 +189,7 @@ type Window struct {
 	NotBefore    Time `json:"not_before,omitempty"`    // the end of a back-off
 	Due          Time `json:"due,omitempty"`           // when the window ends
 	Early        Time `json:"early,omitempty"`         // when an attempt is to begin before that: see early.go; 0: none is
+	SignAt       Time `json:"sign_at,omitempty"`       // when to look whether people are to be told that it takes longer
 	Media        int  `json:"media,omitempty"`         // pending messages with an attachment still being processed
 }
 
@@ -257,9 +259,18 @@ func (r Record) Wake() (Time, bool) {
 	case r.Reply != nil && r.mayBeSent():
 		return r.NextSend(), true
 	case r.Phase == Collecting && !r.OnHold:
-		return r.Window.begins(), true
+		return earliest(r.Window.begins(), r.NextSign()), true
 	}
 	return 0, false
+}
+
+// NextSign is when people may have to be told that it takes longer, 0: never. An attempt
+// need not begin then.
+func (r Record) NextSign() Time {
+	if r.Phase != Collecting || r.OnHold {
+		return 0
+	}
+	return r.Window.SignAt
 }
 
 // NextSend is when the current reply is sent next, where no lease is held: after

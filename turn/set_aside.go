@@ -87,6 +87,7 @@ func (s *step) bringBackSetAside() {
 	s.Pending += a.Pending
 	s.Window.WaitingSince = earliest(s.Window.WaitingSince, a.Since)
 	s.SetAside = nil
+	s.noDelaySign()
 }
 
 // closeSetAside dismisses them.

@@ -60,6 +60,8 @@ func (s *step) dispatch(event Event) {
 	// The attempt: early.go, attempt.go.
 	case Wake:
 		s.wake(e)
+	case Look: // sign.go
+		s.look()
 	case Renew:
 		s.underLease(e.Nonce, s.renewLease)
 	case HandBack:

@@ -81,6 +81,8 @@ func tellAction(action turn.Action, prompt []sight) string {
 			line += " without the history"
 		}
 		return line
+	case turn.Show:
+		return fmt.Sprintf("tell people of the %s of turn %d", a.Sign, a.Turn)
 	case turn.Cancel:
 		return fmt.Sprintf("cancel %s (%s)", a.Nonce, a.Reason)
 	case turn.Send:

@@ -15,7 +15,7 @@ import (
 func readPolicy(t *testing.T, d *datadriven.TestData, p *turn.Policy) {
 	durations := map[string]*time.Duration{
 		"debounce": &p.Debounce, "max_wait": &p.MaxWait, "lease": &p.Lease,
-		"media_wait": &p.MediaWait, "retry_for": &p.RetryFor, "session_idle": &p.SessionIdle, "max_age": &p.MaxAge,
+		"delay_after": &p.DelayAfter, "outage_after": &p.OutageAfter, "media_wait": &p.MediaWait, "retry_for": &p.RetryFor, "session_idle": &p.SessionIdle, "max_age": &p.MaxAge,
 	}
 	numbers := map[string]*int{
 		"max_discards": &p.MaxDiscards, "attempts": &p.MaxAttempts, "turns_per_minute": &p.TurnsPerMinute,
@@ -103,6 +103,8 @@ func (s *story) readWord(t *testing.T, d *datadriven.TestData, kind string) turn
 	switch kind {
 	case "typing":
 		return turn.Typing{For: optional(t, d, "for")}
+	case "look":
+		return turn.Look{}
 	case "flush":
 		return turn.Flush{}
 	case "pause":

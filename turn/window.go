@@ -292,6 +292,7 @@ func (s *step) schedule() {
 	}
 	s.Window.Due = max(due, s.Window.Start, s.Window.NotBefore)
 	s.Window.Early = s.earlyStart()
+	s.Window.SignAt = s.nextSign()
 	if s.OnHold {
 		return
 	}
@@ -352,5 +353,6 @@ func (s *step) startNext() {
 
 // clearTurn forgets what only a window or an attempt needs.
 func (s *step) clearTurn() {
+	s.noteOutage(false)
 	s.Window, s.Attempt, s.Tries = Window{}, s.Attempt.over(), Tries{LastError: s.Tries.LastError}
 }

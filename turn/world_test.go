@@ -46,6 +46,8 @@ func drawWorld(t *rapid.T) *world {
 			TurnsPerMinute: rapid.SampledFrom([]int{0, 0, 1, 3}).Draw(t, "turns per minute"),
 			Observe:        rapid.Bool().Draw(t, "observe"),
 			MaxAge:         seconds("max age", 0, 30),
+			DelayAfter:     seconds("delay after", 0, 0, 3),
+			OutageAfter:    seconds("outage after", 0, 0, 1, 20),
 			MaxBotTurns:    rapid.IntRange(0, 2).Draw(t, "max bot turns"),
 		},
 	}

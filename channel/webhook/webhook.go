@@ -84,7 +84,7 @@ func (s *Sender) Signal(ctx context.Context, signal onereply.Signal) error {
 	now := time.Now()
 	body, err := json.Marshal(signalPayload{
 		Type: string(signal.Kind), Timestamp: now.UTC().Format(millisecondsUTC),
-		Data: signalData{Bot: signal.Bot, Conversation: signal.Conversation, Address: cmp.Or(signal.Address, signal.Conversation), Turn: signal.Turn},
+		Data: signalData{Bot: signal.Bot, Conversation: signal.Conversation, Address: cmp.Or(signal.Address, signal.Conversation), Turn: signal.Turn, Kind: string(signal.Notice), Text: signal.Text},
 	})
 	if err != nil {
 		return err
@@ -115,6 +115,8 @@ type signalData struct {
 	Conversation string `json:"conversation"`
 	Address      string `json:"address"`
 	Turn         int64  `json:"turn"`
+	Kind         string `json:"kind,omitempty"` // of a notice: delay or outage
+	Text         string `json:"text,omitempty"` // of a notice
 }
 
 // idOf is the webhook-id, which is the same for each try.

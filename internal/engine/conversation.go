@@ -32,6 +32,7 @@ type conversation struct {
 	recovers bool      // it is read because a process that is gone may have held it
 	slot     slot      // whether it has one of the slots of this node's generations
 	waking   bool      // a wake-up of this node waits for its write
+	looking  bool      // a look at it for a sign of life does
 
 	// The work under way here.
 	run     *run

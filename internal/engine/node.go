@@ -61,6 +61,9 @@ type Bot struct {
 	// messages the model refused; "": none.
 	Fallback string
 	Refusal  string
+	// DelayText and OutageText are what people are told with a sign of that kind.
+	DelayText  string
+	OutageText string
 	// History is how many entries of the transcript a prompt shows of earlier turns, and
 	// Observe how many messages besides that were not meant for the bot.
 	History int

@@ -113,6 +113,18 @@ type Answer struct {
 // Tell passes an event on to watchers. The event is durable.
 type Tell struct{ Event *Event }
 
+// Show tells people that a reply takes longer. It is tried once, and not answered.
+type Show struct {
+	Key          store.Key
+	Conversation string // the key by which it is shown
+	Address      string // the name under which it was last written to
+
+	Turn int64
+	Sign turn.Sign
+	Text string
+}
+
+func (Show) output()       {}
 func (Load) output()       {}
 func (Commit) output()     {}
 func (Delete) output()     {}

@@ -184,6 +184,14 @@ func (bot Bot) standIn(kind string) string {
 	return ""
 }
 
+// signs is what people are told with a sign.
+func (bot Bot) signs(sign turn.Sign) string {
+	if sign == turn.SignOutage {
+		return bot.OutageText
+	}
+	return bot.DelayText
+}
+
 // findReply is the committed reply with a sequence: the current one, or one that waits
 // behind it. There is none where the responder chose not to reply.
 func (b *batch) findReply(seq int64) *turn.Reply {

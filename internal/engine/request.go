@@ -109,6 +109,12 @@ func (t *task) wakes() bool {
 	return ok
 }
 
+// looks reports whether the task is a look for a sign of life.
+func (t *task) looks() bool {
+	_, ok := t.event.(turn.Look)
+	return ok
+}
+
 // showsRecord reports whether the caller is shown the record afterwards. A message,
 // which must be answered quickly, carries none.
 func (t *task) showsRecord() bool {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -407,6 +408,44 @@ func TestADeletedConversationArmsNothing(t *testing.T) {
 }
 
 // A reply that is sent again needs no slot: it waits for no model.
+// Where all slots are taken people wait the longest, and are told so. That begins no
+// attempt: it takes none of the slots, and the conversation keeps its place.
+func TestASignNeedsNoSlot(t *testing.T) {
+	h := newHarness(t, bots("bot"), func(o *engine.Options) {
+		bot := o.Bots["bot"]
+		bot.Policy.DelayAfter, bot.DelayText = 3*time.Second, "One moment."
+		o.Bots["bot"], o.MaxGenerations = bot, 1
+	})
+	h.say("m1")
+	h.settle()
+	h.pass(time.Second)
+	h.submit("other", engine.Request{Key: keyOf("other"), Op: engine.Receive, ID: "m", Body: store.Body{Text: "hello"}})
+	h.settle()
+	h.pass(1500 * time.Millisecond)
+	if n := count[engine.Show](h); n != 0 {
+		t.Fatalf("%d signs before their time", n)
+	}
+	for range 10 {
+		h.pass(time.Second)
+	}
+	var told []string
+	for count[engine.Show](h) > 0 {
+		show := asked[engine.Show](h)
+		told = append(told, show.Conversation+": "+show.Text)
+	}
+	if !slices.Contains(told, "other: One moment.") || len(told) > 2 {
+		t.Errorf("people were told %q", told)
+	}
+	first := asked[engine.Start](h)
+	if n := count[engine.Start](h); n != 0 || h.node.Generating() != 1 {
+		t.Fatalf("%d run besides, %d slots are taken", n, h.node.Generating())
+	}
+	h.respond(first, engine.Response{None: true})
+	if next := asked[engine.Start](h); next.Key != keyOf("other") {
+		t.Errorf("the slot goes to %v", next.Key)
+	}
+}
+
 func TestARetriedSendNeedsNoSlot(t *testing.T) {
 	h := newHarness(t, func(o *engine.Options) { o.MaxGenerations = 1 })
 	h.respond(h.started("m"), engine.Response{Text: "hello"})

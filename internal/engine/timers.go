@@ -56,9 +56,14 @@ func (c *conversation) resultAlarm() turn.Time {
 // whenever one of the times of alarm may have changed. Only a record that was seen
 // arms anything: a guess or a hint may be wrong.
 func (n *Node) arm(c *conversation) {
-	if c.knows == seen && !c.waking && c.slot != waitsForSlot {
+	if c.knows == seen && !c.waking && !c.looking {
 		c.wakeAt = 0
-		if at, ok := c.snap.Record.Wake(); ok && !n.holds(c) && at < n.now.Add(horizon) && !n.draining {
+		at, ok := c.snap.Record.Wake()
+		if c.slot == waitsForSlot {
+			at = c.snap.Record.NextSign()
+			ok = at != 0
+		}
+		if ok && !n.holds(c) && at < n.now.Add(horizon) && !n.draining {
 			c.wakeAt = max(at, 1)
 		}
 	}

@@ -11,7 +11,11 @@ import "github.com/onereply/onereply/turn"
 // none: it takes no model, and a reply that is written should not wait for others.
 func (n *Node) due(c *conversation, at turn.Time) {
 	switch {
-	case n.draining || c.waking || c.slot == waitsForSlot || n.holds(c):
+	case n.draining || c.waking || c.looking || n.holds(c):
+	case n.signIsDue(c):
+		c.looking = true
+		n.submitOwn(c, &task{event: turn.Look{}})
+	case c.slot == waitsForSlot:
 	case c.knows == seen && c.snap.Record.Phase == turn.Sending:
 		n.wake(c)
 	default:
@@ -21,6 +25,17 @@ func (n *Node) due(c *conversation, at turn.Time) {
 		c.slot = waitsForSlot
 		n.ready.push(c, at)
 	}
+}
+
+// signIsDue reports whether people may have to be told that it takes longer. That needs no
+// slot, and comes before the wait for one. A claimed timer has to be written anew in any
+// case, which a wake-up does.
+func (n *Node) signIsDue(c *conversation) bool {
+	if c.knows != seen || c.claimed {
+		return false
+	}
+	at := c.snap.Record.NextSign()
+	return at != 0 && at <= n.now
 }
 
 // serve gives free slots to the conversations that wait for one.

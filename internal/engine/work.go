@@ -11,6 +11,7 @@ func (n *Node) carryOut(c *conversation, b *batch) {
 	woken := false
 	for _, t := range b.tasks {
 		woken = woken || t.wakes()
+		c.looking = c.looking && !t.looks()
 	}
 	n.endWork(c, b)
 	for _, action := range b.actions {
@@ -23,6 +24,15 @@ func (n *Node) carryOut(c *conversation, b *batch) {
 			}
 		case turn.Send:
 			n.startSend(c, a)
+		case turn.Show:
+			record := c.snap.Record
+			if record.Pending == 0 || record.OnHold { // nobody waits for the bot any more
+				continue
+			}
+			n.emit(Show{
+				Key: c.key, Conversation: record.Name(c.key.Conversation), Address: addressOf(c.key.Conversation, record),
+				Turn: a.Turn, Sign: a.Sign, Text: n.bot(c).signs(a.Sign),
+			})
 		}
 	}
 	n.keepLease(c)

@@ -224,7 +224,7 @@ func (n *Node) answer(c *conversation, t *task) {
 	n.emit(Answer{Ticket: t.Ticket, Result: t.result})
 }
 
-// wakeTries is how often a wake-up meets a store that is out of reach before it
+// wakeTries is how often a wake-up, or a look, meets a store that is out of reach before it
 // gives its slot to other conversations: it may be this record alone that
 // can't be read. The store's timer brings it back.
 const wakeTries = 5
@@ -245,8 +245,8 @@ func (n *Node) storeFailed(c *conversation, err error) {
 		switch {
 		case !t.isOwn():
 			n.emit(Answer{Ticket: t.Ticket, Result: Result{Err: t.refusal(err)}})
-		case t.wakes() && !t.history.mayBeApplied && c.fails >= wakeTries:
-			c.waking = false
+		case (t.wakes() || t.looks()) && !t.history.mayBeApplied && c.fails >= wakeTries:
+			c.waking, c.looking = c.waking && !t.wakes(), c.looking && !t.looks()
 		default:
 			kept = append(kept, t)
 		}

@@ -109,6 +109,8 @@ func (n *Node) perform(output engine.Output) {
 		o.Ticket.(chan engine.Result) <- o.Result // it has room for one
 	case engine.Tell:
 		n.tell(o.Event)
+	case engine.Show:
+		n.show(o)
 	case engine.Hint:
 		n.options.Hint(o.Key)
 	case engine.Commit:

@@ -6,6 +6,7 @@ import (
 
 	"github.com/onereply/onereply/internal/engine"
 	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
 )
 
 // Signal shows people that a reply is on its way. Nothing depends on it.
@@ -13,6 +14,8 @@ type Signal struct {
 	Key  store.Key
 	Kind string
 	Turn int64
+	Sign turn.Sign // of a notice, with its Text
+	Text string
 
 	// Conversation is the key by which it is shown, Address the name under which it was
 	// last written to.
@@ -51,6 +54,16 @@ func (n *Node) showTyping(ctx context.Context, o engine.Start) (stop func()) {
 		}
 	})
 	return cancel
+}
+
+// show gives people a notice. Nobody waits for it.
+func (n *Node) show(o engine.Show) {
+	if n.options.Bots[o.Key.Bot].Signal == nil {
+		return
+	}
+	n.goroutines.Go(func() {
+		n.signal(n.ctx, Signal{Key: o.Key, Kind: "notice", Turn: o.Turn, Conversation: o.Conversation, Address: o.Address, Sign: o.Sign, Text: o.Text})
+	})
 }
 
 // signal gives one signal. An error of it is no more than a line in the log.

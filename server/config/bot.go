@@ -107,6 +107,26 @@ func (r *reader) behaviour(s *section, b *onereply.Bot) {
 	s.texts("stop_words", &b.StopWords, r.word)
 	s.texts("opt_out_words", &b.OptOutWords, r.word)
 	s.texts("reset_words", &b.ResetWords, r.word)
+	r.notice(s, "notice", &b.Notice)
+	r.notice(s, "outage_notice", &b.OutageNotice)
+}
+
+// notice reads a text that people are told once they have waited for so long.
+func (r *reader) notice(s *section, key string, into *onereply.Notice) {
+	v, ok := s.take(key)
+	if !ok {
+		return
+	}
+	n, ok := r.section(v)
+	if !ok {
+		return
+	}
+	n.duration("after", &into.After, 0)
+	n.checked("text", &into.Text, fallbackText)
+	if into.After > 0 && strings.TrimSpace(into.Text) == "" {
+		r.report(v.place, "needs a text, or an after of 0")
+	}
+	n.close()
 }
 
 // word refuses a word that nobody can write.

@@ -68,6 +68,10 @@ var keys = []key{
 	{"bot", "stop_words", "[stop-5013]", settings + "StopWords", []string{"stop-5013"}, nil},
 	{"bot", "opt_out_words", "[out-5014]", settings + "OptOutWords", []string{"out-5014"}, nil},
 	{"bot", "reset_words", "[new-5015]", settings + "ResetWords", []string{"new-5015"}, nil},
+	{"bot", "notice", "{after: 5017s, text: Wait.}", settings + "Notice.After", 5017 * time.Second, nil},
+	{"bot", "notice", "{text: text 5018}", settings + "Notice.Text", "text 5018", nil},
+	{"bot", "outage_notice", "{after: 5019s, text: Wait.}", settings + "OutageNotice.After", 5019 * time.Second, nil},
+	{"bot", "outage_notice", "{text: text 5020}", settings + "OutageNotice.Text", "text 5020", nil},
 	{"bot", "session_idle", "5016s", settings + "SessionIdle", 5016 * time.Second, time.Duration(0)},
 
 	{"echo", "kind", "echo", responder + "Kind", "echo", nil},
@@ -175,6 +179,9 @@ func (k key) file(value string) string {
 	}
 	if k.name == "pace" {
 		least["delivery"]["parts"] = "separate"
+	}
+	if value == "" && strings.HasSuffix(k.name, "notice") {
+		least["bot"][k.name] = "{text: Wait.}" // an after needs one
 	}
 	if k.name == "max_wait" {
 		least["bot"]["debounce"] = "0s"

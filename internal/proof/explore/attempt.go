@@ -204,6 +204,9 @@ func (w *world) wakeMoves(list []move, i uint8) []move {
 		return list // what it holds is its own, and it knows
 	}
 	list = w.lookMoves(list, i)
+	if at := w.store.record.NextSign(); at != 0 && at <= w.now {
+		list = w.answers(list, move{action: lookForSign, worker: i})
+	}
 	if w.store.timer == 0 || w.store.timer > w.now || w.scope.flaws.timerInMemory {
 		return list
 	}

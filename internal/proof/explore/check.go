@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
 
 	"github.com/onereply/onereply/turn"
 )
@@ -35,6 +36,7 @@ func (w *world) judge(q request, x write, before *storage) {
 	if x.effects.AppendReply != 0 && q.kind == generated {
 		w.judgeCommitted(q, x, before)
 	}
+	w.judgeSigns(x, before)
 	if x.effects.AppendReply != 0 && is.Reply != nil && is.Reply.Seq == x.effects.AppendReply && standsIn(is.Reply.Kind) && w.ledger.stoodIn {
 		w.fail("P3 notice", "a text stands in for a reply once more, and no turn has succeeded since the last one")
 	}
@@ -190,6 +192,44 @@ func (w *world) judgeSends(q request, x write, was turn.Record) {
 		if _, ok := action.(turn.Send); ok && x.at < max(w.ledger.noSendUntil, x.told) {
 			w.fail("P7 receiver", "a send was asked for %v before the end of a pause that the receiver asked for", max(w.ledger.noSendUntil, x.told).Sub(x.at))
 		}
+	}
+}
+
+// judgeSigns checks that people are told that it takes longer once of what waits, in time,
+// and not while a human has the conversation.
+func (w *world) judgeSigns(x write, before *storage) {
+	l := &w.ledger
+	for _, action := range x.effects.Actions {
+		show, ok := action.(turn.Show)
+		if !ok {
+			continue
+		}
+		waiting, told, due := before.waiting(), l.signs.delay|l.signs.outage, before.oldest(0, true).Add(w.scope.Policy.DelayAfter)
+		if show.Sign == turn.SignOutage {
+			told, due = l.signs.outage, l.signs.outageSince.Add(w.scope.Policy.OutageAfter)
+		}
+		early := x.at < due && !l.signs.excused // an edited message waits for longer than its text
+		if waiting == 0 || waiting&told != 0 || early || before.record.OnHold || x.at < max(l.noSendUntil, x.told) {
+			w.fail("P3 sign", "people were told of a %s %v early; %v wait, they were told of %v before, on hold: %v", show.Sign, due.Sub(x.at), waiting, told, before.record.OnHold)
+		}
+	}
+}
+
+// judgeUntold checks that somebody who looks, or renews the lease, tells people what is
+// due. After edits, failures and pauses it may be left out.
+func (w *world) judgeUntold(q request, x write) {
+	s, l, p := &w.store, &w.ledger, w.scope.Policy
+	looks := q.kind == wake || q.kind == claim || q.kind == glance
+	if !(looks && s.record.Phase == turn.Collecting || q.kind == renew && s.record.Phase == turn.Generating && s.record.Lease.Nonce == q.nonce) {
+		return
+	}
+	if s.waiting() == 0 || s.record.OnHold || l.signs.excused || x.at < max(l.noSendUntil, x.told) {
+		return
+	}
+	outage := p.OutageAfter > 0 && l.signs.outage == 0 && l.signs.outageSince != 0 && x.at >= l.signs.outageSince.Add(p.OutageAfter)
+	delay := p.DelayAfter > 0 && l.signs.delay|l.signs.outage == 0 && x.at >= s.oldest(0, false).Add(p.DelayAfter)
+	if (outage || delay) && !slices.ContainsFunc(x.effects.Actions, func(a turn.Action) bool { _, ok := a.(turn.Show); return ok }) {
+		w.fail("P3 sign", "people are not told that it takes longer; %v wait, outage: %v", s.waiting(), outage)
 	}
 }
 
@@ -366,9 +406,17 @@ func (w *world) checkTimer() {
 		if s.timer > max(l.retryAt, l.noSendUntil, l.told) {
 			w.fail("P6 timer", "the timer is %v after the next send", s.timer.Sub(l.retryAt))
 		}
-	case s.timer > r.Window.Due, s.timer != r.Window.Due && w.scope.Policy.EarlyAttempts == 0: // which is judged where it is used
+	case s.timer > nextLook(r.Window), s.timer != nextLook(r.Window) && w.scope.Policy.EarlyAttempts == 0: // which is judged where it is used
 		w.fail("P6 timer", "the timer is %v off the end of the window", s.timer.Sub(r.Window.Due))
 	}
+}
+
+// nextLook is when somebody must look at an open window: at its end, or for a sign of life.
+func nextLook(window turn.Window) turn.Time {
+	if window.SignAt != 0 && window.SignAt < window.Due {
+		return window.SignAt
+	}
+	return window.Due
 }
 
 // works reports whether something is to be done without anybody's help, as the

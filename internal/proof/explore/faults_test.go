@@ -63,7 +63,7 @@ func after(patch func(was turn.Record, r *turn.Record, e turn.Event, now turn.Ti
 }
 
 func seededFaults() []seeded {
-	return slices.Concat(contextFaults(), coreFaults(), replyFaults(), peopleFaults(), worldFaults(), lifeFaults(), causeFaults(), talkFaults(), operatorFaults(), receiverFaults(), earlyFaults(), endingFaults(), refusalFaults(), overtakenFaults())
+	return slices.Concat(contextFaults(), coreFaults(), replyFaults(), peopleFaults(), worldFaults(), lifeFaults(), causeFaults(), talkFaults(), operatorFaults(), receiverFaults(), earlyFaults(), endingFaults(), refusalFaults(), overtakenFaults(), signFaults())
 }
 
 // earlyFaults are in what an early start may do.
@@ -585,6 +585,20 @@ func refusalFaults() []seeded {
 			s.Policy, s.Room = base(turn.Discard), 1
 			s.Budget, s.Faults = Budget{Inputs: 2}, Faults{}
 		}},
+	}
+}
+
+// signFaults are in what people are told while they wait.
+func signFaults() []seeded {
+	slow := func(s *Scope) {
+		s.Policy, s.Budget, s.Faults = patient(), Budget{Inputs: 1, Faults: 2}, Faults{Model: true}
+	}
+	return []seeded{
+		{name: "people are told again each time somebody looks", check: "P3 sign", step: before(func(r *turn.Record, _ *turn.Event, _ *turn.Time, _ *turn.Policy) {
+			r.Signs.Delay, r.Signs.Outage = 0, 0
+		}), change: slow},
+		{name: "nobody is told of an outage", check: "P3 sign", step: before(func(_ *turn.Record, _ *turn.Event, _ *turn.Time, p *turn.Policy) { p.OutageAfter = 0 }), change: slow},
+		{name: "people are told at once that it takes longer", check: "P3 sign", step: before(func(_ *turn.Record, _ *turn.Event, _ *turn.Time, p *turn.Policy) { p.DelayAfter = Tick }), change: slow},
 	}
 }
 

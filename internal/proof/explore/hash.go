@@ -153,6 +153,9 @@ func (e *encoder) record(r turn.Record) {
 	if e.refusals() {
 		e.search(r)
 	}
+	if p.DelayAfter+p.OutageAfter > 0 {
+		e.signs(r)
+	}
 	e.time(max(r.NoSendUntil, e.w.now), 0)
 	if p.MaxBotTurns > 0 {
 		e.small(r.Bots.Count, int(r.Bots.Person))
@@ -181,6 +184,21 @@ func (e *encoder) record(r turn.Record) {
 
 // refusals reports whether the model refuses anything in this scope.
 func (e *encoder) refusals() bool { return e.w.scope.Refuses || e.w.scope.Room > 0 }
+
+// signs writes what people were told, and when they are told next.
+func (e *encoder) signs(r turn.Record) {
+	l, p := &e.w.ledger, e.w.scope.Policy
+	e.small(int(max(r.Signs.Delay, r.Answered)), int(max(r.Signs.Outage, r.Answered)))
+	e.time(r.Window.WaitingSince, max(p.DelayAfter, p.MaxWait))
+	e.time(r.Signs.OutageSince, p.OutageAfter)
+	e.time(r.Window.SignAt, 0)
+	e.wide(uint32(l.signs.delay))
+	e.wide(uint32(l.signs.outage))
+	e.time(l.signs.outageSince, p.OutageAfter)
+	e.flag(l.signs.excused)
+	e.time(e.w.store.oldest(0, true), p.DelayAfter)
+	e.time(e.w.store.oldest(0, false), p.DelayAfter)
+}
 
 // search writes how far the search for a refused message is.
 func (e *encoder) search(r turn.Record) {

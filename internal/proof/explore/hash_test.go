@@ -21,6 +21,7 @@ func TestOneDigestOneFuture(t *testing.T) {
 		{Name: "nudges", Policy: first, Budget: Budget{Inputs: 1, Nudges: 1, Faults: 1}, Faults: Faults{Model: true}},
 		{Name: "the receiver's pauses", Policy: first, Budget: Budget{Inputs: 1, Nudges: 1, Faults: 2}, Faults: Faults{Pause: true}},
 		{Name: "refusals", Policy: first, Refuses: true, Budget: Budget{Inputs: 2, Nudges: 1}, Edits: true},
+		{Name: "signs", Policy: patient(), Budget: Budget{Inputs: 1, Faults: 2}, Faults: Faults{Model: true}},
 		{Name: "in trouble", Policy: held(), Budget: Budget{Inputs: 1, Resends: 1, Faults: 1}, Faults: Faults{Send: true}, MaxParts: 2},
 	}
 	for _, scope := range scopes {

@@ -22,6 +22,7 @@ type ledger struct {
 	answering    inputs // what the live attempt is to answer
 	waited       inputs // what waited when it began
 	calls        int    // of this turn that were refused, or only probes
+	signs        given  // what people were told while they wait
 	stoodIn      bool   // a person saw a text that stood in for a reply, and no turn has succeeded since
 	removed      inputs // inputs that their author deleted
 	byBots       inputs // inputs of other bots
@@ -102,6 +103,7 @@ func (l *ledger) note(w *world, q request, x write, before *storage) {
 	} else if q.kind == remove {
 		l.removed |= input(before.message(q.message).version) | input(before.message(q.message).was)
 	}
+	l.noteSigns(w, q, x, before)
 	if was.Turn == is.Turn {
 		l.calls += callsOf(q, x, was, early)
 	}
@@ -201,6 +203,43 @@ func (l *ledger) toBots(covers inputs) int8 {
 
 // sendsAgain reports whether a reply is sent because an operator asked for it.
 func sendsAgain(r turn.Record) bool { return r.Reply != nil && r.Reply.Kind == turn.ReplyResend }
+
+// given is what people were told while they wait, for as long as it holds.
+type given struct {
+	delay       inputs    // waiting ones of which they were told that the reply takes longer
+	outage      inputs    // the same, of an outage
+	outageSince turn.Time // the begin of the outage of the model, 0: there is none
+	excused     bool      // what waits may be left out: it was edited, or comes back
+}
+
+func (l *ledger) noteSigns(w *world, q request, x write, before *storage) {
+	for _, action := range x.effects.Actions {
+		switch show, _ := action.(turn.Show); show.Sign {
+		case turn.SignDelay:
+			l.signs.delay |= before.waiting()
+		case turn.SignOutage:
+			l.signs.outage |= before.waiting()
+		}
+	}
+	waiting := w.store.waiting()
+	l.signs.delay &= waiting
+	l.signs.outage &= waiting
+	switch q.kind {
+	case edit, remove, resume, requeue:
+		l.signs.excused = true
+	}
+	switch {
+	case waiting == 0:
+		l.signs = given{}
+	case w.store.record.Phase == turn.Failed || w.store.record.SetAside != nil:
+		l.signs.excused = true
+		l.signs.outageSince = 0
+	case q.kind == modelOut && l.signs.outageSince == 0:
+		l.signs.outageSince = x.at
+	case q.kind == modelFailed, q.kind == modelRejected, q.kind == modelRefused, q.kind == generated, q.kind == pause:
+		l.signs.outageSince = 0
+	}
+}
 
 // noteStandIn keeps whether a person was told that there is no reply.
 func (l *ledger) noteStandIn(r reply) {

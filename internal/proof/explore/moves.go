@@ -16,6 +16,7 @@ const (
 	look    // a timer fires, rightly or not
 	lookClaimed
 	claimAndDie
+	lookForSign
 	finish     // a result of the responder; choice is a kind
 	keep       // renew
 	deliver    // a send with an outcome
@@ -169,6 +170,8 @@ func (w *world) do(m move) {
 		w.forget(i)
 	case look, lookClaimed, claimAndDie:
 		w.look(m)
+	case lookForSign:
+		w.apply(i, request{kind: glance}, m.answer)
 	case finish, keep:
 		w.result(m)
 	case deliver:
@@ -215,6 +218,8 @@ func (w *world) describeAction(m move) string {
 		return "claims the store's timer"
 	case claimAndDie:
 		return "claims the store's timer and is lost before it looks"
+	case lookForSign:
+		return "looks whether people are to be told that it takes longer"
 	case finish:
 		return fmt.Sprintf("%v (%s, prompt %v)", kind(m.choice&63), worker.jobs[m.index].nonce, worker.jobs[m.index].saw)
 	case keep:

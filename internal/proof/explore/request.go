@@ -32,6 +32,7 @@ const (
 	// From here on: by the workers themselves.
 	wake
 	claim
+	glance
 	renew
 	handBack
 	seal
@@ -49,7 +50,7 @@ const (
 
 var kindNames = [...]string{
 	"message", "stop word", "edit", "delete", "context", "typing", "flush", "requeue", "pause", "resume", "resume and close", "close",
-	"a person's reply", "send again", "mark as sent", "reset", "the channel reports a failure", "the channel reports a delivery", "wake-up", "claim and wake-up", "renew", "hand back", "seal", "interrupted", "generated",
+	"a person's reply", "send again", "mark as sent", "reset", "the channel reports a failure", "the channel reports a delivery", "wake-up", "claim and wake-up", "look for a sign", "renew", "hand back", "seal", "interrupted", "generated",
 	"the model failed", "the model rejected it", "the model is out of reach", "the model refuses the prompt", "sent", "send failed",
 	"send refused for good", "send with unknown outcome",
 }
@@ -141,6 +142,8 @@ func (q request) event(s *storage, tick time.Duration) turn.Event {
 		return q.report(s)
 	case wake, claim:
 		return turn.Wake{Nonce: q.nonce, Moved: q.kind == claim}
+	case glance:
+		return turn.Look{}
 	case renew:
 		return turn.Renew{Nonce: q.nonce}
 	case handBack:

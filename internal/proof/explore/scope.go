@@ -169,6 +169,13 @@ func early(mode turn.Mode, attempts int) turn.Policy {
 	return p
 }
 
+// patient tells people that it takes longer.
+func patient() turn.Policy {
+	p := base(turn.Interrupt)
+	p.DelayAfter, p.OutageAfter = 4*Tick, Tick
+	return p
+}
+
 // policies are the settings that are explored apart: each changes what is
 // allowed, and so what must be checked.
 func policies() []Scope {
@@ -235,6 +242,7 @@ func Stated() []Scope {
 	first := base(turn.Interrupt)
 	spare := base(turn.Interrupt)
 	spare.Fallback = true
+	slow := patient()
 	refused := base(turn.Interrupt)
 	refused.Refusal = true
 	brittle := fragile()
@@ -246,6 +254,7 @@ func Stated() []Scope {
 		Scope{Name: "2 faults of workers", Policy: first, Budget: Budget{Inputs: 2, Faults: 2}, Faults: Faults{Worker: true}},
 		Scope{Name: "2 faults of model and channel", Policy: spare, Budget: Budget{Inputs: 2, Faults: 2}, Faults: Faults{Model: true, Send: true}, MaxParts: 2, Silence: true},
 		Scope{Name: "the receiver asks for a pause", Policy: first, Budget: Budget{Inputs: 2, Nudges: 1, Faults: 1}, Faults: Faults{Pause: true}, MaxParts: 2},
+		Scope{Name: "people are told that it takes longer", Policy: slow, Budget: Budget{Inputs: 2, Faults: 2}, Faults: Faults{Model: true}, Edits: true},
 		Scope{Name: "the model refuses a message", Policy: refused, Refuses: true, Budget: Budget{Inputs: 3, Nudges: 1}},
 		Scope{Name: "the model refuses a message amid a fault", Policy: refused, Refuses: true, Budget: Budget{Inputs: 2, Faults: 1}, Faults: Faults{Worker: true, Model: true}, Edits: true},
 		Scope{Name: "a human steps in", Policy: first, Budget: Budget{Inputs: 2, Pauses: 1}, MaxParts: 2},

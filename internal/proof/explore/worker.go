@@ -29,6 +29,7 @@ func (w *world) apply(i int, q request, a answer) {
 	}
 	q.early = (q.kind == edit || q.kind == remove) && w.store.message(q.message) == nil
 	x := w.prepare(i, q)
+	w.judgeUntold(q, x)
 	if !x.effects.Changed {
 		w.nothingWritten(q)
 		w.carryOut(i, q, x)

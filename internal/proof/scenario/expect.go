@@ -220,10 +220,13 @@ func (x Expect) checkSends(l *Ledger) (c complaints) {
 	c.atMost("messages that the person sees", shown, x.VisibleMessagesMax)
 	if x.Signals != nil {
 		var signals []string
-		for _, s := range l.Signals {
-			line := fmt.Sprintf("%d ms %s: %s", s.At.Milliseconds(), s.Conversation, s.Kind)
+		for i, s := range l.Signals {
+			line := s.Conversation + ": " + s.Kind
 			if s.Text != "" {
 				line += ": " + s.Text
+			}
+			if i < len(*x.Signals) && strings.Contains((*x.Signals)[i], " ms ") {
+				line = fmt.Sprintf("%d ms %s", s.At.Milliseconds(), line)
 			}
 			signals = append(signals, line)
 		}

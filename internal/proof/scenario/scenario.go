@@ -166,7 +166,7 @@ type Expect struct {
 	VisibleMessagesMax  *int           `json:"visible_messages_max"`
 	VisiblePartsOfFirst []int          `json:"visible_parts_of_first"`
 	VisibleTexts        *[]string      `json:"visible_texts"` // all that the person sees, in order
-	Signals             *[]string      `json:"signals"`       // what the receiver was told besides, in order: "700 ms c1: typing"
+	Signals             *[]string      `json:"signals"`       // what the receiver was told besides, in order: "700 ms c1: typing", or without the time
 	VisibleAtMS         *[]int         `json:"visible_at_ms"` // when: at that time or up to 100 ms later
 
 	ModelCallsMax                          *int              `json:"model_calls_max"`

@@ -439,6 +439,11 @@ func endsEachTalk(_ *turn.Record, e turn.Event, _ turn.Time, p *turn.Policy) tur
 	return e
 }
 
+func toldAgain(r *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
+	r.Signs.Delay, r.Signs.Outage = 0, 0
+	return e
+}
+
 func mediaIgnored(_ *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
 	if m, ok := e.(turn.Message); ok {
 		m.Media = false

@@ -46,10 +46,14 @@ func wakeUp(r turn.Record) turn.Time {
 		return r.Lease.Expires
 	case r.Reply != nil && (!r.OnHold || r.Reply.Kind == turn.ReplyHuman || r.Reply.Kind == turn.ReplyResend):
 		return max(r.Reply.RetryAt, r.NoSendUntil)
-	case r.Phase == turn.Collecting && !r.OnHold && r.Window.Early != 0:
-		return r.Window.Early
 	case r.Phase == turn.Collecting && !r.OnHold:
-		return r.Window.Due
+		at := r.Window.Due
+		for _, other := range []turn.Time{r.Window.Early, r.Window.SignAt} {
+			if other != 0 && other < at {
+				at = other
+			}
+		}
+		return at
 	}
 	return 0
 }
@@ -86,7 +90,7 @@ func (l *ledger) follow(n *node, t *conversation, write store.Write, before turn
 	case !before.OnHold:
 		t.paused = l.now
 	}
-	t.wrote[n] = l.now
+	t.wrote[n] = lastWrite{at: l.now, over: before.Version}
 	if after.Phase == turn.Collecting && !after.OnHold {
 		l.aim(write.Key, atDue, after.Window.Due)
 	}

@@ -43,6 +43,7 @@ type conversation struct {
 	lost        map[int64]int           // attempts in a row whose worker was lost, by turn
 	resumes     []*ask                  // not seen to happen yet, nor known to have had no effect
 	openState   []openState             // what a request would end
+	told        map[toldOf]bool         // a sign and a message that waited when it was given, with its version
 	refusals    map[int64]int           // prompts that the model refused, by turn
 	aside       map[string]bool         // messages that were ever set aside
 	spent       map[int64]int           // attempts that failed, by turn
@@ -57,10 +58,10 @@ type conversation struct {
 	fresh       int64                   // the sequence of the last reset: no model is told what came before
 	said        turn.Time               // when somebody said something last
 	paused      turn.Time               // it is on hold since then, 0: it is not
-	wrote       map[*node]turn.Time
-	sending     *sending  // the last one that began
-	noSendUntil turn.Time // the end of the pauses that the receiver asked for, as far as that was written
-	begun       int64     // greatest turn of which a part was handed to the channel
+	wrote       map[*node]lastWrite     // of each node
+	sending     *sending                // the last one that began
+	noSendUntil turn.Time               // the end of the pauses that the receiver asked for, as far as that was written
+	begun       int64                   // greatest turn of which a part was handed to the channel
 	changes     changes
 }
 
@@ -110,8 +111,8 @@ func (l *ledger) conversation(key store.Key) *conversation {
 	if t == nil {
 		t = &conversation{
 			key: key, messages: map[string]*message{}, changes: newChanges(), replies: map[int64]*reply{}, leases: map[string]bool{},
-			visible: map[shownMessage]string{}, spoken: map[string]bool{}, discards: map[int64]int{}, early: map[int64]int{}, lost: map[int64]int{}, wrote: map[*node]turn.Time{},
-			refusals: map[int64]int{}, aside: map[string]bool{}, spent: map[int64]int{}, workers: map[int64]int{}, openState: openStates(turn.Record{}, nil, start),
+			visible: map[shownMessage]string{}, spoken: map[string]bool{}, discards: map[int64]int{}, early: map[int64]int{}, lost: map[int64]int{}, wrote: map[*node]lastWrite{},
+			told: map[toldOf]bool{}, refusals: map[int64]int{}, aside: map[string]bool{}, spent: map[int64]int{}, workers: map[int64]int{}, openState: openStates(turn.Record{}, nil, start),
 		}
 		l.conversations[key] = t
 	}
@@ -175,4 +176,35 @@ func (l *ledger) event(e engine.Event) {
 	if t.discards[e.Turn] > l.policy.MaxDiscards {
 		l.fail("P3 bound", "turn %d was discarded %d times for newer input, and %d are allowed", e.Turn, t.discards[e.Turn], l.policy.MaxDiscards)
 	}
+}
+
+// shows is P3 for what people are told while they wait: once of each message, and nothing
+// more once they know of an outage. What came with the node's own write, or after it, need
+// not be meant: a node that stood still tells them late.
+func (l *ledger) shows(n *node, o engine.Show) {
+	t := l.conversation(o.Key)
+	l.log(n.name, "tells people of the %s: %s", o.Sign, o.Text)
+	for _, e := range l.waiting(o.Key) {
+		if e.Version > t.wrote[n].over {
+			continue
+		}
+		is, outage := toldOf{o.Sign, e.ID, e.Version}, toldOf{turn.SignOutage, e.ID, e.Version}
+		if t.told[is] || t.told[outage] {
+			l.fail("P3 sign", "people were told of the %s once more, with %s", o.Sign, e.ID)
+		}
+		t.told[is] = true
+	}
+}
+
+// lastWrite is a node's last write of a conversation.
+type lastWrite struct {
+	at   turn.Time
+	over int64 // the version that it changed
+}
+
+// toldOf is a sign, and a message that waited when it was given.
+type toldOf struct {
+	sign    turn.Sign
+	id      string
+	version int64
 }

@@ -175,6 +175,8 @@ func (n *node) carry(output engine.Output) {
 		n.hint(o.Key)
 	case engine.Tell:
 		n.ledger.event(*o.Event)
+	case engine.Show:
+		n.ledger.shows(n, o)
 	}
 }
 

@@ -149,6 +149,7 @@ func coreFaults() []seededFault {
 		{name: "a name is said to lead to a conversation, and does not", check: "P1 names", calm: true, step: dropped[turn.Lead](turn.Done, "")},
 		{name: "a conversation forgets a name that leads to it", check: "P4 lost", calm: true, step: dropped[turn.Adopt](turn.Done, "")},
 		{name: "an edit that comes before its message is not kept", check: "P4 newest", step: changeDecision(earlyForgotten)},
+		{name: "people are told again each time somebody looks", check: "P3 sign", step: changeInput(toldAgain)},
 		{name: "attachments are not waited for", check: "P2 due", step: changeInput(mediaIgnored)},
 		{name: "context is answered", check: "P2 context", calm: true, step: changeInput(contextAnswered)},
 		{name: "context counts as an input", check: "P4 version", calm: true, step: changeDecision(contextCounted)},

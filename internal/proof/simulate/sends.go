@@ -58,7 +58,7 @@ func (l *ledger) judgeSendLease(n *node, o engine.Send, e store.Entry, t *conver
 		l.fail("P5 fenced send", "%s began to send under lease %d, and that was over or taken (now: lease %d of %q)", n.name, o.Lease.Token, r.Lease.Token, r.Lease.Holder)
 	}
 	operated := e.Author == turn.ReplyHuman || o.Reply.Kind == turn.ReplyResend
-	if !operated && t.paused != 0 && t.paused < t.wrote[n] {
+	if !operated && t.paused != 0 && t.paused < t.wrote[n].at {
 		l.fail("P7 pause", "%s began to send although it knew that a human has the conversation", n.name)
 	}
 }

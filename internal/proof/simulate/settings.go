@@ -39,6 +39,7 @@ const botName = "bot"
 
 func newSettings(seed uint64, nodes int) settings {
 	d, own := roll(seed, "settings"), roll(seed, "settings of sends")
+	signs := roll(seed, "settings of signs")
 	debounce := pick(d, 0, 300*time.Millisecond, time.Second, 1500*time.Millisecond)
 	lease := pick(d, 2*time.Second, 4*time.Second, 10*time.Second)
 	recognises := d.chance(60)
@@ -49,6 +50,7 @@ func newSettings(seed uint64, nodes int) settings {
 			OnNewInput:  pick(d, turn.Interrupt, turn.Discard, turn.Finish, turn.Interrupt),
 			MaxDiscards: pick(d, 0, 1, 2, 2), Lease: lease, MediaWait: 3 * time.Second,
 			MaxAttempts: pick(d, 1, 2, 3), ResendUnknown: recognises, RetryFor: pick(d, 3*time.Second, 20*time.Second),
+			DelayAfter: pick(signs, 0, 0, time.Second, 5*time.Second), OutageAfter: pick(signs, 0, 0, 2*time.Second),
 			Fallback: d.chance(40), Refusal: d.chance(30), TurnsPerMinute: pick(d, 0, 0, 0, 12),
 		},
 		parts: pick(d, 1, 1, 2, 3), whole: d.chance(20), recognises: recognises,
