@@ -80,7 +80,7 @@ func TestKeepingRefuses(t *testing.T) {
 		{"a doctor without a store", []string{"doctor"}, misuse, "--store"},
 		{"a doctor of a store that is not there", []string{"doctor", "--store", missing}, failure, "there is no file"},
 		{"a doctor of a memory", []string{"doctor", "--store", "memory:"}, misuse, "a store in memory is empty"},
-		{"a doctor of a store of a later build", []string{"doctor", "--store", "nats://localhost"}, misuse, "nats is not in this build yet"},
+		{"a doctor of a store of a later build", []string{"doctor", "--store", "nats://localhost"}, misuse, "there is no store \"nats\"; use sqlite:PATH"},
 		{"a copy without a folder", []string{"copy", "--from", url, "--to", "sqlite:" + filepath.Join(t.TempDir(), "a/b.db")}, failure, "does not exist: create it"},
 		{"a copy without a target", []string{"copy", "--from", url}, misuse, "--to"},
 		{"a copy from a store that is not there", []string{"copy", "--from", missing, "--to", url}, failure, "there is no file"},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -92,8 +93,14 @@ func (p *program) printTranscript(entries []client.Document[onereply.Entry]) err
 }
 
 // headline is the author of an entry, and its status. A reply names the messages that it
-// covers, which shows a burst that was answered as one.
+// covers, which shows a burst that was answered as one. Marks have neither.
 func headline(e onereply.Entry) string {
+	switch e.Kind {
+	case onereply.EntryReset:
+		return fmt.Sprintf("RESET (%s): later turns know nothing from before it", cmp.Or(line(e.Reason), "no reason given"))
+	case onereply.EntryName:
+		return fmt.Sprintf("NAME (%s): from here on this name leads here too", line(e.Reason))
+	}
 	status := string(e.Status)
 	if e.Reason != "" {
 		status += ", " + line(e.Reason)

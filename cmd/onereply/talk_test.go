@@ -45,7 +45,9 @@ const (
 	oneTranscript = `{"entries":[
 	 {"seq":1,"kind":"message","id":"m1","text":"one\ntwo","sender":{"name":"Ann"},"at":"2026-01-02T03:04:05.000Z","status":"answered"},
 	 {"seq":2,"kind":"message","id":"m2","text":"\u001b[31mred","at":"2026-01-02T03:04:06.000Z","status":"answered"},
-	 {"seq":3,"kind":"reply","id":"c1/1","text":"both","at":"2026-01-02T03:04:09.000Z","status":"sent","covers":["m1","m2"],"late_input":true}
+	 {"seq":3,"kind":"reply","id":"c1/1","text":"both","at":"2026-01-02T03:04:09.000Z","status":"sent","covers":["m1","m2"],"late_input":true},
+	 {"seq":4,"kind":"reset","id":"","text":"","at":"2026-01-02T03:04:10.000Z","status":"","reason":"a new\norder"},
+	 {"seq":5,"kind":"name","id":"","text":"+49","at":"2026-01-02T03:04:11.000Z","status":"","reason":"alias"}
 	]}`
 )
 
@@ -145,6 +147,11 @@ const shown = `support/c1  generating  version 3  answered 2  pending 1
 
 2026-01-02 03:04:09  REPLY c1/1 (sent, late input) to m1, m2
     both
+
+2026-01-02 03:04:10  RESET (a new order): later turns know nothing from before it
+
+2026-01-02 03:04:11  NAME (alias): from here on this name leads here too
+    +49
 `
 
 func TestShow(t *testing.T) {
@@ -159,7 +166,7 @@ func TestShow(t *testing.T) {
 		Transcript []json.RawMessage
 	}
 	got = do(t, env, "", "show", "support", "c1", "--json")
-	if err := json.Unmarshal([]byte(got.stdout), &document); err != nil || string(document.State) != oneState || len(document.Transcript) != 3 {
+	if err := json.Unmarshal([]byte(got.stdout), &document); err != nil || string(document.State) != oneState || len(document.Transcript) != 5 {
 		t.Errorf("got %s, %v", got.stdout, err)
 	}
 	do(t, env, "", "show", "support", "nobody").expect(t, failure, "", "Not found")

@@ -35,7 +35,7 @@ func storeSupported(url string) error {
 	case "sqlite", "memory", "postgres", "postgresql", "redis", "rediss", "valkey", "valkeys":
 		return nil
 	}
-	return fmt.Errorf("store: %s is not in this build yet; use sqlite:PATH, such as sqlite:./onereply.db, postgres://… or redis://…", scheme)
+	return fmt.Errorf("there is no store %q; use sqlite:PATH, such as sqlite:./onereply.db, postgres://… or redis://…", scheme)
 }
 
 // openStore opens the store that a URL names, and logs what it guarantees. With readOnly

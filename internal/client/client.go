@@ -52,7 +52,7 @@ type Client struct {
 func New(server, apiKey string) (*Client, error) {
 	base, err := url.Parse(server)
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Hostname() == "" {
-		return nil, errors.New("the server must be a URL such as http://127.0.0.1:8080")
+		return nil, fmt.Errorf("the server must be a URL such as http://127.0.0.1:8080, it is %q (--server or ONEREPLY_SERVER sets it)", server)
 	}
 	if base.RawQuery != "" || base.Fragment != "" {
 		return nil, errors.New("the server's URL must have no ?query and no #fragment")

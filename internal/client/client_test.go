@@ -138,14 +138,20 @@ func TestProblems(t *testing.T) {
 	}{
 		{"a problem document",
 			node{422, "application/problem+json", `{"type":"urn:x","title":"The input is not valid","status":422,"detail":"text is blank"}`, request{}},
-			Error{422, "urn:x", "The input is not valid", "text is blank"}, "The input is not valid: text is blank"},
+			Error{422, "urn:x", "The input is not valid", "text is blank", ""}, "The input is not valid: text is blank"},
+		{"a field at fault",
+			node{422, "application/problem+json", `{"title":"The input is not valid","detail":"it must not be blank","field":"text"}`, request{}},
+			Error{422, "", "The input is not valid", "it must not be blank", "text"}, "The input is not valid: text: it must not be blank"},
+		{"a field that the detail names",
+			node{404, "application/problem+json", `{"title":"No such bot","detail":"There is no bot \"b\".","field":"bot"}`, request{}},
+			Error{404, "", "No such bot", "There is no bot \"b\".", "bot"}, "No such bot: There is no bot \"b\"."},
 		{"a missing key",
 			node{401, "application/problem+json; charset=utf-8", `{"title":"An API key is needed"}`, request{}},
-			Error{401, "", "An API key is needed", ""}, "An API key is needed (give a key with --api-key or ONEREPLY_API_KEY)"},
+			Error{401, "", "An API key is needed", "", ""}, "An API key is needed (give a key with --api-key or ONEREPLY_API_KEY)"},
 		{"a proxy's page", node{502, "text/html", "<html>", request{}},
-			Error{502, "", "the server answered 502 Bad Gateway", ""}, "the server answered 502 Bad Gateway"},
+			Error{502, "", "the server answered 502 Bad Gateway", "", ""}, "the server answered 502 Bad Gateway"},
 		{"a broken document", node{500, "application/problem+json", "{", request{}},
-			Error{500, "", "the server answered 500 Internal Server Error", ""}, "the server answered 500 Internal Server Error"},
+			Error{500, "", "the server answered 500 Internal Server Error", "", ""}, "the server answered 500 Internal Server Error"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"strings"
 )
 
 // Error is the problem document (RFC 9457) of a call that the node refused. If the
@@ -15,12 +16,17 @@ type Error struct {
 	Type   string `json:"type"`   // stable, for programs
 	Title  string `json:"title"`
 	Detail string `json:"detail"`
+	Field  string `json:"field"` // the part of the request that is at fault; "": none
 }
 
-// Error is the title and the detail, and advice for a missing key.
+// Error is the title, the field and the detail, and advice for a missing key. A field
+// that the detail names itself is left out.
 func (e *Error) Error() string {
 	text := e.Title
 	if e.Detail != "" && e.Detail != e.Title {
+		if e.Field != "" && !strings.Contains(e.Detail, e.Field) {
+			text += ": " + e.Field
+		}
 		text += ": " + e.Detail
 	}
 	if e.Status == http.StatusUnauthorized {
