@@ -47,8 +47,15 @@ func testReceiver(t *testing.T, interpreter, file string) {
 			t.Errorf("%s %s: %v", test.bot, test.id, err)
 		}
 	}
+	typing, err := webhook.New(webhook.Config{URL: url, Secret: secret})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := typing.Signal(t.Context(), onereply.Signal{Kind: onereply.SignalTyping, Bot: "support", Conversation: "chat-17", Turn: 3}); err != nil {
+		t.Errorf("a sign that somebody is typing: %v", err)
+	}
 	var refused *onereply.SendError
-	err := send("whsec_YW4gb2xkZXIgc2VjcmV0LCBvZiAyNSBieXRlcw==", "support", "chat-17/3")
+	err = send("whsec_YW4gb2xkZXIgc2VjcmV0LCBvZiAyNSBieXRlcw==", "support", "chat-17/3")
 	if !errors.As(err, &refused) || !refused.Permanent {
 		t.Errorf("a forged request: %v", err)
 	}

@@ -44,7 +44,8 @@ async function send(data) {
 
 async function take(headers, body) {
   if (!signed(headers, body)) return 401;
-  const { data } = JSON.parse(body);
+  const { type, data } = JSON.parse(body);
+  if (type !== "reply") return 200; // "typing": show it, if your channel can; it is no reply
   const id = headers["webhook-id"];
   if (!firstTime(data.bot, id)) return 200; // a repeat: it was sent
   try {

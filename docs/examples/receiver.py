@@ -47,7 +47,10 @@ class Receiver(BaseHTTPRequestHandler):
     def handle_reply(self, body):
         if not signed(self.headers, body):
             return 401
-        data = json.loads(body)["data"]
+        document = json.loads(body)
+        if document["type"] != "reply":
+            return 200  # "typing": show it, if your channel can; it is no reply
+        data = document["data"]
         key = data["bot"], self.headers["webhook-id"]
         if not first_time(*key):
             return 200  # a repeat: it was sent
