@@ -120,7 +120,7 @@ func (a *App) Typing(ctx context.Context, bot, conversation string, d time.Durat
 		return err
 	}
 	if d < 0 || d > MaxTyping {
-		return c.fail(CodeInvalid, "for", fmt.Errorf("it must be 0 to %v", MaxTyping))
+		return c.fail(CodeInvalid, "for", fmt.Errorf("it must be at most %d minutes, and not negative", MaxTyping/time.Minute))
 	}
 	_, err = a.node.Submit(ctx, &engine.Request{Key: c.key, Op: engine.Typing, For: d})
 	return c.of(err)
@@ -261,7 +261,7 @@ func (a *App) control(ctx context.Context, op, bot, conversation string, r engin
 	}
 	switch result.Reason {
 	case turn.NotUnconfirmed:
-		return State{}, c.fail(CodeConflict, "turn", errors.New("this turn has no unconfirmed reply, or somebody has seen to it"))
+		return State{}, c.fail(CodeConflict, "turn", errors.New("this turn has no reply that waits for an operator, or somebody has handled it; attention lists those that wait"))
 	case turn.UnderWay:
 		return State{}, c.fail(CodeConflict, "", errors.New("a turn or a reply is under way; ask again when it is over"))
 	}

@@ -24,6 +24,9 @@ func checkName(name string) error {
 	return nil
 }
 
+// errBlank refuses a blank text.
+var errBlank = errors.New("it must not be blank")
+
 // checkText checks a text; blank tells whether it may be blank.
 func checkText(text string, blank bool) error {
 	switch {
@@ -32,9 +35,18 @@ func checkText(text string, blank bool) error {
 	case !utf8.ValidString(text):
 		return errors.New("it is not valid UTF-8")
 	case !blank && strings.TrimSpace(text) == "":
-		return errors.New("it must not be blank, unless there is an attachment")
+		return errBlank
 	}
 	return nil
+}
+
+// checkWritten checks the text of a message, which may be blank beside an attachment.
+func checkWritten(text string, attached bool) error {
+	err := checkText(text, attached)
+	if errors.Is(err, errBlank) {
+		err = fmt.Errorf("%w, unless there is an attachment", err)
+	}
+	return err
 }
 
 // checkMessage returns the field that is at fault.
@@ -44,7 +56,7 @@ func checkMessage(m Message) (string, error) {
 			return "id", err
 		}
 	}
-	if err := checkText(m.Text, len(m.Attachments) > 0); err != nil {
+	if err := checkWritten(m.Text, len(m.Attachments) > 0); err != nil {
 		return "text", err
 	}
 	if err := checkPerson(m.Sender); err != nil {
@@ -137,7 +149,7 @@ func checkChange(c Edit) (string, error) {
 		return "edited_at", err
 	}
 	if c.Text != nil {
-		return "text", checkText(*c.Text, c.Attachments != nil && len(*c.Attachments) > 0)
+		return "text", checkWritten(*c.Text, c.Attachments != nil && len(*c.Attachments) > 0)
 	}
 	return "", nil
 }

@@ -62,7 +62,7 @@ func (a *App) lead(ctx context.Context, c call, to place, fresh bool) error {
 	case err != nil:
 		return c.of(err)
 	case result.Reason == turn.NameTaken:
-		return c.fail(CodeConflict, "", errors.New("the name is a conversation's already"))
+		return c.fail(CodeConflict, "", errors.New("there is a conversation of this name; delete it, or take another name"))
 	}
 	_, err = a.act(ctx, "alias", &engine.Request{Key: to.key, Op: engine.Adopt, Name: c.key.Conversation})
 	return c.of(err)
@@ -75,10 +75,13 @@ func (a *App) Alias(ctx context.Context, bot, alias string) (NamedConversation, 
 		return NamedConversation{}, err
 	}
 	found, err := a.locate(ctx, c.key)
-	if err == nil && found.name() == alias {
-		err = fmt.Errorf("%w: it is no alias", inspect.ErrNothing)
+	switch {
+	case err != nil:
+		return NamedConversation{}, c.of(err)
+	case found.name() == alias:
+		return NamedConversation{}, c.fail(CodeNotFound, "alias", errors.New("this name is no alias"))
 	}
-	return NamedConversation{Alias: alias, Conversation: found.name()}, c.of(err)
+	return NamedConversation{Alias: alias, Conversation: found.name()}, nil
 }
 
 // RemoveAlias frees a name. The next message under it begins a conversation of its own.
@@ -95,7 +98,7 @@ func (a *App) RemoveAlias(ctx context.Context, bot, alias string) error {
 	case err != nil:
 		return c.of(err)
 	case found.name() != alias && found.key == c.key, found.name() == alias && found.key != c.key:
-		return c.fail(CodeConflict, "", errors.New("the conversation is shown or began under this name; move it, or delete it"))
+		return c.fail(CodeConflict, "", errors.New("this name is the conversation's key (move the conversation first), or the one under which it began (that stays until the conversation is deleted)"))
 	case found.key == c.key:
 		return nil
 	}
@@ -157,7 +160,7 @@ func (a *App) claim(ctx context.Context, c call, from place, to string) error {
 		if err := a.submit(ctx, from.key, engine.Request{Op: engine.ClaimName}); err != nil {
 			return c.of(err)
 		}
-		return c.fail(CodeConflict, "to", errors.New("there is a conversation of this name, or the name leads elsewhere"))
+		return c.fail(CodeConflict, "to", errors.New("there is a conversation of this name, or the name leads to another one; delete that conversation, free the name, or take another one"))
 	}
 	return nil
 }

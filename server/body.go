@@ -8,6 +8,7 @@ import (
 	"mime"
 	"net/http"
 	"os"
+	"reflect"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -118,9 +119,27 @@ func parse(body []byte, value any) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &wrong):
-		p := newProblem(kindWrongType, "It must not be a JSON %s.", wrong.Value)
+		p := newProblem(kindWrongType, "It must be %s; it is a JSON %s.", jsonType(wrong.Type), wrong.Value)
 		p.field = wrong.Field
 		return p
 	}
 	return newProblem(kindMalformedBody, "The body must be one JSON object: %v.", err)
+}
+
+// jsonType says in the words of JSON what fills a field of a Go type. All numbers that a
+// request may have are whole.
+func jsonType(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Pointer:
+		return jsonType(t.Elem())
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Slice:
+		return "an array"
+	case reflect.Struct:
+		return "an object"
+	}
+	return "a whole number"
 }
