@@ -65,7 +65,8 @@ func (s Scenario) Stages() []Stage {
 	return stages
 }
 
-// needsSeveral reports whether the story speaks of one worker among several.
+// needsSeveral reports whether the story speaks of one worker among several. Where it only
+// says which of them takes a request, a worker that is alone takes all of them.
 func (s Scenario) needsSeveral() bool {
 	return slices.ContainsFunc(s.Events, func(e Event) bool {
 		switch e.Type {
@@ -73,6 +74,8 @@ func (s Scenario) needsSeveral() bool {
 			return e.Worker != firstWorker
 		case "crash_worker", "drain_worker", "pause_worker", "resume_worker", "store_partition":
 			return true
+		case "message", "edit", "delete", "redelivery", "call":
+			return false
 		}
 		return e.Worker != "" && e.Worker != firstWorker
 	})

@@ -204,9 +204,9 @@ func (w *world) tell(e Event, method, conversation, rest string, body any) {
 	w.note(a)
 }
 
-// target is the worker that an event goes to.
+// target is the worker that an event goes to: one that is alone takes all.
 func (w *world) target(e Event) string {
-	if e.Worker != "" {
+	if e.Worker != "" && w.stage.Nodes > 1 {
 		return e.Worker
 	}
 	return w.inbound("")
