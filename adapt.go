@@ -95,7 +95,7 @@ func promptEntries(stored []store.Entry) []PromptEntry {
 func promptEntryOf(e store.Entry) PromptEntry {
 	out := PromptEntry{
 		ID: e.ID, Role: RoleUser, Author: AuthorPerson, Sender: Person(e.Sender), Text: e.Text, At: cmp.Or(e.SentAt, e.At).Go(),
-		ReplyTo: quoteOf(e.ReplyTo), ForwardedFrom: Person(e.ForwardedFrom), Edited: e.EditedAt != 0,
+		ReplyTo: quoteOf(e.ReplyTo), ForwardedFrom: Person(e.ForwardedFrom), Edited: e.EditedAt != 0, recorded: e.Recorded,
 		Context: e.Status == turn.InputClosed || e.Status == turn.InputContext, Attachments: attachmentsOf(e.Attachments), Metadata: e.Metadata,
 	}
 	switch {

@@ -67,8 +67,9 @@ func receiptOf(r engine.Result) Receipt {
 }
 
 // Edit changes a message that waits for its answer. It counts as input: the window
-// moves, and an attempt that runs is overtaken. A message that was answered is left as
-// it is: the outcome is [OutcomeIgnored]. An edit whose message has not come is kept for
+// moves, and an attempt that runs is overtaken. A message that is settled, or is context,
+// reads as it was edited from then on, in the transcript and in later prompts, and nothing
+// is answered anew: the outcome is [OutcomeRecorded]. An edit whose message has not come is kept for
 // it for [EarlyEditKept]: the outcome is [OutcomeEarly], and an error has [CodeTooMany]
 // where [MaxEarlyEdits] are kept in the conversation.
 func (a *App) Edit(ctx context.Context, bot, conversation, id string, change Edit) (Receipt, error) {
@@ -96,8 +97,9 @@ func (a *App) Edit(ctx context.Context, bot, conversation, id string, change Edi
 
 // Retract is the deletion of a message by its author. The text is removed from
 // the store; the ID stays known, so that a repeat of the message does not bring it
-// back. An attempt that saw the message is discarded. A message that was answered is
-// left as it is: the outcome is [OutcomeIgnored]. If the message has not come, its ID is
+// back. An attempt that saw the message is discarded. A message that is settled, or is
+// context, is erased as well, from later prompts too; the reply that answered it stays:
+// the outcome is [OutcomeErased]. If the message has not come, its ID is
 // claimed, and what comes under it is ignored: the outcome is [OutcomeEarly].
 func (a *App) Retract(ctx context.Context, bot, conversation, id string) (Receipt, error) {
 	c, err := a.begin("retract", bot, conversation)

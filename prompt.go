@@ -57,6 +57,8 @@ type PromptEntry struct {
 
 	Attachments []Attachment
 	Metadata    json.RawMessage
+
+	recorded bool // it was edited after it was settled: its answer has not seen this text
 }
 
 // NamesMode says when the names of senders stand in prompts.
@@ -193,6 +195,9 @@ func (w *promptWriter) message(e PromptEntry) string {
 	}
 	if e.ReplyTo != nil {
 		head = append(head, "[in reply to"+w.quote(*e.ReplyTo)+"]")
+	}
+	if e.recorded {
+		head = append(head, "[edited later]")
 	}
 	if e.ForwardedFrom != (Person{}) {
 		head = append(head, "[forwarded from "+w.nameOf(e.ForwardedFrom)+"]")

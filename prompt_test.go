@@ -29,6 +29,12 @@ func quoting(sender Person, text string, q Quote) PromptEntry {
 	return e
 }
 
+func recorded(sender Person, text string) PromptEntry {
+	e := said(sender, text)
+	e.recorded = true
+	return e
+}
+
 func TestTheChatOfATurn(t *testing.T) {
 	at := time.Date(2026, 1, 31, 12, 0, 5, 6e6, time.FixedZone("", 3600))
 	dated := said(ann, "hi")
@@ -52,6 +58,10 @@ func TestTheChatOfATurn(t *testing.T) {
 		"the last name of an id counts": {
 			Turn{Messages: []PromptEntry{said(Person{ID: "1"}, "a"), said(Person{ID: "1", Name: "Old"}, "b"), said(ann, "c"), said(Person{ID: "2"}, "d"), said(Person{}, "e")}},
 			[]string{"Ann: a\nAnn: b\nAnn: c\n2: d\nsomeone: e"},
+		},
+		"edited after the answer": {
+			Turn{History: []PromptEntry{recorded(ann, "a"), answer("b")}, Messages: []PromptEntry{said(bob, "c")}},
+			[]string{"Ann: [edited later] a", ">b", "Bob: c"},
 		},
 		"always": {Turn{names: NamesAlways, Messages: []PromptEntry{said(ann, "hi")}}, []string{"Ann: hi"}},
 		"never":  {Turn{names: NamesNever, Messages: []PromptEntry{said(ann, "hi"), said(bob, "ho\nha")}}, []string{"hi\nho\nha"}},

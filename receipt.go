@@ -19,7 +19,8 @@ const (
 	OutcomeClosed    Outcome = "closed"    // it was a stop word: all that waited is settled without a reply
 	OutcomeWithdrawn Outcome = "withdrawn" // it was a deletion after which nothing waits
 	OutcomeContext   Outcome = "context"   // it is kept to be known, and never answered; Reason may say why
-	OutcomeRecorded  Outcome = "recorded"  // it is noted, and nothing is to be answered
+	OutcomeRecorded  Outcome = "recorded"  // it is noted, and nothing is to be answered: the edit of a message that is settled, a report of the channel
+	OutcomeErased    Outcome = "erased"    // it was the deletion of a message that is settled: its text is gone
 	OutcomeEarly     Outcome = "early"     // it was an edit or a deletion of a message that has not come: see [App.Edit]
 )
 

@@ -30,7 +30,7 @@ const (
 	StatusClosed    Status = "closed"    // it was settled without a reply
 	StatusFailed    Status = "failed"    // it was set aside: the model refuses it, or each worker that took it was lost
 	StatusDismissed Status = "dismissed" // it was set aside, and then closed by a person
-	StatusDeleted   Status = "deleted"   // by its author; the text is gone
+	StatusDeleted   Status = "deleted"   // by its author; the text is gone. Its Reason is "erased" if it was settled before
 	StatusContext   Status = "context"   // it is there to be known, and never answered
 )
 
@@ -154,7 +154,7 @@ func (a *App) transcript(ctx context.Context, bot, conversation string, q store.
 // isShown reports whether people see an entry. They don't see what is kept for a message
 // that has not come.
 func isShown(e store.Entry) bool {
-	neverCame := e.Kind == store.Message && e.Status == turn.InputDeleted && e.Version == 0
+	neverCame := e.Kind == store.Message && e.Status == turn.InputDeleted && e.Version == 0 && e.Reason == ""
 	return e.Kind != store.Early && !neverCame
 }
 

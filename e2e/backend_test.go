@@ -180,8 +180,14 @@ func (b *backend) change(c *conversation, r *http.Request) (int, any) {
 	switch {
 	case found == nil:
 		return http.StatusNotFound, object{"title": "Not found", "detail": "No such message."}
+	case found["status"] != "pending" && r.Method == http.MethodDelete:
+		found["status"], found["text"] = "deleted", ""
+		c.emit("message.erased", object{"message_id": found["id"]})
+		return http.StatusAccepted, object{"message_id": found["id"], "version": c.version, "outcome": "erased"}
 	case found["status"] != "pending":
-		return http.StatusAccepted, object{"message_id": found["id"], "version": c.version, "outcome": "ignored", "reason": "already_answered"}
+		found["text"] = body.Text
+		c.emit("message.recorded", object{"message_id": found["id"], "text": body.Text})
+		return http.StatusAccepted, object{"message_id": found["id"], "version": c.version, "outcome": "recorded"}
 	case r.Method == http.MethodDelete:
 		return b.input(c, r.PathValue("id"), "", "deleted", "deleted")
 	}

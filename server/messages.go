@@ -140,8 +140,8 @@ func (s *Server) ignore(w http.ResponseWriter, r *http.Request, body *messageBod
 }
 
 // patchMessage edits a message. While the message waits the edit is a new input: a
-// running attempt that saw the old text is discarded. After the reply an edit changes
-// nothing; the receipt says that it was ignored.
+// running attempt that saw the old text is discarded. After the reply an edit is shown,
+// and nothing is answered anew; the receipt says that it was recorded.
 func (s *Server) patchMessage(w http.ResponseWriter, r *http.Request) error {
 	var body struct {
 		Text        *string                `json:"text"`
@@ -163,9 +163,9 @@ func (s *Server) patchMessage(w http.ResponseWriter, r *http.Request) error {
 	return accepted(w, got, err)
 }
 
-// deleteMessage retracts a message. While it waits that is a new input too. The text is
-// removed from the store, and the id stays known, so that a late repeat does not bring
-// the message back.
+// deleteMessage retracts a message. While it waits that is a new input too; after the
+// reply it is erased. The text is removed from the store either way, and the id stays
+// known, so that a late repeat does not bring the message back.
 func (s *Server) deleteMessage(w http.ResponseWriter, r *http.Request) error {
 	got, err := s.app.Retract(r.Context(), r.PathValue("bot"), r.PathValue("conversation"), r.PathValue("id"))
 	return accepted(w, got, err)

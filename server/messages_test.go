@@ -59,9 +59,9 @@ func TestReceiptsAreAsInTheContract(t *testing.T) {
 	app.receipt = onereply.Receipt{MessageID: "m1", Version: 2, Duplicate: true, Outcome: onereply.OutcomeDuplicate}
 	wantJSON(t, ask(t, s, "POST", here+"/messages", `{"id":"m1","text":"x"}`).body,
 		`{"message_id":"m1","version":2,"duplicate":true,"due_at":null,"outcome":"duplicate"}`)
-	app.receipt = onereply.Receipt{MessageID: "m1", Version: 2, Outcome: onereply.OutcomeIgnored, Reason: "already_answered"}
+	app.receipt = onereply.Receipt{MessageID: "m1", Version: 2, Outcome: onereply.OutcomeIgnored, Reason: "deleted"}
 	wantJSON(t, ask(t, s, "DELETE", here+"/messages/m1", "").body,
-		`{"message_id":"m1","version":2,"duplicate":false,"due_at":null,"outcome":"ignored","reason":"already_answered"}`)
+		`{"message_id":"m1","version":2,"duplicate":false,"due_at":null,"outcome":"ignored","reason":"deleted"}`)
 }
 
 // TestKindsWithoutEffect: no provider may be made to send again what nobody

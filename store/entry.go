@@ -28,7 +28,7 @@ type Entry struct {
 	Kind   Kind        `json:"kind"`
 	ID     string      `json:"id"`
 	Status turn.Status `json:"status"`
-	Reason string      `json:"reason,omitempty"` // why a reply has its status, or why there was a reset
+	Reason string      `json:"reason,omitempty"` // why it has its status, or why there was a reset
 	At     turn.Time   `json:"at"`               // when it was accepted, committed or set
 
 	// Version of the last input that touched a message, 0 if it never came: its deletion
@@ -52,6 +52,8 @@ type Body struct {
 	Attachments []Attachment    `json:"attachments,omitempty"`
 	Metadata    json.RawMessage `json:"metadata,omitempty"`
 	EditedAt    turn.Time       `json:"edited_at,omitempty"`
+	// Recorded: a message was edited when nobody waited for its answer any more.
+	Recorded bool `json:"recorded,omitempty"`
 	// ChannelEdit is when the message was edited last, as its channel said. An edit that
 	// is older by that clock changes nothing.
 	ChannelEdit turn.Time `json:"channel_edit,omitempty"`

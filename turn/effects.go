@@ -11,6 +11,8 @@ const (
 	Closed    Outcome = "closed"    // an input: a stop word, which settled all that waited without a reply
 	Emptied   Outcome = "withdrawn" // an input: a deletion after which nothing waits
 	AsContext Outcome = "context"   // a message: it is kept to be known, and is no input
+	Erased    Outcome = "erased"    // the deletion of a message that is settled: its text is gone
+	Recorded  Outcome = "recorded"  // the edit of a message that is settled: it is shown as edited
 	CameEarly Outcome = "early"     // an edit or a deletion of a message that has not come: kept for it
 	Ignored   Outcome = "ignored"   // it changed nothing, and Reason says why
 	Fenced    Outcome = "fenced"    // it came from a lease that is no longer the live one
@@ -20,7 +22,7 @@ const (
 
 // Reasons that go with Ignored and with notices. They are part of the API.
 const (
-	AlreadyAnswered = "already_answered" // the message was settled before
+	AlreadyAnswered = "already_answered" // the message neither waits nor was set aside; who looks at the transcript first never asks
 	NothingWaits    = "nothing_waits"    // there is nothing to do it to
 	NotFailed       = "not_failed"       // only a failed turn, and what was set aside, can be tried again
 	UnderWay        = "under_way"        // a turn or a reply is under way: what was set aside has to wait for its end
@@ -193,6 +195,8 @@ type Kind string
 // The kinds.
 const (
 	KindMessageAccepted     Kind = "message.accepted"
+	KindMessageErased       Kind = "message.erased"   // its author deleted a message that waits for no answer
+	KindMessageRecorded     Kind = "message.recorded" // its author edited one
 	KindTurnScheduled       Kind = "turn.scheduled"
 	KindTurnStarted         Kind = "turn.started"
 	KindReplyDiscarded      Kind = "reply.discarded"

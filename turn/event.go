@@ -58,6 +58,17 @@ type Early struct {
 type SetAsideChanged struct {
 	Target  int64 // version of the last input that touched the message
 	Deleted bool
+	Seq     int64 // its entry in the transcript, for the notice only
+}
+
+// SettledChanged is the edit, or the deletion, of a message for whose answer nobody
+// waits: it was answered or closed, or is context. The caller has seen that in the
+// transcript. It changes what is shown and told from then on, and nothing that is to be
+// answered. So it is no input: the version stays, no turn opens, and nothing under way
+// learns of it.
+type SettledChanged struct {
+	Deleted bool
+	Seq     int64 // its entry in the transcript, for the notice only
 }
 
 // Typing says that the person is writing. It changes no version.
@@ -233,6 +244,7 @@ func (Edit) event()            {}
 func (Delete) event()          {}
 func (Early) event()           {}
 func (SetAsideChanged) event() {}
+func (SettledChanged) event()  {}
 func (Typing) event()          {}
 func (Flush) event()           {}
 func (Pause) event()           {}

@@ -112,7 +112,24 @@ func (l *ledger) input(event turn.Event, touched *message, after turn.Record, ef
 		if e.Deleted {
 			touched.status = turn.InputDeleted
 		}
+	case turn.SettledChanged:
+		if e.Deleted {
+			touched.status = turn.InputDeleted
+		}
 	}
+}
+
+// change is the edit, or the deletion, of a message, by what the transcript says of it.
+func (m *message) change(deleted, media, bot bool) turn.Event {
+	switch {
+	case m.status == turn.InputFailed:
+		return turn.SetAsideChanged{Target: m.version, Deleted: deleted, Seq: m.seq}
+	case m.status != turn.InputPending && m.status != turn.InputDeleted:
+		return turn.SettledChanged{Seq: m.seq, Deleted: deleted}
+	case deleted:
+		return turn.Delete{Target: m.version, HadMedia: m.media}
+	}
+	return turn.Edit{Target: m.version, HadMedia: m.media, HasMedia: media, Bot: bot}
 }
 
 // hear takes in what the channel answered: a result of the live lease for the

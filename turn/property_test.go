@@ -81,19 +81,11 @@ func (w *world) people() map[string]func(*rapid.T) {
 		"stop word": stopWord,
 		"edit": func(t *rapid.T) {
 			m := w.anyMessage(t)
-			if m.status == turn.InputFailed {
-				w.must(t, turn.SetAsideChanged{Target: m.version}, m)
-				return
-			}
-			w.must(t, turn.Edit{Target: m.version, HadMedia: m.media, HasMedia: rapid.Bool().Draw(t, "media")}, m)
+			w.must(t, m.change(false, rapid.Bool().Draw(t, "media"), false), m)
 		},
 		"delete": func(t *rapid.T) {
 			m := w.anyMessage(t)
-			if m.status == turn.InputFailed {
-				w.must(t, turn.SetAsideChanged{Target: m.version, Deleted: true}, m)
-				return
-			}
-			w.must(t, turn.Delete{Target: m.version, HadMedia: m.media}, m)
+			w.must(t, m.change(true, false, false), m)
 		},
 		"typing": func(t *rapid.T) {
 			w.must(t, turn.Typing{For: time.Duration(rapid.IntRange(0, 9).Draw(t, "for")) * time.Second}, nil)

@@ -116,6 +116,7 @@ func (s *step) changeSetAside(e SetAsideChanged) {
 		return
 	}
 	s.Changed, s.Outcome = true, Queued
+	s.notifyNoInput(e.Deleted, e.Seq)
 	if !e.Deleted {
 		return
 	}

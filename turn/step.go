@@ -55,6 +55,8 @@ func (s *step) dispatch(event Event) {
 		s.changeEarly(e)
 	case SetAsideChanged:
 		s.changeSetAside(e)
+	case SettledChanged:
+		s.changeSettled(e)
 	case Typing:
 		s.keepWindowOpen(e)
 	// The attempt: early.go, attempt.go.

@@ -81,13 +81,7 @@ func (s *story) readChange(t *testing.T, d *datadriven.TestData, kind string) ha
 	if target == nil {
 		t.Fatalf("%s: no such message", d.Pos)
 	}
-	if target.status == turn.InputFailed {
-		return happening{turn.SetAsideChanged{Target: target.version, Deleted: kind == "delete"}, target}
-	}
-	if kind == "delete" {
-		return happening{turn.Delete{Target: target.version, HadMedia: target.media}, target}
-	}
-	return happening{turn.Edit{Target: target.version, HadMedia: target.media, HasMedia: d.HasArg("media"), Bot: d.HasArg("bot")}, target}
+	return happening{target.change(kind == "delete", d.HasArg("media"), d.HasArg("bot")), target}
 }
 
 func (s *story) readWake(t *testing.T, d *datadriven.TestData) turn.Wake {

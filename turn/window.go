@@ -104,6 +104,25 @@ func (s *step) deleteMessage(e Delete) {
 	s.startNext()
 }
 
+// changeSettled notes the change of a message for whose answer nobody waits.
+func (s *step) changeSettled(e SettledChanged) {
+	s.Changed, s.Outcome = true, Recorded
+	if e.Deleted {
+		s.Outcome = Erased
+	}
+	s.notifyNoInput(e.Deleted, e.Seq)
+}
+
+// notifyNoInput adds a notice about the edit or the deletion of a message that waits for
+// no answer. No turn has it.
+func (s *step) notifyNoInput(deleted bool, seq int64) {
+	kind := KindMessageRecorded
+	if deleted {
+		kind = KindMessageErased
+	}
+	s.Notices = append(s.Notices, Notice{Kind: kind, At: s.now, Version: s.Version, Seq: seq})
+}
+
 // closeByWord accepts a stop word, or a reset word, which is settled together with all
 // that waits. An opt-out word pauses the conversation besides. None of them opens a turn.
 func (s *step) closeByWord(e Message) {

@@ -210,6 +210,9 @@ func (n *Node) read(c *conversation) {
 			load.Turns = append(load.Turns, t.Turn)
 		case t.needsLookup(c.snap.Record):
 			load.IDs = append(load.IDs, t.ID)
+			if t.Op == Retract {
+				load.Quoting = append(load.Quoting, t.ID)
+			}
 			load.Early = load.Early || len(c.snap.Record.Early) > 0
 		}
 		t.history.readSince = true
@@ -223,6 +226,7 @@ type LoadResult struct {
 	Key      store.Key
 	Snapshot store.Snapshot // zero where there is no record
 	Messages []store.Entry  // those of Load.IDs that were found
+	Quoting  []store.Entry  // those that quote messages of Load.Quoting
 	Replies  []store.Entry  // those of Load.Turns that were found
 	Reply    *store.Entry   // the one under way, where its entry has to be known: see NeedsEntry
 	Pending  []store.Entry  // those that wait, where Load.Pending asked for them

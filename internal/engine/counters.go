@@ -148,7 +148,7 @@ func (n *Node) countInput(t *task) {
 	case Duplicate:
 		n.Counters.Duplicates++
 		n.Counters.add(n.now, Tally{Duplicates: 1})
-	case turn.CameEarly: // it is no input
+	case turn.CameEarly, turn.Erased, turn.Recorded: // they are no inputs
 	case turn.Ignored:
 		n.Counters.Ignore(n.now)
 	default:

@@ -8,8 +8,9 @@ import (
 )
 
 // change edits or deletes a message. One that waits is changed in the transcript
-// and counts as newer input. One that was set aside is changed in the transcript
-// only: it takes part again after a requeue. All others were answered, and stay.
+// and counts as newer input. All others are changed in the transcript only. One that was
+// set aside takes part again after a requeue. One that is settled is erased, or
+// shown as edited from then on.
 func (n *Node) changeMessage(c *conversation, b *batch, t *task) {
 	entry := b.message(t)
 	switch {
@@ -23,13 +24,17 @@ func (n *Node) changeMessage(c *conversation, b *batch, t *task) {
 		t.result.Outcome, t.result.Reason = turn.Ignored, turn.WasDeleted
 	case t.Op == Edit && t.older(entry.Body):
 		t.result.Outcome, t.result.Reason = turn.Ignored, Older
-	case entry.Status != turn.InputPending && entry.Status != turn.InputFailed:
-		t.result.Outcome, t.result.Reason = turn.Ignored, turn.AlreadyAnswered
 	case t.Op == Retract:
 		n.retract(c, b, t, *entry)
 	default:
 		n.edit(c, b, t, *entry)
 	}
+}
+
+// isSettled reports whether nobody waits for the answer of a message, and nothing brings
+// it back.
+func isSettled(message store.Entry) bool {
+	return message.Status != turn.InputPending && message.Status != turn.InputFailed
 }
 
 // message is the message that a task is about, as the batch leaves it.
@@ -57,12 +62,22 @@ func (n *Node) edit(c *conversation, b *batch, t *task, entry store.Entry) {
 		t.result.Outcome, t.result.Reason = turn.Ignored, Unchanged
 		if t.history.mayBeApplied { // an earlier try of this very request did it
 			t.result.Outcome, t.result.Reason = turn.Queued, ""
+			if isSettled(entry) {
+				t.result.Outcome = turn.Recorded
+			}
 		}
 		return
 	}
 	changed.ChannelEdit, changed.EditedAt = max(entry.ChannelEdit, t.EditedAt), t.editedAt(n.now)
-	if entry.Status == turn.InputFailed {
-		if n.step(c, b, t, turn.SetAsideChanged{Target: entry.Version}).Changed {
+	switch {
+	case isSettled(entry):
+		if n.step(c, b, t, turn.SettledChanged{Seq: entry.Seq}).Changed {
+			changed.Recorded = true
+			b.replace(changed)
+		}
+		return
+	case entry.Status == turn.InputFailed:
+		if n.step(c, b, t, turn.SetAsideChanged{Target: entry.Version, Seq: entry.Seq}).Changed {
 			b.replace(changed)
 		}
 		return
@@ -99,23 +114,56 @@ func edited(body store.Body, edit store.Edit) store.Body {
 	return body
 }
 
-// retract deletes a message: the text is gone from the store, the id stays
-// claimed.
+// retract deletes a message: all that its author wrote is gone from the store, its
+// earlier texts and what others quote of it too. Its id stays claimed.
 func (n *Node) retract(c *conversation, b *batch, t *task, entry store.Entry) {
-	setAside := entry.Status == turn.InputFailed
-	var event turn.Event = turn.Delete{Target: entry.Version, HadMedia: anyPending(entry.Attachments), Seq: entry.Seq}
-	if setAside {
-		event = turn.SetAsideChanged{Target: entry.Version, Deleted: true}
+	var event turn.Event
+	switch {
+	case isSettled(entry):
+		event = turn.SettledChanged{Deleted: true, Seq: entry.Seq}
+	case entry.Status == turn.InputFailed:
+		event = turn.SetAsideChanged{Target: entry.Version, Deleted: true, Seq: entry.Seq}
+	default:
+		event = turn.Delete{Target: entry.Version, HadMedia: anyPending(entry.Attachments), Seq: entry.Seq}
 	}
 	if !n.step(c, b, t, event).Changed {
 		return
 	}
-	if !setAside {
+	if entry.Status == turn.InputPending {
 		entry.Version = b.write.Record.Version
 	}
-	entry.Status = turn.InputDeleted
-	entry.Body = store.Body{Sender: entry.Sender, SentAt: entry.SentAt, Trace: entry.Trace}
+	entry.Reason = ""
+	if isSettled(entry) {
+		entry.Reason = string(turn.Erased)
+	}
+	entry.Status, entry.Body = turn.InputDeleted, store.Body{Trace: entry.Trace}
 	b.replace(entry)
+	b.eraseQuotes(t)
+}
+
+// eraseQuotes removes what other messages quote of the one that the task deletes. Those
+// that the batch does not hold were read with the task.
+func (b *batch) eraseQuotes(t *task) {
+	held := map[int64]bool{}
+	for _, entries := range [][]store.Entry{b.write.Append, b.write.Change} {
+		for i := range entries {
+			held[entries[i].Seq] = true
+			eraseQuote(&entries[i], t.ID)
+		}
+	}
+	for _, e := range t.stored.quoting {
+		if !held[e.Seq] {
+			eraseQuote(&e, t.ID)
+			b.write.Change = append(b.write.Change, e)
+		}
+	}
+}
+
+// eraseQuote removes what an entry quotes of the message with an id.
+func eraseQuote(e *store.Entry, id string) {
+	if e.ReplyTo != nil && e.ReplyTo.ID == id {
+		e.ReplyTo = &store.Quote{ID: id}
+	}
 }
 
 // deletedOutcome is the outcome of a deletion that an earlier write carried out, by
@@ -124,6 +172,8 @@ func (b *batch) deletedOutcome(message *store.Entry) turn.Outcome {
 	switch {
 	case neverCame(message):
 		return turn.CameEarly
+	case message.Reason == string(turn.Erased):
+		return turn.Erased
 	case b.write.Record.Pending == 0:
 		return turn.Emptied
 	}

@@ -31,7 +31,7 @@ const Delta turn.Kind = "reply.delta"
 func NewEvent(key store.Key, notice turn.Notice) Event {
 	e := Event{Notice: notice, Key: key}
 	switch {
-	case notice.Seq == 0, notice.Kind == turn.KindMessageAccepted, notice.Kind == turn.KindMessageRepeated,
+	case notice.Seq == 0, IsOfMessage(notice.Kind), notice.Kind == turn.KindMessageRepeated,
 		notice.Kind == turn.KindConversationReset:
 	default:
 		e.ReplyID = ReplyID(key, notice.Turn)
@@ -39,11 +39,27 @@ func NewEvent(key store.Key, notice turn.Notice) Event {
 	return e
 }
 
+// IsOfMessage reports whether a notice is about the message that a request brings or
+// changes.
+func IsOfMessage(kind turn.Kind) bool {
+	switch kind {
+	case turn.KindMessageAccepted, turn.KindMessageErased, turn.KindMessageRecorded:
+		return true
+	}
+	return false
+}
+
+// Erases reports whether the event is the deletion of a message: its text must not be
+// shown any more, by whoever keeps events.
+func (e *Event) Erases() bool {
+	return e.Kind == turn.KindMessageErased || e.Kind == turn.KindMessageAccepted && e.Reason == turn.WasDeleted
+}
+
 // event adds to a notice the texts that this node knows: of the request that the
 // notice is about, or of the reply that is being sent.
 func (n *Node) event(c *conversation, t *task, notice turn.Notice) Event {
 	e := NewEvent(c.key, notice)
-	if notice.Kind == turn.KindMessageAccepted {
+	if IsOfMessage(notice.Kind) {
 		e.MessageID = t.ID
 		e.Text = t.body.Text
 		if t.Text != nil {

@@ -194,6 +194,11 @@ func (h *harness) load(o engine.Load) engine.LoadResult {
 	for _, id := range o.IDs {
 		result.Messages = append(result.Messages, h.entries(o.Key, store.EntryQuery{ID: id})...)
 	}
+	for _, e := range h.entries(o.Key, store.EntryQuery{}) {
+		if e.ReplyTo != nil && slices.Contains(o.Quoting, e.ReplyTo.ID) {
+			result.Quoting = append(result.Quoting, e)
+		}
+	}
 	for _, number := range o.Turns {
 		for _, e := range h.entries(o.Key, store.EntryQuery{}) {
 			if e.Kind == store.Reply && e.Turn == number {

@@ -12,16 +12,17 @@ import (
 type Output interface{ output() }
 
 // Load reads a conversation's record and then, in this order, the messages
-// with the given ids, the replies of the given turns, the messages that wait, the
-// reply under way, if parts of it were delivered, and the edits that are kept for
-// messages. An entry may be newer than
-// the record, never older, so a write that expects the record's Op is safe.
+// with the given ids, those that quote some of them, the replies of the given turns, the
+// messages that wait, the reply under way, if parts of it were delivered, and the edits
+// that are kept for messages. An entry may be newer than the record, never older, so a
+// write that expects the record's Op is safe.
 // Answered by Node.Loaded.
 //
 // A record that is not there is no error: it gives the zero Snapshot.
 type Load struct {
 	Key     store.Key
 	IDs     []string // of messages
+	Quoting []string // ids of messages: those that quote any of them
 	Turns   []int64  // of replies
 	Pending bool     // the messages that wait, too
 	Early   bool     // the edits that the record keeps for messages that have not come, too

@@ -121,5 +121,5 @@ func accepted(body store.Body, kept *store.Entry) store.Body {
 // neverCame reports whether a message is nothing but the claim of a deletion that came
 // before it.
 func neverCame(message *store.Entry) bool {
-	return message != nil && message.Status == turn.InputDeleted && message.Version == 0
+	return message != nil && message.Status == turn.InputDeleted && message.Version == 0 && message.Reason == ""
 }

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -42,7 +43,11 @@ func (h *harness) wants(name, outcome string) {
 
 // everything is all that the store holds of the conversation "c", as text.
 func (h *harness) everything() string {
-	return fmt.Sprintf("%+v %+v", h.record(), h.entries(keyOf("c"), store.EntryQuery{}))
+	text, err := json.Marshal([]any{h.record(), h.entries(keyOf("c"), store.EntryQuery{})})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return string(text)
 }
 
 // An edit that comes before its message opens no turn, and the message is answered as
@@ -99,7 +104,7 @@ func TestTheMessageOfAnEarlyEditComes(t *testing.T) {
 			h.pass(turn.EarlyFor)
 			h.say("m")
 			h.settle()
-			if strings.Contains(h.everything(), "new") {
+			if strings.Contains(h.everything(), `"text":"new"`) {
 				t.Errorf("its text is there still: %s", h.everything())
 			}
 			return h, "m"
@@ -247,7 +252,7 @@ func TestEarlyEditsAreBounded(t *testing.T) {
 	h.pass(turn.EarlyFor)
 	h.edit("one more time", "new")
 	h.wants("edit", "early")
-	if r := h.record(); len(r.Early) != 1 || strings.Count(h.everything(), "Status:early") != 1 {
+	if r := h.record(); len(r.Early) != 1 || strings.Count(h.everything(), `"status":"early"`) != 1 {
 		t.Errorf("%d are kept: %s", len(r.Early), h.everything())
 	}
 }

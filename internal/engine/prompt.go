@@ -61,7 +61,7 @@ func dropDeletedQuotes(entries, tail []store.Entry) {
 	}
 	for i := range entries {
 		if q := entries[i].ReplyTo; q != nil && deleted[q.ID] {
-			entries[i].ReplyTo = &store.Quote{ID: q.ID, Sender: q.Sender}
+			eraseQuote(&entries[i], q.ID)
 		}
 	}
 }

@@ -96,6 +96,7 @@ type lookup struct {
 	message *store.Entry  // the message with the request's id, nil: there is none
 	reply   *store.Entry  // Report: the reply of the turn, nil: there is none
 	early   []store.Entry // the edits that are kept for messages that have not come
+	quoting []store.Entry // Retract: the messages that quote the request's
 	waiting []store.Entry // HumanReply: the messages that wait
 }
 
@@ -155,6 +156,7 @@ func (t *task) look(asked Load, l LoadResult) {
 	case t.Op == Report:
 		t.lookForReply(asked, l)
 	case len(l.Snapshot.Record.Early) > 0 && !asked.Early: // nobody knew of them
+	case t.Op == Retract && !slices.Contains(asked.Quoting, t.ID): // it came during the read
 	default:
 		t.lookForMessage(asked, l)
 	}
@@ -183,6 +185,11 @@ func (t *task) lookForMessage(asked Load, l LoadResult) {
 	for i := range l.Messages {
 		if t.stored.done && l.Messages[i].ID == t.ID {
 			t.stored.message = &l.Messages[i]
+		}
+	}
+	for _, e := range l.Quoting {
+		if t.Op == Retract && t.stored.done && e.ReplyTo.ID == t.ID {
+			t.stored.quoting = append(t.stored.quoting, e)
 		}
 	}
 }

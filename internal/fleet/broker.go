@@ -97,8 +97,11 @@ func (b *Broker) publish(e *engine.Event) {
 func (b *Broker) relay(e *engine.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.topics.match(e) {
+	switch {
+	case b.topics.match(e):
 		b.add(e)
+	case e.Erases():
+		b.erase(e)
 	}
 }
 
@@ -115,10 +118,24 @@ func (b *Broker) watched() []Topic {
 
 // add gives an event its number, keeps it, and hands it to the readers.
 func (b *Broker) add(e *engine.Event) {
+	if e.Erases() {
+		b.erase(e)
+	}
 	*b.ring.at(b.last) = *e
 	b.last++
 	for s := range b.readers {
 		b.offer(s, e, b.last)
+	}
+}
+
+// erase removes the texts of a message from the events that are kept: its author has
+// deleted it, and readers that resume must not see it. It looks at all of them, which
+// takes a fraction of a millisecond, since deletions are rare.
+func (b *Broker) erase(deletion *engine.Event) {
+	for number := b.last - min(b.last, EventsKept); number < b.last; number++ {
+		if e := b.ring.at(number); e.MessageID == deletion.MessageID && e.Key == deletion.Key {
+			e.Text = ""
+		}
 	}
 }
 

@@ -119,7 +119,7 @@ func (f *Fleet) Close() {
 // the engine calls it, and must never wait for somebody who watches.
 func (f *Fleet) Publish(e *engine.Event) {
 	f.publish(e)
-	if f.outgoing.offer(e) {
+	if f.out != nil && f.outgoing.offer(e) {
 		signal(f.eventsWait)
 	}
 }

@@ -118,6 +118,68 @@ func TestResuming(t *testing.T) {
 	}
 }
 
+// said is the event of a message, and deleted that of its deletion by its author.
+func said(conversation, id string) *engine.Event {
+	e := event("b", conversation, id+" in "+conversation)
+	e.Kind, e.MessageID = turn.KindMessageAccepted, id
+	return e
+}
+
+func deleted(conversation, id string, kind turn.Kind, reason string) *engine.Event {
+	e := event("b", conversation, "")
+	e.Kind, e.Reason, e.MessageID = kind, reason, id
+	return e
+}
+
+// The text of a message that its author deletes is gone from the events that are kept,
+// also where they have overwritten older ones; all others stay.
+func TestErasing(t *testing.T) {
+	for name, deletion := range map[string]*engine.Event{
+		"settled": deleted("c", "m", turn.KindMessageErased, ""),
+		"waiting": deleted("c", "m", turn.KindMessageAccepted, turn.WasDeleted),
+	} {
+		for _, before := range []int{0, EventsKept - 2} {
+			t.Run(fmt.Sprint(name, before), func(t *testing.T) {
+				b := newBroker(func() {})
+				for range before {
+					b.publish(event("b", "c", "other"))
+				}
+				for _, e := range []*engine.Event{said("c", "m"), said("d", "m"), said("c", "n"), said("c", "m"), deletion} {
+					b.publish(e)
+				}
+				r := &reader{room: EventsKept}
+				b.Subscribe(Topic{}, fmt.Sprint(b.epoch, "-", before), r)
+				var texts []string
+				for _, e := range r.events {
+					_, text, _ := strings.Cut(e, " ")
+					texts = append(texts, text)
+				}
+				if want := []string{"", "m in d", "n in c", "", ""}; !slices.Equal(texts, want) {
+					t.Errorf("a reader that resumes is shown %q, want %q", texts, want)
+				}
+			})
+		}
+	}
+}
+
+// A deletion is told to all nodes, and one where nobody watches erases what it keeps.
+func TestErasingOnOtherNodes(t *testing.T) {
+	now := turn.Time(1_750_000_000_000)
+	f := quiet(&now)
+	deletion := deleted("c", "m", turn.KindMessageErased, "")
+	if g := &f.outgoing; !g.offer(deletion) || g.offer(said("c", "m")) {
+		t.Error("of a conversation that nobody watches a deletion is told, and nothing else")
+	}
+	f.publish(said("c", "m"))
+	text, _ := json.Marshal(deletion)
+	f.hear(message{Instance: "x", Events: []json.RawMessage{text}})
+	r := &reader{room: 9}
+	f.Subscribe(Topic{}, "unknown", r)
+	if !slices.Equal(r.events, []string{"1 "}) {
+		t.Errorf("a reader that resumes is shown %q", r.events)
+	}
+}
+
 // A topic outlives its last watcher for a while, and the broker says what is new.
 func TestTopics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

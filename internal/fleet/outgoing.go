@@ -45,16 +45,17 @@ type interest struct {
 	until  time.Time
 }
 
-// offer takes an event in, if some other node watches it and there is room. Deltas of
+// offer takes an event in, if some other node watches it and there is room. The deletion
+// of a message goes to all nodes: one that watched a while ago may keep its text. Deltas of
 // one attempt that follow each other become one: a model that writes word by word would
 // otherwise make a hundred events of a sentence.
 func (g *outgoing) offer(e *engine.Event) (taken bool) {
-	if !g.wanted.Load() {
+	if !g.wanted.Load() && !e.Erases() {
 		return false
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !g.watches(e) {
+	if !g.watches(e) && !e.Erases() {
 		return false
 	}
 	size := len(e.Text) + len(e.Reason)

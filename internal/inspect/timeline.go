@@ -145,7 +145,7 @@ func (t *timeline) event(n turn.Notice) engine.Event {
 	e := engine.Event{Notice: n, Node: n.Holder}
 	switch {
 	case n.Seq == 0:
-	case n.Kind == turn.KindMessageAccepted:
+	case engine.IsOfMessage(n.Kind):
 		e.MessageID = t.ids[n.Seq]
 	default:
 		e.ReplyID = engine.ReplyID(t.key, n.Turn)

@@ -6,6 +6,7 @@ package node
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/onereply/onereply/internal/engine"
@@ -24,6 +25,9 @@ func Load(ctx context.Context, s store.Store, o engine.Load) engine.LoadResult {
 		var found []store.Entry
 		found, result.Err = s.Entries(ctx, o.Key, store.EntryQuery{ID: id, Limit: 1})
 		result.Messages = append(result.Messages, found...)
+	}
+	if len(o.Quoting) > 0 && result.Err == nil {
+		result.Quoting, result.Err = readQuoting(ctx, s, o, result.Messages)
 	}
 	for _, number := range o.Turns {
 		if result.Err != nil {
@@ -45,6 +49,36 @@ func Load(ctx context.Context, s store.Store, o engine.Load) engine.LoadResult {
 		result.Early, result.Err = s.Entries(ctx, o.Key, store.EntryQuery{After: early[0].Seq - 1, Status: turn.InputEarly})
 	}
 	return result
+}
+
+// readQuoting reads the messages that quote those with the ids of o.Quoting, which are
+// among the given ones. They came later, so it begins behind the first of these. A message
+// that more than [store.MaxEntries] others quote is nothing that people write: the rest
+// is left.
+func readQuoting(ctx context.Context, s store.Store, o engine.Load, messages []store.Entry) ([]store.Entry, error) {
+	query := store.EntryQuery{After: math.MaxInt64, Limit: store.MaxEntries}
+	for _, m := range messages {
+		if slices.Contains(o.Quoting, m.ID) {
+			query.After = min(query.After, m.Seq)
+		}
+	}
+	var quoting []store.Entry
+	for query.After < math.MaxInt64 && len(quoting) < store.MaxEntries {
+		page, err := s.Entries(ctx, o.Key, query)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range page {
+			if e.ReplyTo != nil && slices.Contains(o.Quoting, e.ReplyTo.ID) {
+				quoting = append(quoting, e)
+			}
+		}
+		if len(page) < query.Limit {
+			break
+		}
+		query.After = page[len(page)-1].Seq
+	}
+	return quoting, nil
 }
 
 // readReply reads the reply of a turn, nil where there is none. Channels report soon, so it

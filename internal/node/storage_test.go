@@ -108,6 +108,35 @@ func TestLoad(t *testing.T) {
 	}
 }
 
+// What quotes a message is read from there on, over all pages, and no other message's.
+func TestWhatQuotesAMessageIsRead(t *testing.T) {
+	var entries []store.Entry
+	var want []string
+	for i := range 2*store.MaxEntries + 10 {
+		m := message(i+1, turn.InputAnswered, 0)
+		switch {
+		case i%500 == 7:
+			m.ReplyTo = &store.Quote{ID: "m3", Text: "secret"}
+			want = append(want, m.ID)
+		case i%500 == 8:
+			m.ReplyTo = &store.Quote{ID: "m4"}
+		}
+		entries = append(entries, m)
+	}
+	s := stored(t, turn.Record{}, entries)
+	got := Load(t.Context(), s, engine.Load{Key: key, IDs: []string{"m3", "m2000"}, Quoting: []string{"m3"}})
+	if got.Err != nil || !slices.Equal(ids(got.Quoting), want) || s.calls != 6 {
+		t.Errorf("%q after %d calls, %v; want %q", ids(got.Quoting), s.calls, got.Err, want)
+	}
+	if got := Load(t.Context(), s, engine.Load{Key: key, IDs: []string{"m3", "none"}, Quoting: []string{"none"}}); got.Quoting != nil {
+		t.Errorf("of a message that is not there: %q", ids(got.Quoting))
+	}
+	s.calls, s.failFrom = 0, 3
+	if got := Load(t.Context(), s, engine.Load{Key: key, IDs: []string{"m3"}, Quoting: []string{"m3"}}); !errors.Is(got.Err, errAway) {
+		t.Errorf("the read fails: %v", got.Err)
+	}
+}
+
 // What waits is read whole, however many pages that takes, and no page twice.
 func TestAllThatWaitsIsRead(t *testing.T) {
 	const page = store.MaxEntries

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
@@ -72,6 +73,27 @@ var entryTests = []test{
 		write.Change = []store.Entry{deleted}
 		s.ok(write)
 		equalLists(s, "Entries", s.entries(key, store.EntryQuery{ID: "a"}), []store.Entry{deleted})
+	}},
+	{"of an erased message its place is left", func(s *subject) {
+		const secret = "secret"
+		answered := withStatus(message(1, "a"), turn.InputAnswered)
+		answered.Body = store.Body{
+			Text: secret, Sender: store.Sender{Name: secret}, ForwardedFrom: store.Sender{Name: secret}, Attachments: []store.Attachment{{URL: secret}},
+			Metadata: []byte(`"secret"`), Was: &store.Was{Text: secret}, ReplyTo: &store.Quote{Text: secret},
+		}
+		quoting := message(2, "b")
+		quoting.ReplyTo = &store.Quote{ID: "a", Text: secret}
+		op := s.ok(s.write(key, none, answered, quoting))
+		erased := store.Entry{Seq: 1, Kind: store.Message, ID: "a", Status: turn.InputDeleted, Reason: "erased", At: answered.At, Version: answered.Version, ReplySeq: 7}
+		quoting.ReplyTo = &store.Quote{ID: "a"}
+		write := s.write(key, op)
+		write.Change = []store.Entry{quoting, erased}
+		op = s.ok(write)
+		equalLists(s, "Entries", s.entries(key, store.EntryQuery{}), []store.Entry{erased, quoting})
+		if strings.Contains(s.contents(), secret) {
+			s.Errorf("it is there still: %s", s.contents())
+		}
+		equal(s, "its id", s.commit(s.write(key, op, message(3, "a"))).Status, store.Duplicate)
 	}},
 	{"a change replaces the entry of its sequence only", func(s *subject) {
 		op := s.ok(s.write(key, none, message(1, "a"), message(2, "b"), reply(3, "r")))

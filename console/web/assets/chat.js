@@ -85,10 +85,10 @@ export class MessageView {
 
 const things = (attachments) => (attachments ?? []).map(({ kind, pending }) => ` [${kind || 'attachment'}${pending ? ', being processed' : ''}]`).join('');
 
-function stateWords({ state, edits }) {
+function stateWords({ state, edits, edited }) {
 	const words = states[state] ?? state;
-	if (state === 'deleted' || !edits.length) return words;
-	return `edited as #${edits.at(-1)} · ${words}`;
+	if (state === 'deleted' || !edits.length && !edited) return words;
+	return `edited${edits.length ? ` as #${edits.at(-1)}` : ''} · ${words}`;
 }
 
 class ReplyView {

@@ -72,11 +72,11 @@ export class Conversation {
 		for (const { key } of this.entries.splice(0, Math.max(0, this.entries.length - count))) this.known.delete(key);
 	}
 
-	mergeMessage({ seq, id, text, version, status, sender, at, attachments }) {
+	mergeMessage({ seq, id, text, version, status, sender, at, attachments, edited_at: edited }) {
 		const message = this.message(id) ?? this.put({ type: 'message', id, number: version, edits: [], repeats: 0, note: '' });
 		message.number ||= version;
 		message.version = Math.max(message.version ?? 0, version);
-		Object.assign(message, { seq, text, sender, at, attachments, state: status === 'pending' ? 'waiting' : status });
+		Object.assign(message, { seq, text, sender, at, attachments, edited, state: status === 'pending' ? 'waiting' : status });
 	}
 
 	mergeReply({ seq, id, text, covers, status, receipt, late_input: late, author, turn, at }) {
@@ -113,6 +113,16 @@ export class Conversation {
 		if (kind !== 'message') message.edits.push(event.version);
 		Object.assign(message, { version: event.version, text: event.text ?? '', state: kind === 'delete' ? 'deleted' : 'waiting', note: '' });
 		if (this.phase === 'collecting' && !this.entries.some((entry) => entry.state === 'waiting')) this.phase = 'idle';
+	}
+
+	'message.recorded'({ message_id: id, text }) {
+		const message = this.message(id);
+		if (message) Object.assign(message, { text: text ?? message.text, edited: true, note: '' });
+	}
+
+	'message.erased'({ message_id: id }) {
+		const message = this.message(id);
+		if (message) Object.assign(message, { text: '', state: 'deleted', note: '' });
 	}
 
 	'turn.started'({ token }) {

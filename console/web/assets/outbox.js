@@ -76,6 +76,5 @@ export class OwnConversation extends Conversation {
 }
 
 function refusal(reason) {
-	if (reason === 'already_answered') return 'Already answered: nothing was changed.';
 	return `Nothing was changed: ${String(reason ?? 'no reason was given').replaceAll('_', ' ')}.`;
 }

@@ -52,6 +52,9 @@ func (w *world) judge(q request, x write, before *storage) {
 	if q.kind == mention {
 		w.judgeContext(x, was)
 	}
+	if q.settled {
+		w.judgeSettledChange(x, was)
+	}
 	w.judgeFailed(q, x, was)
 	w.judgeSends(q, x, was)
 	w.judgeReset(q)
@@ -82,6 +85,14 @@ func (w *world) judgeContext(x write, was turn.Record) {
 	}
 	if !reflect.DeepEqual(was, is) || len(x.effects.Actions)+len(x.effects.Settles) > 0 {
 		w.fail("P2 context", "a message that is context changed the record from %+v to %+v", was, is)
+	}
+}
+
+// judgeSettledChange checks that a change of a settled message changes nothing that is to be
+// answered: no field of the record.
+func (w *world) judgeSettledChange(x write, was turn.Record) {
+	if !reflect.DeepEqual(was, w.store.record) || len(x.effects.Actions)+len(x.effects.Settles) > 0 {
+		w.fail("P2 settled", "a change of a settled message changed the record from %+v to %+v", was, w.store.record)
 	}
 }
 

@@ -6,6 +6,18 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
+// settledFaults are in changes of messages for whose answer nobody waits.
+func settledFaults() []seeded {
+	settled := func(s *Scope) { s.Edits, s.Settled = true, true }
+	return []seeded{
+		{name: "the edit of a settled message opens a turn", check: "P2 settled", step: after(func(_ turn.Record, r *turn.Record, e turn.Event, _ turn.Time, _ turn.Policy) {
+			if _, ok := e.(turn.SettledChanged); ok {
+				r.Turn++
+			}
+		}), change: settled},
+	}
+}
+
 // overtakenFaults are in what is kept for messages that have not come.
 func overtakenFaults() []seeded {
 	before := func(s *Scope) {

@@ -389,8 +389,8 @@ func (t *task) sends(seq int64) bool {
 	return false
 }
 
-// message writes an entry. Of a settled one only that it is settled matters:
-// nothing can touch it any more, unless it was set aside.
+// message writes an entry. Of a settled one only that it is settled matters, and which
+// edit it has, where it can still be edited.
 func (e *encoder) message(m message) {
 	e.small(int(m.id))
 	if m.status != turn.InputPending && m.status != turn.InputFailed {
@@ -408,6 +408,10 @@ func (e *encoder) message(m message) {
 // deleted under an attempt that never saw it, it still counts for the window.
 func (e *encoder) settled(m message) {
 	e.small(0)
+	if e.w.scope.Settled {
+		e.small(int(m.edit))
+		e.flag(m.settled())
+	}
 	r := e.w.store.record
 	if m.status == turn.InputDeleted && m.version > r.Attempt.Through && r.Phase != turn.Idle {
 		e.time(m.since, e.w.scope.Policy.MaxWait)

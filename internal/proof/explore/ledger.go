@@ -100,7 +100,7 @@ func (l *ledger) note(w *world, q request, x write, before *storage) {
 	}
 	if q.early {
 		l.noteEarly(q, x)
-	} else if q.kind == remove {
+	} else if q.kind == remove && !q.settled {
 		l.removed |= input(before.message(q.message).version) | input(before.message(q.message).was)
 	}
 	l.noteSigns(w, q, x, before)
@@ -318,7 +318,7 @@ func loses(q request, was turn.Record) int {
 
 // accepts reports whether the write took an input in.
 func accepts(q request, x write, before *storage) bool {
-	change := (q.kind == edit || q.kind == remove) && !q.touches(before) && !q.early
+	change := (q.kind == edit || q.kind == remove) && !q.isNoInput(before)
 	return x.effects.AppendInput && !q.repeated || change
 }
 
@@ -341,7 +341,7 @@ func (l *ledger) noteQuiet(w *world, q request, x write, before *storage, early 
 			l.endQuiet(w, x)
 		}
 	}
-	if q.early || q.touches(before) {
+	if q.isNoInput(before) {
 		return
 	}
 	switch q.kind {

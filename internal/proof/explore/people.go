@@ -95,7 +95,7 @@ func (w *world) inputMoves(list []move, i uint8) []move {
 		}
 	}
 	for _, entry := range w.store.messages {
-		if entry.status == turn.InputContext {
+		if entry.status == turn.InputContext && !w.scope.Settled {
 			continue
 		}
 		m.index = entry.id

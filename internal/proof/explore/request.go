@@ -76,6 +76,7 @@ type request struct {
 	media    bool          // of a message: its attachment is still being processed
 	bot      bool          // of a message: another bot wrote it
 	early    bool          // an edit or a deletion: the message has not come
+	settled  bool          // an edit or a deletion: nobody waits for an answer to the message
 	repeated bool          // only with flaws.dedupeAfterBump
 }
 
@@ -111,6 +112,9 @@ func (q request) event(s *storage, tick time.Duration) turn.Event {
 		return turn.Message{Context: true}
 	case edit, remove:
 		m := s.message(q.message)
+		if q.settled {
+			return turn.SettledChanged{Seq: m.seq, Deleted: q.kind == remove}
+		}
 		if q.touches(s) {
 			return turn.SetAsideChanged{Target: m.version, Deleted: q.kind == remove}
 		}
@@ -210,9 +214,9 @@ func (q request) known(s *storage) bool {
 	case receive, stopWord, mention:
 		return m != nil && !m.forgotten
 	case edit:
-		return m != nil && (!m.open() || m.edit == q.number)
+		return m != nil && (!m.open() && !q.settled || m.edit == q.number)
 	case remove:
-		return m != nil && !m.open()
+		return m != nil && !m.open() && !q.settled
 	case human:
 		for _, r := range s.replies {
 			if r.human == q.number {

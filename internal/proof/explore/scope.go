@@ -50,6 +50,7 @@ type Scope struct {
 	Faults   Faults
 	Edits    bool // inputs may be edits and deletions
 	Early    bool // edits and deletions may come before their message; only with Edits
+	Settled  bool // edits and deletions may be of messages that are settled, or context; only with Edits
 	Words    bool // messages may be stop words
 	Media    bool // messages come with an attachment that is still being processed
 	MaxParts int  // a reply has 1 to so many parts
@@ -262,6 +263,7 @@ func Stated() []Scope {
 		Scope{Name: "parts with a pause between them", Policy: first, Budget: Budget{Inputs: 2, Faults: 1}, Faults: Faults{Worker: true, Send: true}, MaxParts: 2, Pace: 2 * Tick},
 		Scope{Name: "stop words and deletions end turns", Policy: first, Budget: Budget{Inputs: 3}, Edits: true, Words: true},
 		overtaken(Scope{Name: "edits and deletions before their message", Budget: Budget{Inputs: 3, Redelivered: 1}}),
+		Scope{Name: "edits and deletions of settled messages", Policy: first, Budget: Budget{Inputs: 3}, Edits: true, Settled: true},
 		Scope{Name: "a human replies", Policy: first, Budget: Budget{Inputs: 2, Humans: 1}},
 		Scope{Name: "an agent seals", Policy: first, Budget: Budget{Inputs: 2, Seals: 1, Faults: 1}, Faults: Faults{Worker: true}},
 		Scope{Name: "a reply in trouble is sent again", Policy: held(), Budget: Budget{Inputs: 2, Resends: 1, Faults: 1}, Faults: Faults{Worker: true, Send: true}, MaxParts: 2},

@@ -243,6 +243,12 @@ func (w *world) writeEntries(q request, x write, before turn.Record) {
 		s.messages = append(s.messages, message{id: q.message, seq: r.Seq, status: turn.InputContext})
 	case q.early:
 		w.writeEarly(q, x)
+	case q.settled:
+		m := s.message(q.message)
+		m.edit = q.number
+		if q.kind == remove {
+			m.status = turn.InputDeleted
+		}
 	case q.touches(s): // what its author thinks better of waits for a requeue
 		m := s.message(q.message)
 		m.edit, m.media = q.number, false
@@ -291,6 +297,14 @@ func (w *world) talkOf(q request, x write) uint8 {
 
 // open reports whether its author may still change the message.
 func (m *message) open() bool { return m.status == turn.InputPending || m.status == turn.InputFailed }
+
+// settled reports whether nobody waits for an answer to the message, and its author has
+// not deleted it.
+func (m *message) settled() bool { return !m.open() && m.status != turn.InputDeleted }
+
+// isNoInput reports whether the request changes a message for whose answer nobody waits
+// now.
+func (q request) isNoInput(before *storage) bool { return q.early || q.settled || q.touches(before) }
 
 // touches reports whether the request changes a message that was set aside.
 func (q request) touches(s *storage) bool {

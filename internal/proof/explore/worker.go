@@ -20,6 +20,8 @@ var answerNames = [...]string{
 // apply carries out a request as a worker does: load, Step, commit.
 func (w *world) apply(i int, q request, a answer) {
 	w.prepareFlaws(i, &q)
+	m, change := w.store.message(q.message), q.kind == edit || q.kind == remove
+	q.early, q.settled = change && m == nil, change && w.scope.Settled && m != nil && m.settled()
 	if q.known(&w.store) && !q.repeated {
 		w.acknowledge(q)
 		return
@@ -27,7 +29,6 @@ func (w *world) apply(i int, q request, a answer) {
 	if (q.kind == wake || q.kind == claim) && !w.store.record.Exists() {
 		return // it was deleted, and must not come back
 	}
-	q.early = (q.kind == edit || q.kind == remove) && w.store.message(q.message) == nil
 	x := w.prepare(i, q)
 	w.judgeUntold(q, x)
 	if !x.effects.Changed {

@@ -280,6 +280,13 @@ func (x Expect) checkStates(l *Ledger) (c complaints) {
 	for id, want := range x.Statuses {
 		c.wrong(statuses[id] != want, "%s is %q in the transcript, not %q", id, statuses[id], want)
 	}
+	transcript := l.transcript()
+	for _, text := range x.TranscriptHas {
+		c.wrong(!strings.Contains(transcript, text), "%q is not in the transcript %s", text, transcript)
+	}
+	for _, text := range x.TranscriptLacks {
+		c.wrong(strings.Contains(transcript, text), "%q is in the transcript %s", text, transcript)
+	}
 	for id, want := range x.Receipts {
 		c.wrong(l.receipts()[id] != want, "the receipt of %s is %q, not %q", id, l.receipts()[id], want)
 	}
@@ -314,6 +321,17 @@ func (l *Ledger) statuses() map[string]string {
 		}
 	}
 	return statuses
+}
+
+// transcript is all entries as the API gives them, one a line.
+func (l *Ledger) transcript() string {
+	var lines []string
+	for _, conversation := range l.Conversations {
+		for _, e := range conversation.Entries {
+			lines = append(lines, e.raw)
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // receipts are those of all replies.

@@ -31,7 +31,7 @@ func good() *Ledger {
 	l.Conversations = []Conversation{{
 		state: state{Conversation: "c1", Phase: "idle", Version: 2, Answered: 2},
 		Entries: []entry{
-			{Seq: 1, Kind: "message", ID: "m1", Text: "hi", Status: "answered"},
+			{Seq: 1, Kind: "message", ID: "m1", Text: "hi", Status: "answered", raw: `{"text":"hi"}`},
 			{Seq: 2, Kind: "message", ID: "m2", Text: "ho", Status: "answered"},
 			{Seq: 3, Kind: "reply", ID: "c1/1", Text: l.Calls[0].Text, Status: "sent", Receipt: "read", Covers: []string{"m1", "m2"}},
 		},
@@ -80,6 +80,8 @@ func TestExpectations(t *testing.T) {
 		"http_of_m2":                 {`200`, `503`},
 		"outcomes":                   {`{"message m1":"queued"}`, `{"message m1":"ignored: deleted"}`},
 		"statuses":                   {`{"m1":"answered","c1/1":"sent"}`, `{"c1/1":"partial"}`},
+		"transcript_has":             {`["\"hi\""]`, `["hi", "no"]`},
+		"transcript_lacks":           {`["no"]`, `["no", "hi"]`},
 		"receipts":                   {`{"c1/1":"read"}`, `{"c1/1":""}`},
 		"any_of":                     {`[{"replies":2},{"replies":1}]`, `[{"replies":2},{"replies":3}]`},
 		"notes":                      {`"anything"`, ``},

@@ -234,6 +234,18 @@ type entry struct {
 	Receipt   string
 	Covers    []string
 	LateInput bool `json:"late_input"`
+
+	raw string // as the API gives it
+}
+
+// UnmarshalJSON keeps the whole entry beside the fields that are known here.
+func (e *entry) UnmarshalJSON(raw []byte) error {
+	type fields entry
+	if err := json.Unmarshal(raw, (*fields)(e)); err != nil {
+		return err
+	}
+	e.raw = string(raw)
+	return nil
 }
 
 type state struct {

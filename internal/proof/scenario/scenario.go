@@ -198,6 +198,10 @@ type Expect struct {
 	// Statuses are those of transcript entries in the end, by the message's
 	// label or the reply's id.
 	Statuses map[string]string `json:"statuses"`
+	// TranscriptHas and TranscriptLacks are texts in the entries of the transcript in the
+	// end, as the API gives them.
+	TranscriptHas   []string `json:"transcript_has"`
+	TranscriptLacks []string `json:"transcript_lacks"`
 	// Receipts are what the transcript shows of the channel's reports, by the reply's id.
 	Receipts map[string]string `json:"receipts"`
 }

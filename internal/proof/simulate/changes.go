@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/onereply/onereply/internal/engine"
@@ -14,7 +15,7 @@ type changes struct {
 	written   map[string]time.Duration // by text: when its author made the edit, as the channel says
 	corrected map[string]correction    // by message: the newest edit that was acknowledged
 	takenBack map[string]bool          // messages whose deletion somebody asked for
-	retired   map[string]bool          // those of them whose author was told that they are deleted
+	retired   map[string]turn.Time     // when the author of one of them was told that it is deleted
 }
 
 // correction is an edit that was acknowledged.
@@ -26,7 +27,7 @@ type correction struct {
 func newChanges() changes {
 	return changes{
 		written: map[string]time.Duration{}, corrected: map[string]correction{},
-		takenBack: map[string]bool{}, retired: map[string]bool{},
+		takenBack: map[string]bool{}, retired: map[string]turn.Time{},
 	}
 }
 
@@ -44,26 +45,46 @@ func (c *changes) ask(a *ask) {
 func (c *changes) acknowledge(a *ask, now turn.Time) {
 	switch {
 	case a.op == engine.Retract:
-		c.retired[a.Message] = true
+		c.retired[a.Message] = now
 	case a.When > c.corrected[a.Message].when:
 		c.corrected[a.Message] = correction{a.When, now}
 	}
 }
 
 // judgeChanged is P4 for edits and deletions that come in any order, before their
-// message too: it is not accepted once its author has deleted it, and never reads as it
-// was before the newest edit that was acknowledged.
-func (l *ledger) judgeChanged(t *conversation, e store.Entry) {
+// message and after its answer too: by what was acknowledged up to a moment, it is neither
+// accepted nor told once its author has deleted it, and never reads as it was before the
+// newest edit.
+func (l *ledger) judgeChanged(t *conversation, e store.Entry, at turn.Time) {
 	newest := t.changes.corrected[e.ID]
 	if e.Status == turn.InputDeleted {
 		return
 	}
-	if t.changes.retired[e.ID] {
+	if retired := t.changes.retired[e.ID]; retired != 0 && retired <= at {
 		l.fail("P4 deleted", "%s is %s, and its author was told that it is deleted", e.ID, e.Status)
 	}
-	if l.now < newest.acked.Add(turn.EarlyFor) && t.changes.written[e.Text] < newest.when {
+	if newest.acked <= at && at < newest.acked.Add(turn.EarlyFor) && t.changes.written[e.Text] < newest.when {
 		l.fail("P4 newest", "%s reads %q, and a newer edit was acknowledged", e.ID, e.Text)
 	}
+}
+
+// judgeErased is P4 for what a deletion leaves: nothing that anybody wrote.
+func (l *ledger) judgeErased(e store.Entry) {
+	if e.Status == turn.InputDeleted && !reflect.DeepEqual(e.Body, store.Body{Trace: e.Trace}) {
+		l.fail("P4 erased", "%s is deleted, and this is left of it: %+v", e.ID, e.Body)
+	}
+}
+
+// isSettled reports whether a change is of a message for whose answer nobody waits, so
+// that it is no input.
+func isSettled(e store.Entry) bool {
+	switch e.Status {
+	case turn.InputPending, turn.InputFailed:
+		return false
+	case turn.InputDeleted:
+		return e.Reason == string(turn.Erased)
+	}
+	return true
 }
 
 // overtake has edits and deletions overtake their message, and each other: the webhooks
@@ -94,5 +115,5 @@ func (p *Plan) overtake(conversation int) {
 // neverCame reports whether an entry is nothing but the claim of a deletion that came
 // before its message.
 func neverCame(e store.Entry) bool {
-	return e.Kind == store.Message && e.Status == turn.InputDeleted && e.Version == 0
+	return e.Kind == store.Message && e.Status == turn.InputDeleted && e.Version == 0 && e.Reason == ""
 }

@@ -472,6 +472,12 @@ func contextCounted(_, is *turn.Record, _ turn.Event, effects *turn.Effects, _ t
 	}
 }
 
+func settledCounted(_, is *turn.Record, e turn.Event, _ *turn.Effects, _ turn.Time) {
+	if _, ok := e.(turn.SettledChanged); ok && is.Phase == turn.Collecting {
+		is.Version++
+	}
+}
+
 func earlyForgotten(_, is *turn.Record, e turn.Event, _ *turn.Effects, _ turn.Time) {
 	if _, ok := e.(turn.Early); ok {
 		is.Early = nil

@@ -16,6 +16,7 @@ func (l *ledger) judgeHistory(o engine.Start) {
 	for _, e := range o.Prompt.History {
 		if e.Kind == store.Message {
 			l.judgeText(o.Key, e)
+			l.judgeChanged(t, e, l.read[o.Lease.Nonce])
 			if t.aside[e.ID] && e.Status != turn.InputAnswered {
 				l.fail("P3 history", "%s was set aside, and is part of a history", e.ID)
 			}

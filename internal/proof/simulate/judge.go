@@ -141,11 +141,16 @@ func (l *ledger) judgeInputs(n *node, t *conversation, write store.Write, before
 		if e.Kind != store.Message || neverCame(e) {
 			continue
 		}
+		l.judgeErased(e)
 		if mentioned(e.ID) {
 			l.judgeContext(t, e)
 			continue
 		}
-		l.judgeChanged(t, e)
+		l.judgeChanged(t, e, l.now)
+		if isSettled(e) {
+			l.judgeText(t.key, e)
+			continue
+		}
 		if !touches(before.SetAside, e) {
 			visible++
 		}

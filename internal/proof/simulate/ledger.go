@@ -14,6 +14,7 @@ type ledger struct {
 	*world
 	conversations map[store.Key]*conversation
 	calls         map[string]*call                 // of the model, by nonce
+	read          map[string]turn.Time             // when the reading of a prompt began, by nonce
 	asked         map[store.Key]map[What]turn.Time // when it last happened at the latest, or will, of what somebody asked for
 	gone          map[store.Key]turn.Time          // when it was last deleted
 
@@ -103,7 +104,7 @@ type reply struct {
 }
 
 func newLedger(w *world) *ledger {
-	return &ledger{world: w, conversations: map[store.Key]*conversation{}, calls: map[string]*call{}, asked: map[store.Key]map[What]turn.Time{}, gone: map[store.Key]turn.Time{}, names: map[store.Key][]string{}, erased: map[store.Key][]string{}}
+	return &ledger{world: w, conversations: map[store.Key]*conversation{}, calls: map[string]*call{}, read: map[string]turn.Time{}, asked: map[store.Key]map[What]turn.Time{}, gone: map[store.Key]turn.Time{}, names: map[store.Key][]string{}, erased: map[store.Key][]string{}}
 }
 
 func (l *ledger) conversation(key store.Key) *conversation {

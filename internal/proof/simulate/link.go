@@ -99,6 +99,7 @@ func (n *node) load(o engine.Load) {
 func (n *node) readPrompt(o engine.ReadPrompt) {
 	var waiting, tail []store.Entry
 	var err error
+	n.ledger.read[o.Nonce] = n.now
 	n.play(func(s remote) { waiting, tail, err = shipped.ReadPrompt(context.Background(), s, o) }, func(now turn.Time) {
 		if n.seeded.flaws.historyEmpty {
 			tail = nil
@@ -106,6 +107,9 @@ func (n *node) readPrompt(o engine.ReadPrompt) {
 		for i := range tail {
 			if n.seeded.flaws.historyTellsAll && tail[i].Kind == store.Reply {
 				tail[i].Status = turn.ReplySent
+			}
+			if e := &tail[i]; n.seeded.flaws.historyTellsErased && e.Reason == string(turn.Erased) {
+				e.Status, e.Text = turn.InputClosed, said(o.Key, e.ID)
 			}
 		}
 		n.engine.PromptRead(now, o.Key, o.Nonce, waiting, tail, err)

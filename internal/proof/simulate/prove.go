@@ -152,6 +152,7 @@ func coreFaults() []seededFault {
 		{name: "people are told again each time somebody looks", check: "P3 sign", step: changeInput(toldAgain)},
 		{name: "attachments are not waited for", check: "P2 due", step: changeInput(mediaIgnored)},
 		{name: "context is answered", check: "P2 context", calm: true, step: changeInput(contextAnswered)},
+		{name: "the edit of a settled message counts as an input", check: "P4 version", step: changeDecision(settledCounted)},
 		{name: "context counts as an input", check: "P4 version", calm: true, step: changeDecision(contextCounted)},
 	}
 }
@@ -181,6 +182,7 @@ func storeFaults() []seededFault {
 		{name: "ids stay claimed after the conversation is deleted", check: "P4 lost", calm: true, flaws: flaws{idsStay: true}},
 		{name: "the timer of a lease is set 20 s late", check: "P6 timer", flaws: flaws{leaseTimerLate: true}},
 		{name: "timers of lost workers are found two minutes late", check: "P3 waiting", needs: []What{crash, freeze}, flaws: flaws{claimsLate: true}},
+		{name: "a message that was erased leaves its text in the store", check: "P4 erased", flaws: flaws{erasedStays: true}},
 		{name: "a deletion that comes before its message claims no id", check: "P4 deleted", flaws: flaws{claimsForgotten: true}},
 		{name: "an older edit wins over a newer one that came before it", check: "P4 newest", flaws: flaws{editsUndated: true}},
 		{name: "a batch gives one sequence to two entries", check: "P4 store", flaws: flaws{refused: true}},
@@ -190,6 +192,7 @@ func storeFaults() []seededFault {
 func runtimeFaults() []seededFault {
 	return []seededFault{
 		{name: "the model is told of replies that nobody saw", check: "P7 fate", needs: []What{sendRefused, sendUnsureNo}, flaws: flaws{historyTellsAll: true}},
+		{name: "the model is told of messages that were erased", check: "P4 deleted", flaws: flaws{historyTellsErased: true}},
 		{name: "what a reply covers is computed at its commit", check: "P1 covers", flaws: flaws{coversAtCommit: true}},
 		{name: "the prompt is read after the version", check: "P1 covers", flaws: flaws{promptReadLate: true}},
 		{name: "a holder that lost its lease goes on", check: "P5 single flight", needs: []What{partition, modelHangs}, flaws: flaws{stopsIgnored: true}},

@@ -25,52 +25,54 @@ type seededFault struct {
 
 // flaws are faults of the store and of the runtime.
 type flaws struct {
-	plainWrites      bool // a write is applied whatever is there
-	idleUnchecked    bool // so is one that goes idle
-	renewUnchecked   bool // so is a renewal
-	coversAtCommit   bool // what a reply covers is computed at its commit
-	timerOverwritten bool // the end of a turn overwrites the timer
-	wallClock        bool // leases by the local wall clock
-	noClaims         bool // nobody looks for timers that nobody acts on
-	claimsAreLost    bool // a claim that dies never comes back
-	unknownIsApplied bool // a write of unknown outcome is taken for applied
-	opIgnored        bool // one's own write is taken for another's
-	dedupeAfterBump  bool // a repeated id is found after the version grew
-	staleFireClears  bool // a wake-up that lost the race deletes the timer
-	promptReadLate   bool // the prompt is what waits when the model is called
-	sendsWait        bool // sends wait in a queue, and nobody looks at the lease again
-	deadlineIgnored  bool // sends are not cut off when the lease ends
-	retriesBlindly   bool // an unknown send is tried again at once
-	attemptID        bool // the reply's id names the attempt
-	ackBeforeWrite   bool // people are told before it is durable
-	saysBeforeWrite  bool // so are those who reply by hand
-	settlesAll       bool // the end of a turn settles whatever waits
-	stopsIgnored     bool // calls of the model are not told to stop
-	ticksLate        bool // timers fire a minute late
-	ticksWithoutEnd  bool // timers fire again and again
-	answersLost      bool // who repeats a message is never answered
-	pauseOfOne       bool // a pause for the whole bot is reported as one for a conversation
-	timeoutIsCertain bool // a send that timed out is reported as one that certainly failed
-	timerStays       bool // a timer is not cleared
-	deletesAnother   bool // a deletion takes another conversation with it
-	partUnderPause   bool // the next part of a reply goes out under a pause
-	textsMixed       bool // the second message of a batch gets the text of the first
-	deletedComesBack bool // the end of a turn brings back a message that its author deleted
-	idsOfBot         bool // ids are claimed for all conversations
-	idsStay          bool // ids stay claimed after a deletion
-	leaseTimerLate   bool // the timer of a lease is set late
-	claimsLate       bool // timers are claimed late
-	historyTellsAll  bool // the history tells of all replies as if they were sent
-	historyEmpty     bool // the history tells of nothing
-	refused          bool // a write that the store's contract forbids
-	hintUnchecked    bool // a write is applied over whatever is there, where it expects what a conflict named
-	guessUnchecked   bool // so is one that expects no record
-	appliedTwice     bool // a conflict names the record as the write in vain would have left it
-	aliasHidden      bool // a conflict shows the record of an alias as an empty one
-	idsOfName        bool // ids are claimed for each name of a conversation
-	editsUndated     bool // nobody looks when an edit was made
-	claimsForgotten  bool // a deletion that comes before its message claims no id
-	claimedByNobody  bool // a conflict says that all ids of the write were claimed before
+	plainWrites        bool // a write is applied whatever is there
+	idleUnchecked      bool // so is one that goes idle
+	renewUnchecked     bool // so is a renewal
+	coversAtCommit     bool // what a reply covers is computed at its commit
+	timerOverwritten   bool // the end of a turn overwrites the timer
+	wallClock          bool // leases by the local wall clock
+	noClaims           bool // nobody looks for timers that nobody acts on
+	claimsAreLost      bool // a claim that dies never comes back
+	unknownIsApplied   bool // a write of unknown outcome is taken for applied
+	opIgnored          bool // one's own write is taken for another's
+	dedupeAfterBump    bool // a repeated id is found after the version grew
+	staleFireClears    bool // a wake-up that lost the race deletes the timer
+	promptReadLate     bool // the prompt is what waits when the model is called
+	sendsWait          bool // sends wait in a queue, and nobody looks at the lease again
+	deadlineIgnored    bool // sends are not cut off when the lease ends
+	retriesBlindly     bool // an unknown send is tried again at once
+	attemptID          bool // the reply's id names the attempt
+	ackBeforeWrite     bool // people are told before it is durable
+	saysBeforeWrite    bool // so are those who reply by hand
+	settlesAll         bool // the end of a turn settles whatever waits
+	stopsIgnored       bool // calls of the model are not told to stop
+	ticksLate          bool // timers fire a minute late
+	ticksWithoutEnd    bool // timers fire again and again
+	answersLost        bool // who repeats a message is never answered
+	pauseOfOne         bool // a pause for the whole bot is reported as one for a conversation
+	timeoutIsCertain   bool // a send that timed out is reported as one that certainly failed
+	timerStays         bool // a timer is not cleared
+	deletesAnother     bool // a deletion takes another conversation with it
+	partUnderPause     bool // the next part of a reply goes out under a pause
+	textsMixed         bool // the second message of a batch gets the text of the first
+	deletedComesBack   bool // the end of a turn brings back a message that its author deleted
+	idsOfBot           bool // ids are claimed for all conversations
+	idsStay            bool // ids stay claimed after a deletion
+	leaseTimerLate     bool // the timer of a lease is set late
+	claimsLate         bool // timers are claimed late
+	historyTellsAll    bool // the history tells of all replies as if they were sent
+	historyEmpty       bool // the history tells of nothing
+	historyTellsErased bool // the history tells of messages that their authors erased
+	erasedStays        bool // the store keeps the text of a message that its author erased
+	refused            bool // a write that the store's contract forbids
+	hintUnchecked      bool // a write is applied over whatever is there, where it expects what a conflict named
+	guessUnchecked     bool // so is one that expects no record
+	appliedTwice       bool // a conflict names the record as the write in vain would have left it
+	aliasHidden        bool // a conflict shows the record of an alias as an empty one
+	idsOfName          bool // ids are claimed for each name of a conversation
+	editsUndated       bool // nobody looks when an edit was made
+	claimsForgotten    bool // a deletion that comes before its message claims no id
+	claimedByNobody    bool // a conflict says that all ids of the write were claimed before
 }
 
 func (v seededFault) wrap(step engine.Step) engine.Step {
@@ -125,6 +127,11 @@ func (v seededFault) changeAtStore(n *node, write *store.Write, before store.Sna
 		for _, e := range n.entries(write.Key, store.EntryQuery{Status: turn.InputDeleted}) {
 			e.Text, e.Status = said(write.Key, e.ID), turn.InputClosed
 			n.restore(write.Key, e)
+		}
+	}
+	for i := range write.Change {
+		if e := &write.Change[i]; v.flaws.erasedStays && e.Reason == string(turn.Erased) {
+			e.Text = said(write.Key, e.ID)
 		}
 	}
 	if v.flaws.claimsForgotten {

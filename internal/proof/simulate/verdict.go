@@ -70,7 +70,7 @@ func (l *ledger) verdict(t *conversation) {
 		if e.Kind == store.Message {
 			there[e.ID] = true
 			l.judgeText(t.key, e)
-			l.judgeChanged(t, e)
+			l.judgeChanged(t, e, l.now)
 			l.judgeMessage(t, record, e, fates[e.ReplySeq])
 		} else if e.Kind == store.Reply {
 			there[e.Text] = there[e.Text] || e.Author == turn.ReplyHuman
@@ -142,7 +142,7 @@ func (l *ledger) judgeTurns(t *conversation, entries []store.Entry) {
 // state that says why not. fate is what became of the reply that settled it.
 func (l *ledger) judgeMessage(t *conversation, record turn.Record, e store.Entry, fate turn.Status) {
 	by := t.replies[e.ReplySeq]
-	answers := by != nil && slices.Contains(by.seen, shownMessage{e.ID, e.Text})
+	answers := by != nil && slices.ContainsFunc(by.seen, func(s shownMessage) bool { return s.id == e.ID && (s.text == e.Text || e.Recorded) })
 	switch e.Status {
 	case turn.InputAnswered:
 		switch {
