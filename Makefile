@@ -1,7 +1,7 @@
 # make quick   the inner loop: format, vet, lint and unit tests, in under 90 s
 # make test    all checks and tests; installs what they need where it may
 # make build   the binary, in bin/
-# make prove   the proof: both explored scopes, and 100,000 simulated runs
+# make prove   the proof: the stated and the larger explored scope, and 100,000 simulated runs
 # make kills   one process, killed 2,000 times
 # make faults  three nodes on PostgreSQL and Redis under faults, 30 minutes each
 # make fuzz    every fuzz target for a while (FUZZTIME=30s)

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"math"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -105,13 +106,17 @@ func syntax(err error, otherwise place) place {
 }
 
 // message is the parser's own words, without the excerpt of the file that it adds: the
-// file may hold secrets.
+// file may hold secrets. For tabs, the usual mistake, it also says the remedy.
 func message(err error) string {
+	text := err.Error()
 	var broken yaml.Error
 	if errors.As(err, &broken) {
-		return "this is not YAML: " + broken.GetMessage()
+		text = broken.GetMessage()
 	}
-	return "this is not YAML: " + err.Error()
+	if strings.Contains(text, "'\t'") {
+		text += "; indent with spaces, not with tabs"
+	}
+	return "this is not YAML: " + text
 }
 
 // config reads the keys of the file itself. It goes on after each mistake, to find the

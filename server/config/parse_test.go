@@ -155,7 +155,7 @@ func TestOverrides(t *testing.T) {
 		{"a loopback address makes an open one good", open, Overrides{Listen: "[::1]:9"}, ""},
 		{"an open address without keys", minimal, Overrides{Listen: ":9"}, "--listen: :9 can be reached from other machines, and there are no api_keys; add one, or listen on 127.0.0.1"},
 		{"no address", minimal, Overrides{Listen: "9"}, `--listen: must be host:port, such as 127.0.0.1:8080`},
-		{"no store", minimal, Overrides{Store: "onereply.db"}, "--store: must be a store's URL: sqlite:PATH, postgres://… or redis://…"},
+		{"no store", minimal, Overrides{Store: "onereply.db"}, "--store: must be a store's URL: sqlite:PATH, postgres://…, redis://… or memory:"},
 		{"a host for a path", minimal, Overrides{Store: "sqlite://onereply.db"}, "--store: sqlite:// would name a host; write sqlite:PATH, such as sqlite:./onereply.db or sqlite:/var/lib/onereply.db"},
 		{"no node", minimal, Overrides{Node: strings.Repeat("n", 513)}, "--node: a node's name must have at most 512 bytes"},
 	}

@@ -86,7 +86,7 @@ func storeURL(text string) error {
 	known := []string{"sqlite", "memory", "postgres", "postgresql", "redis", "rediss", "valkey", "valkeys"}
 	switch {
 	case !found || !slices.Contains(known, scheme):
-		return errors.New("must be a store's URL: sqlite:PATH, postgres://… or redis://…")
+		return errors.New("must be a store's URL: sqlite:PATH, postgres://…, redis://… or memory:")
 	case scheme == "sqlite" && rest == "":
 		return errors.New("sqlite: needs the path of its file, such as sqlite:./onereply.db")
 	case scheme == "sqlite" && strings.HasPrefix(rest, "//") && !strings.HasPrefix(rest, "///"):
@@ -126,7 +126,7 @@ func signingSecrets(text string) error {
 func signingSecret(text string) error {
 	encoded, ok := strings.CutPrefix(text, "whsec_")
 	if !ok {
-		return errors.New("must be whsec_ followed by base64, such as from: echo whsec_$(openssl rand -base64 32)")
+		return errors.New("must be whsec_ followed by base64; make one with: echo whsec_$(openssl rand -base64 32)")
 	}
 	raw, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil {
