@@ -85,17 +85,36 @@ func (r Receipts) Whole(parts int) Receipt {
 // failed is the first part that failed, from 1, 0 if none did.
 func (r Receipts) failed() int { return slices.Index(r, ReceiptFailed) + 1 }
 
-// settledBy is what the channel's receipts make of a reply that ends: one that was sent, or
-// of unknown outcome, is undelivered if a part has failed meanwhile, and one of unknown
-// outcome is sent if all parts have arrived.
+// arrived is how many of so many parts have arrived, from the first one on. One send may
+// carry all texts.
+func (r Receipts) arrived(parts int) int {
+	if r.Whole(parts) != NoReceipt {
+		return parts
+	}
+	count := slices.IndexFunc(r, func(receipt Receipt) bool { return !receipt.outweighs(ReceiptFailed) })
+	if count < 0 {
+		count = len(r)
+	}
+	return min(count, parts-1)
+}
+
+// settledBy is what the channel's receipts make of a reply that ends. One that was sent, or
+// of unknown outcome, is undelivered if a part has failed meanwhile. For any other the parts
+// count that have arrived: if it was sent again, an earlier send may have.
 func (r *Reply) settledBy(status Status, reason string) (Status, string) {
 	failed := r.Receipts.failed()
 	switch {
 	case failed > 0 && (status == ReplySent || status == ReplyUnknown):
 		return ReplyFailed, ByChannel
-	case status == ReplyUnknown && r.Receipts.Whole(r.Parts) != NoReceipt:
-		r.Done = r.Parts
+	case status == ReplySent || status == ReplyNone:
+		return status, reason
+	}
+	r.Done = max(r.Done, r.Receipts.arrived(r.Parts))
+	switch {
+	case r.Done == r.Parts:
 		return ReplySent, ByChannel
+	case r.Done > 0 && status == ReplyFailed:
+		return ReplyPartial, reason
 	}
 	return status, reason
 }
@@ -209,7 +228,7 @@ func (s *step) reportArrived(e Report, i int, receipts Receipts) {
 	recovered := u.Status == ReplyFailed && e.Receipts.failed() > 0 && u.Failed == 0
 	arrived := receipts.Whole(e.Texts) != NoReceipt
 	switch {
-	case recovered && (arrived || u.Done == u.Parts), arrived && u.Status == ReplyUnknown:
+	case arrived, recovered && u.Done == u.Parts:
 		s.Unconfirmed = slices.Delete(s.Unconfirmed, i, i+1)
 		s.Marks = append(s.Marks, Mark{Seq: e.Seq, Status: ReplySent, Reason: ByChannel})
 		s.notifyReport(KindReplySent, ByChannel, e)

@@ -170,6 +170,9 @@ func (w *world) deliver(m move) {
 	if j.life == w.life {
 		r = w.store.reply(j.seq)
 	}
+	if (reached || m.choice == lostUnsure) && j.nonce == w.store.record.Lease.Nonce { // of a send that froze nobody learns any more
+		r.refuted &^= 1 << j.part
+	}
 	if reached && j.life == w.life {
 		w.judgeDelivered(j, r)
 	}

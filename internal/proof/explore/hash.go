@@ -41,6 +41,11 @@ func (e *encoder) digest(w *world) digest {
 		e.task(t)
 	}
 	e.workers()
+	return e.sum()
+}
+
+// sum is the digest of what was written.
+func (e *encoder) sum() digest {
 	sum := sha256.Sum256(e.out)
 	return digest(sum[:16])
 }
@@ -350,7 +355,7 @@ func (e *encoder) receipts(r reply) {
 	for _, receipt := range append(r.reported[:], r.receipts...) {
 		e.text(string(receipt))
 	}
-	e.small(254)
+	e.small(254, int(r.refuted))
 }
 
 func (e *encoder) troubled(seq int64) bool {

@@ -454,7 +454,7 @@ func (w *world) noteReports(q request, was turn.Record) {
 		r := w.store.reply(is.Reply.Seq)
 		switch {
 		case sendsAgain(is) && !sendsAgain(was):
-			r.reported = [2]turn.Receipt{}
+			r.sendsAll()
 		case took(q, was, is):
 			r.forgetFailures(is.Reply.Done)
 		}
@@ -468,6 +468,7 @@ func (w *world) noteReports(q request, was turn.Record) {
 		case part >= takenOf(was, r): // it is not sent yet, or never was
 		case q.kind == reportDelivered:
 			*known = turn.ReceiptDelivered
+			r.refuted &^= 1 << part
 		case *known == turn.NoReceipt:
 			*known = turn.ReceiptFailed
 			r.doubtful |= 1 << part
@@ -581,6 +582,7 @@ func (l *ledger) noteDoubt(w *world, q request, was turn.Record) {
 		r.fails++
 	case was.Lease.Nonce != "" && was.Lease.Nonce != w.store.record.Lease.Nonce && (q.kind == wake || q.kind == claim):
 		r.doubtful |= part // its holder was lost while it sent
+		r.refuted &^= part
 		r.lost++
 	}
 }

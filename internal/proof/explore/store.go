@@ -51,6 +51,7 @@ type reply struct {
 	turn     int64
 	receipts turn.Receipts
 	reported [2]turn.Receipt // what the channel said of each part since it was last sent
+	refuted  uint8           // a bit for each part: it is to be sent again, since the channel said that it never arrived
 
 	again bool      // an operator was told that it is sent again, and it has not begun
 	asked bool      // it is sent because an operator asked for it
@@ -87,6 +88,23 @@ func (r *reply) forgetFailures(parts ...int) {
 			r.reported[part] = turn.NoReceipt
 		}
 	}
+}
+
+// sendsAll is for a reply that an operator has sent again, from the first part on that did
+// not arrive. Those after it go out again too, whatever is known of them: he has been told
+// that the person may see them twice.
+func (r *reply) sendsAll() {
+	failed := false
+	for part := range r.parts {
+		if r.reported[part] == turn.ReceiptFailed {
+			failed = true
+			r.refuted |= 1 << part
+		}
+		if failed {
+			r.doubtful |= 1 << part
+		}
+	}
+	r.reported = [2]turn.Receipt{}
 }
 
 // write is a commit that was prepared: what Step made of the record that was
