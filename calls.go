@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -320,7 +321,7 @@ func (a *App) Forget(ctx context.Context, bot, conversation string) error {
 		return c.of(err)
 	}
 	names := found.snapshot.Record.Names
-	for _, name := range append([]string{names.Claim}, names.Aliases...) { // they know where it was, and go first
+	for _, name := range slices.Concat([]string{names.Claim}, names.Aliases, names.Dropped) { // they know where it was, and go first
 		if name == "" {
 			continue
 		}

@@ -22,7 +22,7 @@ type NamedConversation struct {
 // SetAlias has a name lead to a conversation, which need not exist yet: from then on
 // every call that names the alias means that conversation. An alias that leads elsewhere
 // leads here from now on. An error has [CodeConflict] where the name is a conversation
-// itself, and [CodeTooMany] where the conversation has [MaxAliases]. [App.RemoveAlias]
+// itself, or the key of one, and [CodeTooMany] where the conversation has [MaxAliases]. [App.RemoveAlias]
 // undoes it.
 func (a *App) SetAlias(ctx context.Context, bot, alias, conversation string) (NamedConversation, error) {
 	c, err := a.beginAlias("set_alias", bot, alias)
@@ -36,28 +36,41 @@ func (a *App) SetAlias(ctx context.Context, bot, alias, conversation string) (Na
 	if err != nil {
 		return NamedConversation{}, c.of(err)
 	}
+	if len(to.snapshot.Record.Names.Aliases) >= turn.MaxAliases && !to.has(alias) {
+		return NamedConversation{}, c.fail(CodeTooMany, "", fmt.Errorf("the conversation has %d other names, and can't have more", turn.MaxAliases))
+	}
 	before, err := a.store.Load(ctx, c.key)
 	if err != nil {
 		return NamedConversation{}, c.of(err)
 	}
-	if c.key != to.key { // else the conversation began with this name
-		if err := a.lead(ctx, c, to, false); err != nil {
+	if was := before.Record.LeadsTo; was != "" && was != to.key.Conversation {
+		if err := a.drop(ctx, c, store.Key{Bot: bot, Conversation: was}); err != nil {
 			return NamedConversation{}, err
 		}
 	}
-	if was := before.Record.LeadsTo; was != "" && was != to.key.Conversation {
-		err = a.submit(ctx, store.Key{Bot: bot, Conversation: was}, engine.Request{Op: engine.Drop, Name: alias})
+	if c.key != to.key { // else the conversation began with this name
+		if err := a.lead(ctx, c, to); err != nil {
+			return NamedConversation{}, err
+		}
 	}
-	return NamedConversation{Alias: alias, Conversation: to.name()}, c.of(err)
+	return NamedConversation{Alias: alias, Conversation: to.name()}, nil
 }
+
+// drop has a conversation take a name away, before the name leads elsewhere or is free.
+func (a *App) drop(ctx context.Context, c call, from store.Key) error {
+	result, err := a.act(ctx, "remove_alias", &engine.Request{Key: from, Op: engine.Drop, Name: c.key.Conversation})
+	if err == nil && result.Reason == turn.NameTaken {
+		return c.fail(CodeConflict, "", errShownUnder)
+	}
+	return c.of(err)
+}
+
+var errShownUnder = errors.New("this name is the conversation's key (move the conversation first), or the one under which it began (that stays until the conversation is deleted)")
 
 // lead makes a name an alias, and tells the conversation. The first write does it; if
 // nobody lives to make the second one, the next request under the alias does.
-func (a *App) lead(ctx context.Context, c call, to place, fresh bool) error {
-	if names := to.snapshot.Record.Names; len(names.Aliases) >= turn.MaxAliases && !to.has(c.key.Conversation) {
-		return c.fail(CodeTooMany, "", fmt.Errorf("the conversation has %d other names, and can't have more", turn.MaxAliases))
-	}
-	result, err := a.node.Submit(ctx, &engine.Request{Key: c.key, Op: engine.Lead, Name: to.key.Conversation, Fresh: fresh})
+func (a *App) lead(ctx context.Context, c call, to place) error {
+	result, err := a.node.Submit(ctx, &engine.Request{Key: c.key, Op: engine.Lead, Name: to.key.Conversation})
 	switch {
 	case err != nil:
 		return c.of(err)
@@ -98,19 +111,14 @@ func (a *App) RemoveAlias(ctx context.Context, bot, alias string) error {
 	case err != nil:
 		return c.of(err)
 	case found.name() != alias && found.key == c.key, found.name() == alias && found.key != c.key:
-		return c.fail(CodeConflict, "", errors.New("this name is the conversation's key (move the conversation first), or the one under which it began (that stays until the conversation is deleted)"))
+		return c.fail(CodeConflict, "", errShownUnder)
 	case found.key == c.key:
 		return nil
 	}
-	// The conversation forgets the name first and last: a message that comes in between
-	// makes it known again.
-	if _, err := a.act(ctx, "remove_alias", &engine.Request{Key: found.key, Op: engine.Drop, Name: alias}); err != nil {
-		return c.of(err)
+	if err := a.drop(ctx, c, found.key); err != nil {
+		return err
 	}
-	if err := a.submit(ctx, c.key, engine.Request{Op: engine.Unlead, Name: found.key.Conversation}); err != nil {
-		return c.of(err)
-	}
-	return c.of(a.submit(ctx, found.key, engine.Request{Op: engine.Drop, Name: alias}))
+	return c.of(a.submit(ctx, c.key, engine.Request{Op: engine.Unlead, Name: found.key.Conversation}))
 }
 
 // Move gives a conversation another key. Everything stays with it: messages that wait,
@@ -193,15 +201,7 @@ func (p place) name() string { return p.snapshot.Record.Name(p.key.Conversation)
 
 // has reports whether a name leads to the conversation.
 func (p place) has(name string) bool {
-	if name == p.key.Conversation {
-		return true
-	}
-	for _, alias := range p.snapshot.Record.Names.Aliases {
-		if alias == name {
-			return true
-		}
-	}
-	return false
+	return name == p.key.Conversation || p.snapshot.Record.Names.Lists(name)
 }
 
 // isNothing reports whether nothing was ever received there.

@@ -117,7 +117,7 @@ type Adopt struct {
 	Key  bool
 }
 
-// Drop says that the name does not lead here any more.
+// Drop says that the name is about to lead here no more.
 type Drop struct{ Name string }
 
 // Requeue tries a failed turn again.

@@ -40,7 +40,9 @@ var rules = []struct {
 		bare := r.Version == 0 && r.Seq == 0 && r.Pending == 0 && r.Reply == nil && !r.OnHold
 		return (r.Phase == Alias) == (r.LeadsTo != "") && (r.LeadsTo == "" || bare)
 	}},
-	{"names are bounded", func(r Record) bool { return len(r.Names.Aliases) <= MaxAliases }},
+	{"names are bounded", func(r Record) bool {
+		return len(r.Names.Aliases) <= MaxAliases && len(r.Names.Dropped) <= MaxAliases
+	}},
 	{"an idle conversation has nothing that waits", func(r Record) bool {
 		return r.Phase != Idle || r.Pending == 0 && r.Answered == r.Version
 	}},

@@ -13,7 +13,13 @@ import "slices"
 //
 // The conversation knows its aliases too ([Names]). A node that remembers an alias
 // compares: a name that the conversation does not list was perhaps taken away, and the
-// node reads where it leads now.
+// node reads where it leads now. If the name does lead here, its maker did not live to
+// tell, and the conversation lists it from now on.
+//
+// A name is taken away in two writes: the conversation drops it, then the alias is freed.
+// A name that was dropped is listed again only if somebody gives it once more. Until
+// then whoever comes under it looks each time where it leads. So it does not matter
+// whether the second write follows at once, late, or never.
 //
 // A move gives the conversation another key, by which it is shown, and the old one
 // becomes an alias. It takes three writes, and is done with the second: the conversation
@@ -25,12 +31,18 @@ import "slices"
 type Names struct {
 	Key     string   `json:"key,omitempty"`     // by which it is shown; "": the name with which it began
 	Aliases []string `json:"aliases,omitempty"` // names with records that lead here
+	Dropped []string `json:"dropped,omitempty"` // names that were taken away, the newest last
 	Claim   string   `json:"claim,omitempty"`   // the name that a move claims
 	Address string   `json:"address,omitempty"` // by which it was last written to; "": its key
 }
 
-// MaxAliases bounds the names of a conversation, which are part of each of its writes.
+// MaxAliases bounds the names of a conversation, which are part of each of its writes. It
+// bounds those that were taken away too: the oldest is forgotten.
 const MaxAliases = 16
+
+// Lists reports whether the conversation knows of itself that an alias leads to it. Any
+// other name has to be looked up.
+func (n Names) Lists(alias string) bool { return slices.Contains(n.Aliases, alias) }
 
 // Name is the key by which a conversation is shown that began with the name first.
 func (r Record) Name(first string) string {
@@ -95,7 +107,7 @@ func (s *step) claim(e Claim) {
 // the key where that is asked for. An entry of the transcript says so; retention never
 // removes it, and with it no conversation to which a name leads.
 func (s *step) adopt(e Adopt) {
-	known := e.Name == "" || slices.Contains(s.Names.Aliases, e.Name)
+	known := e.Name == "" || s.Names.Lists(e.Name)
 	moves := e.Key && s.Names.Key != e.Name
 	switch {
 	case known && !moves && s.Names.Claim != e.Name:
@@ -107,6 +119,7 @@ func (s *step) adopt(e Adopt) {
 	s.Changed = true
 	if !known {
 		s.Names.Aliases = append(s.Names.Aliases, e.Name)
+		s.Names.Dropped = without(s.Names.Dropped, e.Name)
 	}
 	if s.Names.Claim == e.Name {
 		s.Names.Claim = ""
@@ -121,22 +134,30 @@ func (s *step) adopt(e Adopt) {
 	}
 }
 
-// drop forgets an alias. The key of a conversation is not dropped.
+// drop takes an alias away. The key of a conversation is not dropped.
 func (s *step) drop(e Drop) {
-	i := slices.Index(s.Names.Aliases, e.Name)
 	switch {
 	case e.Name == s.Names.Key:
 		s.ignore(NameTaken)
-	case i < 0:
+		return
+	case slices.Contains(s.Names.Dropped, e.Name):
 		s.ignore(NothingWaits)
-	default:
-		s.Changed = true
-		s.Names.Aliases = slices.Delete(s.Names.Aliases, i, i+1)
-		if len(s.Names.Aliases) == 0 {
-			s.Names.Aliases = nil
-		}
-		if s.Names.Address == e.Name {
-			s.Names.Address = ""
-		}
+		return
 	}
+	s.Changed = true
+	s.Names.Aliases = without(s.Names.Aliases, e.Name)
+	s.Names.Dropped = append(s.Names.Dropped, e.Name)
+	s.Names.Dropped = s.Names.Dropped[max(0, len(s.Names.Dropped)-MaxAliases):]
+	if s.Names.Address == e.Name {
+		s.Names.Address = ""
+	}
+}
+
+// without is a list of names without one of them.
+func without(names []string, name string) []string {
+	names = slices.DeleteFunc(names, func(other string) bool { return other == name })
+	if len(names) == 0 {
+		return nil
+	}
+	return names
 }

@@ -122,6 +122,7 @@ func (r Record) clone() Record {
 	r.Unconfirmed = append([]Unconfirmed(nil), r.Unconfirmed...)
 	r.Names.Aliases = append([]string(nil), r.Names.Aliases...)
 	r.Early = append([]EarlyEdit(nil), r.Early...)
+	r.Names.Dropped = append([]string(nil), r.Names.Dropped...)
 	return r
 }
 

@@ -14,7 +14,8 @@ import (
 // remembered may be old, so the conversation compares: where it does not list the name,
 // the request goes back, the alias is read again, and only then is it believed (sure).
 // If the alias was made and nobody lived to tell the conversation, it adopts the name
-// with that request.
+// with that request. But a name that was taken away is not adopted: the alias may be free
+// again by the time of the write.
 
 // maxHops bounds how often a request is handed on between a name and a conversation.
 const maxHops = 8
@@ -89,16 +90,17 @@ func (n *Node) sendBack(c *conversation) bool {
 	return true
 }
 
-// leadsHere reports whether a name leads to the conversation, as its record says.
+// leadsHere reports whether a name leads to the conversation, as its record says. One that
+// a move claims may still be free.
 func (c *conversation) leadsHere(r turn.Record, name string) bool {
-	return name == c.key.Conversation || name == r.Names.Claim || slices.Contains(r.Names.Aliases, name)
+	return name == c.key.Conversation || r.Names.Lists(name)
 }
 
 // adopt has the conversation take the name under which a request came, where it does not
 // list it: a claim is settled with it, since the name leads here.
 func (n *Node) adopt(c *conversation, b *batch, t *task) {
 	names := b.write.Record.Names
-	if t.via == "" || t.Op == Adopt || t.Op == Drop || slices.Contains(names.Aliases, t.via) {
+	if t.via == "" || t.Op == Adopt || t.Op == Drop || names.Lists(t.via) || slices.Contains(names.Dropped, t.via) {
 		return
 	}
 	own := &task{Request: Request{Name: t.via}}

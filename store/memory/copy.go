@@ -21,7 +21,7 @@ func copyRecord(r turn.Record) turn.Record {
 	}
 	r.Unconfirmed = slices.Clone(r.Unconfirmed)
 	r.SetAside = copyPointer(r.SetAside)
-	r.Names.Aliases = slices.Clone(r.Names.Aliases)
+	r.Names.Aliases, r.Names.Dropped = slices.Clone(r.Names.Aliases), slices.Clone(r.Names.Dropped)
 	r.Early = slices.Clone(r.Early)
 	return r
 }

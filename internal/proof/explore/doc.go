@@ -23,8 +23,10 @@
 //	attempt.go  moves: wake-ups, results of the responder, sends, crashes
 //	ledger.go   what an onlooker remembers in order to judge
 //	check.go    P1 to P7
-//	rest.go     with faults stopped, every state must come to rest
+//	endings.go  P3 for who watches: each turn ends once
+//	quiescence.go  with faults stopped, every state must come to rest
 //	hash.go     when two states are one
+//	names.go    another world: names that lead to conversations
 //	search.go   the walk
 //	report.go   its numbers, and the shortest sequence to a violation
 //

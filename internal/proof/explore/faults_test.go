@@ -63,7 +63,7 @@ func after(patch func(was turn.Record, r *turn.Record, e turn.Event, now turn.Ti
 }
 
 func seededFaults() []seeded {
-	return slices.Concat(contextFaults(), coreFaults(), replyFaults(), peopleFaults(), worldFaults(), lifeFaults(), causeFaults(), talkFaults(), operatorFaults(), receiverFaults(), earlyFaults(), endingFaults(), refusalFaults(), overtakenFaults(), signFaults(), settledFaults())
+	return slices.Concat(contextFaults(), coreFaults(), replyFaults(), peopleFaults(), worldFaults(), lifeFaults(), causeFaults(), talkFaults(), operatorFaults(), receiverFaults(), earlyFaults(), endingFaults(), refusalFaults(), overtakenFaults(), signFaults(), settledFaults(), nameFaults())
 }
 
 // earlyFaults are in what an early start may do.
@@ -499,6 +499,14 @@ func operatorFaults() []seeded {
 		}), change: func(s *Scope) {
 			s.MaxParts = 2
 			s.Budget, s.Faults = Budget{Inputs: 1, Reports: 1}, Faults{}
+		}},
+		{name: "what the channel says of a reply that is sent again is forgotten", check: "P7 withdrawn", step: before(func(r *turn.Record, e *turn.Event, _ *turn.Time, _ *turn.Policy) {
+			if _, ok := (*e).(turn.SendFailed); ok {
+				r.Reply.Receipts = nil
+			}
+		}), change: func(s *Scope) {
+			s.Policy = held()
+			s.Budget, s.Faults = Budget{Inputs: 1, Reports: 2, Resends: 1, Faults: 1}, Faults{Send: true}
 		}},
 		{name: "a seal accepts the token of a lease that was lost", check: "P5 fenced", step: olderToken, change: func(s *Scope) {
 			s.Budget, s.Faults = Budget{Inputs: 1, Seals: 1, Faults: 1}, Faults{Worker: true}

@@ -146,8 +146,8 @@ func (w *world) answersAfter(list []move, m move, faults int8) []move {
 	return list
 }
 
-// do carries out a move on w itself.
-func (w *world) do(m move) {
+// carry carries out a move on w itself.
+func (w *world) carry(m move) {
 	i, k := int(m.worker), int(m.index)
 	if m.answer != applied {
 		w.left.Faults--

@@ -56,7 +56,7 @@ func (s *search) violation(n uint32, last *move, v *Violation) error {
 	if last != nil {
 		moves = append(moves, *last)
 	}
-	w := newWorld(&s.scope)
+	w := s.scope.begin()
 	for i, m := range moves {
 		text := w.describe(m)
 		w.do(m)

@@ -30,6 +30,7 @@ type Budget struct {
 	Resets      int8 // the conversation begins afresh
 	Mentions    int8 // messages that are context
 	Reports     int8 // the channel says what became of a reply
+	Calls       int8 // a name is given, or taken away; only with Names
 	Faults      int8
 }
 
@@ -56,6 +57,7 @@ type Scope struct {
 	MaxParts int  // a reply has 1 to so many parts
 	Silence  bool // the responder may choose not to reply
 	Bots     bool // a message may be another bot's
+	Names    bool // names are explored, and no turn: see names.go
 
 	Pace  time.Duration // pause before each further part of a reply
 	Alone bool          // there is one worker, and no other process can open the store
@@ -98,6 +100,9 @@ type flaws struct {
 	claimsForgotten  bool          // a deletion that comes before its message claims no id
 	tokensAnew       bool          // a conversation that was deleted gives out its tokens again
 	idsAnew          bool          // a conversation that began afresh forgets the ids of its messages
+	namesTrusted     bool          // a node does not look again where a name leads that the conversation does not list
+	claimsTrusted    bool          // a claim counts as a name that leads here
+	droppedAdopted   bool          // a name that was taken away is listed again with the next request
 }
 
 // validate reports a scope whose times are no whole numbers of ticks.
@@ -106,6 +111,14 @@ func (s *Scope) validate() error {
 		return errors.New("a scope with a tick of its own must have no back-offs")
 	}
 	return nil
+}
+
+// begin is the first state.
+func (s *Scope) begin() state {
+	if s.Names {
+		return newNameWorld(s)
+	}
+	return newWorld(s)
 }
 
 func (s *Scope) tick() time.Duration {
@@ -275,6 +288,7 @@ func Stated() []Scope {
 		Scope{Name: "a conversation begins afresh", Policy: first, Budget: Budget{Inputs: 2, Redelivered: 1, Resets: 1, Faults: 1}, Faults: Faults{Worker: true}},
 		Scope{Name: "a talk ends by itself", Policy: forgetful(), Budget: Budget{Inputs: 2}, MaxParts: 2},
 		Scope{Name: "context beside an input", Policy: first, Budget: Budget{Inputs: 1, Mentions: 1, Redelivered: 1, Faults: 1}, Faults: Faults{Store: true}},
+		Scope{Name: "names are given and taken away", Policy: first, Names: true, Budget: Budget{Inputs: 2, Calls: 2, Faults: 1}},
 		Scope{Name: "other bots get one reply", Policy: chatty(), Budget: Budget{Inputs: 3}, Bots: true},
 		Scope{Name: "an early start", Policy: early(turn.Interrupt, 2), Budget: Budget{Inputs: 3}, Edits: true},
 		Scope{Name: "an early start amid a fault", Policy: early(turn.Finish, 1), Budget: Budget{Inputs: 2, Nudges: 1, Faults: 1}, Faults: everything()},
@@ -307,6 +321,9 @@ func Larger() []Scope {
 		Scope{Name: "the model takes two messages, and no more", Policy: base(turn.Discard), Room: 2, Budget: Budget{Inputs: 3, Faults: 1}, Faults: Faults{Worker: true}},
 		Scope{Name: "a human replies under a pause amid a fault", Policy: first, Budget: Budget{Inputs: 1, Pauses: 1, Humans: 1, Seals: 1, Faults: 1}, Faults: Faults{Worker: true, Send: true}},
 		Scope{Name: "sent again under a pause", Policy: first, Budget: Budget{Inputs: 1, Pauses: 1, Resends: 2, Faults: 1}, Faults: Faults{Send: true}, MaxParts: 2},
+		Scope{Name: "names are given and taken away, 3 calls", Policy: first, Names: true, Budget: Budget{Inputs: 2, Calls: 3, Faults: 1}},
+		Scope{Name: "a channel reports, and a reply is sent again", Policy: held(), Budget: Budget{Inputs: 1, Reports: 3, Resends: 1, Faults: 1}, Faults: Faults{Send: true}, MaxParts: 2},
+		Scope{Name: "a channel reports, and a reply is sent again twice amid faults", Policy: held(), Budget: Budget{Inputs: 1, Reports: 3, Resends: 2, Faults: 2}, Faults: Faults{Worker: true, Send: true}},
 		Scope{Name: "sent again twice amid faults", Policy: held(), Budget: Budget{Inputs: 1, Resends: 2, Faults: 2}, Faults: Faults{Worker: true, Send: true}, MaxParts: 2},
 		Scope{Name: "what was set aside beside a reply in trouble", Policy: sent, Budget: Budget{Inputs: 2, Resends: 1, Faults: 2}, Faults: Faults{Worker: true, Send: true}},
 		Scope{Name: "what was set aside is edited, requeued twice, or closed", Policy: fragile(), Budget: Budget{Inputs: 2, Nudges: 2, Humans: 1, Faults: 1}, Faults: Faults{Worker: true}, Edits: true},

@@ -17,14 +17,28 @@ type node struct {
 	move   move
 }
 
+// state is one state of what a scope explores: a conversation with the processes that
+// work on it ([world]), or names ([nameWorld]).
+type state interface {
+	moves(list []move) []move     // adds all that can happen
+	onward() (m move, moves bool) // what happens next where faults stop; false: it is at rest
+	copy() state
+	do(m move) // carries out a move on the state itself, and judges it
+	checkQuiescence()
+	violation() *Violation // what is wrong, nil: nothing
+	digest(e *encoder) digest
+	describe(m move) string // for people, before the move
+	summary() string        // the same, after it
+}
+
 // search is one walk.
 type search struct {
 	scope  Scope
 	nodes  []node
 	seen   map[digest]uint32
-	level  []*world // the states of one depth
-	first  uint32   // the node of the first of these
-	next   []*world
+	level  []state // the states of one depth
+	first  uint32  // the node of the first of these
+	next   []state
 	report Report
 	encode encoder
 	moves  []move
@@ -55,8 +69,7 @@ func Run(ctx context.Context, scope Scope, progress io.Writer) (Report, error) {
 }
 
 func (s *search) walk(ctx context.Context, progress io.Writer, began time.Time) error {
-	start := newWorld(&s.scope)
-	s.find(start, 0, move{})
+	s.find(s.scope.begin(), 0, move{})
 	told := began
 	for len(s.next) > 0 {
 		s.first = uint32(len(s.nodes) - len(s.next))
@@ -82,8 +95,8 @@ func (s *search) walk(ctx context.Context, progress io.Writer, began time.Time) 
 }
 
 // find returns the node of a state, and queues it where it is new.
-func (s *search) find(w *world, parent uint32, m move) uint32 {
-	d := s.encode.digest(w)
+func (s *search) find(w state, parent uint32, m move) uint32 {
+	d := w.digest(&s.encode)
 	if n, ok := s.seen[d]; ok {
 		return n
 	}
@@ -95,22 +108,21 @@ func (s *search) find(w *world, parent uint32, m move) uint32 {
 }
 
 // expand tries all that can happen in w.
-func (s *search) expand(w *world, n uint32) error {
+func (s *search) expand(w state, n uint32) error {
 	onward, moves := w.onward()
 	if !moves {
 		w.checkQuiescence()
-		if w.broken != nil {
-			return s.violation(n, nil, w.broken)
+		if broken := w.violation(); broken != nil {
+			return s.violation(n, nil, broken)
 		}
 	}
 	s.moves = w.moves(s.moves[:0])
 	for _, m := range s.moves {
-		next := w.clone()
+		next := w.copy()
 		next.do(m)
-		next.check()
 		s.report.Transitions++
-		if next.broken != nil {
-			return s.violation(n, &m, next.broken)
+		if broken := next.violation(); broken != nil {
+			return s.violation(n, &m, broken)
 		}
 		found := s.find(next, n, m)
 		if moves && m == onward {

@@ -61,6 +61,19 @@ func (w *world) clone() *world {
 	return &c
 }
 
+// The methods of [state].
+
+func (w *world) copy() state { return w.clone() }
+
+func (w *world) do(m move) {
+	w.carry(m)
+	w.check()
+}
+
+func (w *world) violation() *Violation { return w.broken }
+
+func (w *world) digest(e *encoder) digest { return e.digest(w) }
+
 // all are the workers that there are.
 func (w *world) all() []worker {
 	if w.scope.Alone {
