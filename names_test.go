@@ -212,3 +212,68 @@ func TestAliasThatTheConversationDoesNotKnow(t *testing.T) {
 		}
 	})
 }
+
+// A name that a conversation has dropped leads there until it is freed, whoever dies in
+// between, and is not listed again.
+func TestNameThatIsTakenAway(t *testing.T) {
+	named(t, func(t *testing.T, w *world, d *deliveries) {
+		ctx := t.Context()
+		if _, err := w.nodes[0].SetAlias(ctx, "bot", "phone", "c"); err != nil {
+			t.Fatal(err)
+		}
+		w.sayTo(1, "phone", "m1")
+		rest(5 * time.Second)
+		w.stored("c", func(r *turn.Record) { r.Names = turn.Names{Dropped: []string{"phone"}} }) // and whoever did so died
+		w.sayTo(1, "phone", "m2")
+		rest(5 * time.Second)
+		wantSent(t, d, "c/1: m1 to phone of c", "c/2: m2 to phone of c")
+		if state, err := w.nodes[0].State(ctx, "bot", "phone"); err != nil || state.Conversation != "c" || len(state.Aliases) > 0 {
+			t.Errorf("the state: %+v, %v", state, err)
+		}
+		if err := w.nodes[0].RemoveAlias(ctx, "bot", "phone"); err != nil {
+			t.Fatal(err)
+		}
+		w.sayTo(1, "phone", "m1")
+		rest(5 * time.Second)
+		wantSent(t, d, "c/1: m1 to phone of c", "c/2: m2 to phone of c", "phone/1: m1 to phone of phone")
+	})
+}
+
+// A node remembers that a name led to a conversation, which claims it once more now: the
+// name is looked up all the same.
+func TestClaimOfANameThatIsFree(t *testing.T) {
+	named(t, func(t *testing.T, w *world, d *deliveries) {
+		ctx := t.Context()
+		if _, err := w.nodes[0].SetAlias(ctx, "bot", "phone", "c"); err != nil {
+			t.Fatal(err)
+		}
+		w.sayTo(1, "phone", "m1")
+		rest(5 * time.Second)
+		if err := w.nodes[0].RemoveAlias(ctx, "bot", "phone"); err != nil {
+			t.Fatal(err)
+		}
+		w.stored("c", func(r *turn.Record) { r.Names.Claim = "phone" }) // and whoever moves it died
+		w.sayTo(1, "phone", "m1")
+		rest(5 * time.Second)
+		wantSent(t, d, "c/1: m1 to phone of c", "phone/1: m1 to phone of phone")
+		if state, err := w.nodes[0].State(ctx, "bot", "c"); err != nil || state.Conversation != "c" {
+			t.Errorf("the state: %+v, %v", state, err)
+		}
+	})
+}
+
+// The key of a conversation leads nowhere else.
+func TestAliasThatIsAKey(t *testing.T) {
+	named(t, func(t *testing.T, w *world, _ *deliveries) {
+		ctx := t.Context()
+		w.sayTo(0, "group", "m1")
+		if _, err := w.nodes[0].Move(ctx, "bot", "group", "supergroup"); err != nil {
+			t.Fatal(err)
+		}
+		_, err := w.nodes[1].SetAlias(ctx, "bot", "supergroup", "other")
+		wantRefused(t, err, onereply.CodeConflict, "")
+		if got, err := w.nodes[1].State(ctx, "bot", "supergroup"); err != nil || got.Conversation != "supergroup" {
+			t.Errorf("the key leads to %+v, %v", got, err)
+		}
+	})
+}

@@ -99,8 +99,9 @@ func (r Receipts) arrived(parts int) int {
 }
 
 // settledBy is what the channel's receipts make of a reply that ends. One that was sent, or
-// of unknown outcome, is undelivered if a part has failed meanwhile. For any other the parts
-// count that have arrived: if it was sent again, an earlier send may have.
+// of unknown outcome, is undelivered if a part has failed meanwhile, and one of unknown
+// outcome is sent if all parts have arrived. Of one that is given up the parts count that
+// have arrived: if it was sent again, an earlier send of them may have.
 func (r *Reply) settledBy(status Status, reason string) (Status, string) {
 	failed := r.Receipts.failed()
 	switch {
@@ -109,11 +110,12 @@ func (r *Reply) settledBy(status Status, reason string) (Status, string) {
 	case status == ReplySent || status == ReplyNone:
 		return status, reason
 	}
-	r.Done = max(r.Done, r.Receipts.arrived(r.Parts))
-	switch {
-	case r.Done == r.Parts:
+	switch arrived := r.Receipts.arrived(r.Parts); {
+	case arrived == r.Parts:
+		r.Done = arrived
 		return ReplySent, ByChannel
-	case r.Done > 0 && status == ReplyFailed:
+	case arrived > r.Done && status != ReplyUnknown:
+		r.Done = arrived
 		return ReplyPartial, reason
 	}
 	return status, reason
