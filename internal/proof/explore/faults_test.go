@@ -752,6 +752,13 @@ func contextFaults() []seeded {
 				*e = m
 			}
 		}), change: mentioned},
+		{name: "what is not meant for the bot is answered", check: "P2 context", step: before(func(_ *turn.Record, e *turn.Event, _ *turn.Time, _ *turn.Policy) {
+			if m, ok := (*e).(turn.Message); ok {
+				m.Unaddressed = false
+				*e = m
+			}
+		}), change: func(s *Scope) { mentioned(s); s.Policy = observing() }},
+		{name: "what comes too late is answered", check: "P2 context", step: before(func(_ *turn.Record, _ *turn.Event, _ *turn.Time, p *turn.Policy) { p.MaxAge = 0 }), change: func(s *Scope) { mentioned(s); s.Policy = timely() }},
 		{name: "other bots are answered without end", check: "P3 bots", step: before(func(_ *turn.Record, _ *turn.Event, _ *turn.Time, p *turn.Policy) { p.MaxBotTurns = 1000 }), change: chat},
 		{name: "what other bots got is forgotten with each reply", check: "P3 bots", step: after(func(_ turn.Record, r *turn.Record, e turn.Event, _ turn.Time, _ turn.Policy) {
 			if _, ok := e.(turn.Sent); ok {

@@ -89,6 +89,9 @@ func (w *world) event(q request, kept int64) turn.Event {
 	e := q.event(&w.store, w.scope.tick())
 	if message, ok := e.(turn.Message); ok {
 		message.Early = kept
+		if q.kind == mention {
+			w.asContext(&message)
+		}
 		return message
 	}
 	if look, ok := e.(turn.Wake); ok {
@@ -101,6 +104,19 @@ func (w *world) event(q request, kept int64) turn.Event {
 	return e
 }
 
+// asContext makes a message one that is there to be known only: it comes too late, it is
+// not meant for a bot that observes, or its sender says so.
+func (w *world) asContext(m *turn.Message) {
+	switch p := w.scope.Policy; {
+	case p.MaxAge > 0:
+		m.SentAt = w.now.Add(-p.MaxAge - w.scope.tick())
+	case p.Observe:
+		m.Unaddressed = true
+	default:
+		m.Context = true
+	}
+}
+
 // event is the request alone.
 func (q request) event(s *storage, tick time.Duration) turn.Event {
 	switch q.kind {
@@ -109,7 +125,7 @@ func (q request) event(s *storage, tick time.Duration) turn.Event {
 	case stopWord:
 		return turn.Message{Closes: turn.EndedClosed}
 	case mention:
-		return turn.Message{Context: true}
+		return turn.Message{}
 	case edit, remove:
 		m := s.message(q.message)
 		if q.settled {

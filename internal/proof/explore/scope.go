@@ -147,6 +147,20 @@ func held() turn.Policy {
 	return p
 }
 
+// observing keeps what is not meant for the bot.
+func observing() turn.Policy {
+	p := base(turn.Interrupt)
+	p.Observe = true
+	return p
+}
+
+// timely answers nothing that comes too late.
+func timely() turn.Policy {
+	p := base(turn.Interrupt)
+	p.MaxAge = time.Hour
+	return p
+}
+
 // chatty answers other bots, once until a person writes.
 func chatty() turn.Policy {
 	p := base(turn.Interrupt)
@@ -288,6 +302,8 @@ func Stated() []Scope {
 		Scope{Name: "a conversation begins afresh", Policy: first, Budget: Budget{Inputs: 2, Redelivered: 1, Resets: 1, Faults: 1}, Faults: Faults{Worker: true}},
 		Scope{Name: "a talk ends by itself", Policy: forgetful(), Budget: Budget{Inputs: 2}, MaxParts: 2},
 		Scope{Name: "context beside an input", Policy: first, Budget: Budget{Inputs: 1, Mentions: 1, Redelivered: 1, Faults: 1}, Faults: Faults{Store: true}},
+		Scope{Name: "what is not meant for the bot", Policy: observing(), Budget: Budget{Inputs: 1, Mentions: 1, Redelivered: 1}},
+		Scope{Name: "what comes too late", Policy: timely(), Budget: Budget{Inputs: 1, Mentions: 1, Redelivered: 1}},
 		Scope{Name: "names are given and taken away", Policy: first, Names: true, Budget: Budget{Inputs: 2, Calls: 2, Faults: 1}},
 		Scope{Name: "other bots get one reply", Policy: chatty(), Budget: Budget{Inputs: 3}, Bots: true},
 		Scope{Name: "an early start", Policy: early(turn.Interrupt, 2), Budget: Budget{Inputs: 3}, Edits: true},

@@ -98,8 +98,8 @@ func (l *ledger) acknowledged(a *ask, result engine.Result) {
 // acknowledgedMessage is P4: what was acknowledged is in the store already.
 func (l *ledger) acknowledgedMessage(t *conversation, a *ask, result engine.Result) {
 	m := t.messages[a.Message]
-	if m == nil && t.changes.takenBack[a.Message] && result.Outcome == turn.Ignored {
-		return // its deletion came before it
+	if m == nil && (t.changes.takenBack[a.Message] && result.Outcome == turn.Ignored || leftOut(result.Outcome, result.Reason)) {
+		return // its deletion came before it, or it is none that is taken in
 	}
 	if m == nil {
 		l.fail("P4 lost", "%s was acknowledged (%s) and is not in the store", a.Message, result.Outcome)
@@ -192,7 +192,7 @@ func openStates(r turn.Record, before []openState, now turn.Time) []openState {
 // undoes is what makes a request void that is carried out together with it.
 var undoes = map[What][]What{
 	pause: {resume, closes}, resume: {pause}, closes: {pause},
-	flush: {send, again, edit, retract, typing}, // they begin the quiet time anew
+	flush: {send, again, botSays, edit, retract, typing}, // they begin the quiet time anew
 }
 
 // acknowledgedControl is P4 for operators and agents: what they were told is

@@ -483,3 +483,33 @@ func earlyForgotten(_, is *turn.Record, e turn.Event, _ *turn.Effects, _ turn.Ti
 		is.Early = nil
 	}
 }
+
+func unaddressedAnswered(_ *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
+	if m, ok := e.(turn.Message); ok {
+		m.Unaddressed = false
+		return m
+	}
+	return e
+}
+
+func alwaysObserves(_ *turn.Record, e turn.Event, _ turn.Time, p *turn.Policy) turn.Event {
+	p.Observe = true
+	return e
+}
+
+func noAge(_ *turn.Record, e turn.Event, _ turn.Time, p *turn.Policy) turn.Event {
+	p.MaxAge = 0
+	return e
+}
+
+func botsWithoutEnd(_ *turn.Record, e turn.Event, _ turn.Time, p *turn.Policy) turn.Event {
+	if p.MaxBotTurns > 0 {
+		p.MaxBotTurns = 1_000_000
+	}
+	return e
+}
+
+func botsLetIn(_ *turn.Record, e turn.Event, _ turn.Time, p *turn.Policy) turn.Event {
+	p.MaxBotTurns = max(p.MaxBotTurns, 1)
+	return e
+}

@@ -37,6 +37,7 @@
 //	judge.go         the promise, checked at each write
 //	failedturns.go   the promise, for what is given up
 //	history.go       what the model is told of before
+//	bots.go          other bots, and how often they are answered
 //	names.go         other names of conversations, and that nothing begins under them
 //	talks.go         where a talk ends, and that nothing of it is told
 //	sends.go         the promise, checked at each send

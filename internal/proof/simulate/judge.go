@@ -151,6 +151,7 @@ func (l *ledger) judgeInputs(n *node, t *conversation, write store.Write, before
 			l.judgeText(t.key, e)
 			continue
 		}
+		l.noteAuthor(t, e)
 		if !touches(before.SetAside, e) {
 			visible++
 		}
@@ -180,6 +181,9 @@ func (l *ledger) judgeContext(t *conversation, e store.Entry) {
 	l.judgeText(t.key, e)
 	if e.Status != turn.InputContext {
 		l.fail("P2 context", "%s is there to be known, and it is %s", e.ID, e.Status)
+	}
+	if !l.policy.Observe && !meant(e.ID) {
+		l.fail("P2 context", "%s is not meant for the bot, and is kept although that observes nothing", e.ID)
 	}
 	if t.messages[e.ID] == nil {
 		t.messages[e.ID] = &message{id: e.ID, accepted: l.now}
@@ -377,6 +381,7 @@ func (l *ledger) committed(n *node, t *conversation, write store.Write, before t
 	}
 	l.judgeEarly(t, write, before, waiting)
 	r.seen = messagesIn(c.text)
+	r.noteReader(t, write)
 	r.texts = l.partsOf(c)
 	if ids := idsOf(r.seen); !slices.Equal(ids, e.Covers) {
 		l.fail("P1 covers", "the reply says that it covers %v, and its prompt held %v", e.Covers, ids)

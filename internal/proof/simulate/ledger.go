@@ -63,6 +63,8 @@ type conversation struct {
 	sending     *sending                // the last one that began
 	noSendUntil turn.Time               // the end of the pauses that the receiver asked for, as far as that was written
 	begun       int64                   // greatest turn of which a part was handed to the channel
+	byPeople    int                     // inputs of people
+	botReplies  int                     // replies that other bots alone got since a person wrote
 	changes     changes
 }
 
@@ -101,6 +103,8 @@ type reply struct {
 	mayArrive bool             // the same, that it has arrived
 	unclear   bool             // and it was under way then, so that another try may have followed
 	again     bool             // an operator had it sent again: the person may see twice what is not done
+	toBots    bool             // it answers other bots alone
+	people    int              // inputs of people before its commit
 }
 
 func newLedger(w *world) *ledger {

@@ -76,10 +76,13 @@ func (a *ask) request() *engine.Request {
 	r := &engine.Request{ID: a.Message}
 	defer func() { a.which = r.Turn }()
 	switch a.What {
-	case send, again, mention:
-		a.op, r.Context = engine.Receive, a.What == mention
+	case send, again, mention, botSays:
+		a.op = engine.Receive
 		a.text = said(a.key, a.Message)
-		r.Body = store.Body{Text: a.text, Attachments: attachments(a.Flag)}
+		r.Body = store.Body{Text: a.text, Sender: store.Sender{Bot: a.What == botSays}, Attachments: attachments(a.Flag)}
+		if a.What == mention {
+			a.mention(r)
+		}
 	case edit:
 		a.op = engine.Edit
 		a.text = fmt.Sprintf("%s.edit%d", said(a.key, a.Message), a.Event.ID)

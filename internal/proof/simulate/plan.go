@@ -94,6 +94,9 @@ func newPlan(seed uint64, o Options) *Plan {
 	for conversation := range p.conversations {
 		p.mentions(conversation)
 	}
+	for conversation := range p.conversations {
+		p.otherBots(conversation)
+	}
 	for i := range p.Events[drawn:] {
 		p.Events[drawn+i].ID = drawn + i + 1
 	}

@@ -153,6 +153,11 @@ func coreFaults() []seededFault {
 		{name: "attachments are not waited for", check: "P2 due", step: changeInput(mediaIgnored)},
 		{name: "context is answered", check: "P2 context", calm: true, step: changeInput(contextAnswered)},
 		{name: "the edit of a settled message counts as an input", check: "P4 version", step: changeDecision(settledCounted)},
+		{name: "a message that is not meant for the bot is answered", check: "P2 context", calm: true, step: changeInput(unaddressedAnswered)},
+		{name: "a message that is not meant for the bot is kept by one that observes nothing", check: "P2 context", calm: true, step: changeInput(alwaysObserves)},
+		{name: "a message that comes too late is answered", check: "P2 context", calm: true, step: changeInput(noAge)},
+		{name: "other bots are answered without end", check: "P3 bots", calm: true, step: changeInput(botsWithoutEnd)},
+		{name: "other bots are answered where none is to be", check: "P3 bots", calm: true, step: changeInput(botsLetIn)},
 		{name: "context counts as an input", check: "P4 version", calm: true, step: changeDecision(contextCounted)},
 	}
 }

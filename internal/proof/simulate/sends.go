@@ -147,6 +147,7 @@ func (l *ledger) see(s *sending) {
 		t.visible[it] = s.id
 	}
 	if first && r.entry.Author == turn.ReplyAnswer {
+		l.judgeBots(t, r)
 		l.waited(t, r, seen)
 	}
 }

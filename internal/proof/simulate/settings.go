@@ -69,12 +69,14 @@ func newSettings(seed uint64, nodes int) settings {
 	s.generations = d.between(1, 8)
 	s.alone = s.nodes == 1 && d.chance(50)
 	s.policy.SessionIdle = pick(d, 0, 0, 2*time.Second, 8*time.Second)
+	others := roll(seed, "others")
+	s.policy.MaxBotTurns, s.policy.Observe, s.policy.MaxAge = pick(others, 0, 1, 1, 3), others.chance(70), time.Hour
 	return s
 }
 
 // bot is what an engine is told of the bot.
 func (s settings) bot() engine.Bot {
-	return engine.Bot{Policy: s.policy, Fallback: "sorry", Refusal: "not that", History: 4, GroupWait: 0, Whole: s.whole, Pace: engine.Pace{Least: s.pace}}
+	return engine.Bot{Policy: s.policy, Fallback: "sorry", Refusal: "not that", History: 4, Observe: 2, GroupWait: 0, Whole: s.whole, Pace: engine.Pace{Least: s.pace}}
 }
 
 func (s settings) key(conversation int) store.Key {

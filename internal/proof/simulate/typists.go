@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/onereply/onereply/internal/engine"
 	"github.com/onereply/onereply/turn"
 )
 
@@ -112,14 +113,18 @@ func (t *typist) aims() {
 	}
 }
 
-// mentions draws messages that are context, and repeats of them. It has dice of its own.
+// mentions draws messages that are context, and repeats of them: as their sender says,
+// because they are not meant for the bot, or because they come too late. It has dice of
+// its own.
 func (p *Plan) mentions(conversation int) {
 	d := roll(p.Seed, "context", int64(conversation))
 	if !d.chance(40) {
 		return
 	}
+	kinds := roll(p.Seed, "kinds of context", int64(conversation))
 	for number := range d.between(1, 5) {
-		e := Event{At: d.span(0, p.traffic), What: mention, Node: d.below(p.nodes), Conversation: conversation, Message: fmt.Sprintf("k%d", number+1)}
+		id := fmt.Sprintf("%c%d", contextKinds[kinds.below(len(contextKinds))], number+1)
+		e := Event{At: d.span(0, p.traffic), What: mention, Node: d.below(p.nodes), Conversation: conversation, Message: id}
 		if d.chance(40) {
 			e.Aim, e.Offset = instants[d.below(len(instants))], d.between(-1, 1)
 		}
@@ -132,8 +137,27 @@ func (p *Plan) mentions(conversation int) {
 	}
 }
 
+// contextKinds are the first letters of the ids of messages that are context: its sender
+// says so, it is not meant for the bot, it is too old.
+const contextKinds = "kut"
+
 // mentioned reports whether a message is context, by its id.
-func mentioned(id string) bool { return strings.HasPrefix(id, "k") }
+func mentioned(id string) bool { return strings.IndexByte(contextKinds, id[0]) >= 0 }
+
+// meant reports whether a message is meant for the bot, by its id.
+func meant(id string) bool { return id[0] != contextKinds[1] }
+
+// mention makes a request one of a message that is context.
+func (a *ask) mention(r *engine.Request) {
+	switch a.Message[0] {
+	case contextKinds[0]:
+		r.Context = true
+	case contextKinds[1]:
+		r.Unaddressed = true
+	default:
+		r.Body.SentAt = a.node.now.Add(-a.node.policy.MaxAge - time.Minute)
+	}
+}
 
 // repeats has the provider deliver messages again: at once, to another node,
 // or much later.
