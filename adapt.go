@@ -53,8 +53,8 @@ func (b Bot) engineBot() engine.Bot {
 			SessionIdle: b.SessionIdle, Observe: b.Observe > 0, MaxAge: b.MaxAge, MaxBotTurns: botTurns,
 		},
 		Fallback: b.Fallback, Refusal: b.RefusalText, DelayText: b.Notice.Text, OutageText: b.OutageNotice.Text, History: b.History, Observe: b.Observe, GroupWait: b.GroupWait, SplitAt: b.SplitAt, SplitWait: b.SplitWait,
-		StopWords: words.NewList(b.StopWords), OptOutWords: words.NewList(b.OptOutWords), ResetWords: words.NewList(b.ResetWords),
-		Split: can.Split, Whole: can.AllParts,
+		StopWords: words.NewList(b.StopWords), OptOutWords: words.NewList(b.OptOutWords), OptInWords: words.NewList(b.OptInWords),
+		ResetWords: words.NewList(b.ResetWords), Split: can.Split, Whole: can.AllParts,
 		Pace: engine.Pace(b.Pace),
 	}
 }

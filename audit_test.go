@@ -71,9 +71,15 @@ func TestAuditIsWrittenWithTheAction(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		one, two := w.nodes[0], w.nodes[1]
-		act("pause", func() error { _, err := one.Pause(by(t, "a1"), "bot", "c", "lunch"); return err })
+		act("pause", func() error {
+			_, err := one.Pause(by(t, "a1"), "bot", "c", onereply.Pause{Reason: "lunch"})
+			return err
+		})
 		act("resume", func() error { _, err := two.Resume(by(t, "b2"), "bot", "c", true); return err })
-		act("unnoted pause", func() error { _, err := one.Pause(t.Context(), "bot", "c", "unnoted"); return err })
+		act("unnoted pause", func() error {
+			_, err := one.Pause(t.Context(), "bot", "c", onereply.Pause{Reason: "unnoted"})
+			return err
+		})
 		if _, err := one.Answer(by(t, "a1"), "bot", "c", "hello"); err != nil { // it is sent at once, which is another write
 			t.Fatal(err)
 		}
@@ -107,7 +113,7 @@ func TestAuditOfWhatIsNotWritten(t *testing.T) {
 			t.Errorf("%d writes of a flush of nothing", got)
 		}
 		time.Sleep(time.Second)
-		if _, err := one.Pause(by(t, "a1"), "bot", "c", "lunch"); err != nil {
+		if _, err := one.Pause(by(t, "a1"), "bot", "c", onereply.Pause{Reason: "lunch"}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)

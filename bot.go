@@ -199,8 +199,9 @@ type Bot struct {
 	// rests for a minute. 0: none.
 	TurnsPerMinute int
 
-	// StopWords close the waiting messages: a message that is one of them is settled with
-	// it and answered by nobody. OptOutWords do the same, and pause the conversation too.
+	// StopWords close what their sender has waiting: a message that is one of them is
+	// settled with it and answered by nobody. OptOutWords do the same, and pause the
+	// conversation too, until an opt-in word or a resume. Both count in the text of an edit as well.
 	// The whole text is compared, after NFKC and case folding; punctuation, quotes,
 	// invisible marks and mentions at the start ("@bot stop") do not count. Each word must
 	// have a letter, a digit or a symbol, and at most 512 bytes.
@@ -210,6 +211,10 @@ type Bot struct {
 	// ResetWords are messages by which a person begins afresh: see [App.Reset]. Such a
 	// message is closed with those that wait.
 	ResetWords []string
+
+	// OptInWords end the pause that an opt-out word made, and only that. Such a message
+	// is answered like any other.
+	OptInWords []string
 }
 
 // Pace is how long a bot pauses before each further part of its reply, as a person would
@@ -320,7 +325,7 @@ func (b Bot) validate() error {
 	reject(b.GroupWait < 0 || b.SplitWait < 0, "GroupWait and SplitWait must not be negative")
 	reject(b.SplitAt < 0, "SplitAt must not be negative, it is %d", b.SplitAt)
 	reject(b.TurnsPerMinute < 0, "TurnsPerMinute must not be negative, it is %d", b.TurnsPerMinute)
-	for _, word := range slices.Concat(b.StopWords, b.OptOutWords, b.ResetWords) {
+	for _, word := range slices.Concat(b.StopWords, b.OptOutWords, b.OptInWords, b.ResetWords) {
 		reject(words.Key(word) == "", "the word %q must have a letter, a digit or a symbol, and at most %d bytes", word, words.MaxBytes)
 	}
 	reject(len(b.Fallback) > MaxTextBytes, "Fallback must have at most %d bytes", MaxTextBytes)

@@ -137,10 +137,30 @@ func (a *App) Flush(ctx context.Context, bot, conversation string) (State, error
 
 // Pause hands the conversation to a human: inputs are kept, nothing is
 // generated or sent, and a running attempt is discarded. It may be called
-// before the first message. reason has at most [MaxNameBytes] and may be empty; a
-// second pause changes it. [App.Resume] undoes it.
-func (a *App) Pause(ctx context.Context, bot, conversation, reason string) (State, error) {
-	return a.controlFor(ctx, "pause", bot, conversation, engine.Request{Op: engine.Pause, Reason: reason})
+// before the first message. [App.Resume] undoes it. A second pause takes the place of
+// the first.
+func (a *App) Pause(ctx context.Context, bot, conversation string, p Pause) (State, error) {
+	c, err := a.begin("pause", bot, conversation)
+	if err != nil {
+		return State{}, err
+	}
+	if len(p.Reason) > MaxNameBytes {
+		return State{}, c.fail(CodeInvalid, "reason", errors.New("it must have at most 512 bytes"))
+	}
+	if err := checkPause(p.For); err != nil {
+		return State{}, c.fail(CodeInvalid, "for", err)
+	}
+	return a.control(ctx, "pause", bot, conversation, engine.Request{Op: engine.Pause, Reason: p.Reason, For: p.For})
+}
+
+// Pause says how a conversation is paused.
+type Pause struct {
+	// Reason is for people to read: at most [MaxNameBytes], may be empty.
+	Reason string
+
+	// For is how long the pause lasts: it ends by itself, as if [App.Resume] were called,
+	// and what waits is answered. At most [MaxPauseFor]; 0: until somebody ends it.
+	For time.Duration
 }
 
 // Reset begins afresh: waiting messages are closed, an attempt that runs is discarded,

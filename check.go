@@ -49,6 +49,14 @@ func checkWritten(text string, attached bool) error {
 	return err
 }
 
+// checkPause checks how long a pause lasts.
+func checkPause(d time.Duration) error {
+	if d < 0 || d > MaxPauseFor {
+		return fmt.Errorf("it must be 0 to %v", MaxPauseFor)
+	}
+	return nil
+}
+
 // checkMessage returns the field that is at fault.
 func checkMessage(m Message) (string, error) {
 	if m.ID != "" {

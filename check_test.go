@@ -101,11 +101,14 @@ func TestCallsThatAreRefused(t *testing.T) {
 			_, err := app.Edit(ctx, b, c, "m", onereply.Edit{Text: new("x")})
 			return err
 		},
-		"retract":    func(ctx context.Context, b, c string) error { _, err := app.Retract(ctx, b, c, "m"); return err },
-		"typing":     func(ctx context.Context, b, c string) error { return app.Typing(ctx, b, c, 0) },
-		"flush":      func(ctx context.Context, b, c string) error { _, err := app.Flush(ctx, b, c); return err },
-		"reset":      func(ctx context.Context, b, c string) error { _, err := app.Reset(ctx, b, c, ""); return err },
-		"pause":      func(ctx context.Context, b, c string) error { _, err := app.Pause(ctx, b, c, ""); return err },
+		"retract": func(ctx context.Context, b, c string) error { _, err := app.Retract(ctx, b, c, "m"); return err },
+		"typing":  func(ctx context.Context, b, c string) error { return app.Typing(ctx, b, c, 0) },
+		"flush":   func(ctx context.Context, b, c string) error { _, err := app.Flush(ctx, b, c); return err },
+		"reset":   func(ctx context.Context, b, c string) error { _, err := app.Reset(ctx, b, c, ""); return err },
+		"pause": func(ctx context.Context, b, c string) error {
+			_, err := app.Pause(ctx, b, c, onereply.Pause{})
+			return err
+		},
 		"resume":     func(ctx context.Context, b, c string) error { _, err := app.Resume(ctx, b, c, true); return err },
 		"requeue":    func(ctx context.Context, b, c string) error { _, err := app.Requeue(ctx, b, c); return err },
 		"answer":     func(ctx context.Context, b, c string) error { _, err := app.Answer(ctx, b, c, "x"); return err },
@@ -136,7 +139,9 @@ func TestCallsThatAreRefused(t *testing.T) {
 		"a deletion without id":   {one(app.Retract(ctx, "bot", "c", long)), onereply.CodeInvalid, "id"},
 		"typing for too long":     {app.Typing(ctx, "bot", "c", time.Hour), onereply.CodeInvalid, "for"},
 		"typing backwards":        {app.Typing(ctx, "bot", "c", -1), onereply.CodeInvalid, "for"},
-		"a long reason":           {one(app.Pause(ctx, "bot", "c", long)), onereply.CodeInvalid, "reason"},
+		"a long reason":           {one(app.Pause(ctx, "bot", "c", onereply.Pause{Reason: long})), onereply.CodeInvalid, "reason"},
+		"a long pause":            {one(app.Pause(ctx, "bot", "c", onereply.Pause{For: onereply.MaxPauseFor + 1})), onereply.CodeInvalid, "for"},
+		"a pause before now":      {one(app.Pause(ctx, "bot", "c", onereply.Pause{For: -1})), onereply.CodeInvalid, "for"},
 		"a blank answer":          {one(app.Answer(ctx, "bot", "c", " ")), onereply.CodeInvalid, "text"},
 		"a seal of nothing":       {app.Seal(ctx, "bot", "c", 1), onereply.CodeConflict, "token"},
 		"a state of nothing":      {one(app.State(ctx, "bot", "none")), onereply.CodeNotFound, "conversation"},

@@ -68,8 +68,15 @@ type State struct {
 	// LastError says why the last attempt failed; "": it did not.
 	LastError string `json:"last_error"`
 
-	// PauseReason is the reason that was given to [App.Pause].
+	// PauseReason is the reason that was given to [App.Pause], or "opt_out".
 	PauseReason string `json:"pause_reason,omitempty"`
+
+	// PausedUntil is when the pause that people made ends by itself; zero: it does not.
+	PausedUntil Time `json:"paused_until,omitzero"`
+
+	// OptedOut: an opt-out word has paused it. That pause ends with an opt-in word or
+	// with [App.Resume].
+	OptedOut bool `json:"opted_out,omitempty"`
 
 	// SetAside is how many messages were set aside, because each worker that took them
 	// was lost. [App.Requeue] tries them again.
@@ -129,6 +136,7 @@ func stateOf(key store.Key, r turn.Record) State {
 	s := State{
 		Bot: key.Bot, Conversation: r.Name(key.Conversation), Aliases: otherNames(key, r), Version: r.Version, Answered: r.Answered, Phase: Phase(r.Shown()),
 		Pending: r.Pending, Turn: r.Turn, Discards: r.Tries.Discards, Attempts: r.Tries.Attempts, LastError: r.Tries.LastError, PauseReason: r.PauseReason,
+		PausedUntil: timeOf(r.PausedUntil), OptedOut: r.OptedOut,
 	}
 	s.Address = r.Names.Address
 	if r.Phase == turn.Collecting && !r.OnHold || r.Phase == turn.Generating && r.Attempt.Early {

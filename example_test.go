@@ -192,7 +192,7 @@ func ExampleApp_Pause() {
 	})
 	defer app.Close()
 
-	state, _ := app.Pause(ctx, "support", "alice", "Bob is on it")
+	state, _ := app.Pause(ctx, "support", "alice", onereply.Pause{Reason: "Bob is on it"})
 	fmt.Println(state.Phase)
 	receipt, _ := app.Receive(ctx, "support", "alice", onereply.Message{Text: "is anybody there?"})
 	fmt.Println(receipt.Outcome)

@@ -41,6 +41,7 @@ const MaxPause = engine.MaxPause
 // Limits of queries, and of what they show.
 const (
 	MaxTyping        = 10 * time.Minute // that one typing signal may ask for
+	MaxPauseFor      = 720 * time.Hour  // that a pause may last before it ends by itself
 	MaxTimelineSteps = inspect.MaxSteps // of one turn of a timeline, the last ones
 	MaxTimelineTurns = 100              // of one timeline
 	MaxPreviewRunes  = 200              // characters of a last input that a list shows

@@ -99,7 +99,7 @@ func TestTheStoreGoesAwayAndComesBack(t *testing.T) {
 					app := w.nodes[0]
 					calls := map[string]error{"forget": app.Forget(t.Context(), "bot", "other"), "ready": nil}
 					_, calls["receive"] = app.Receive(t.Context(), "bot", "c", onereply.Message{ID: "n", Text: "hi"})
-					_, calls["pause"] = app.Pause(t.Context(), "bot", "c", "")
+					_, calls["pause"] = app.Pause(t.Context(), "bot", "c", onereply.Pause{})
 					_, calls["answer"] = app.Answer(t.Context(), "bot", "c", "hello")
 					_, calls["state"] = app.State(t.Context(), "bot", "c")
 					_, calls["transcript"] = app.Transcript(t.Context(), "bot", "c", 0, 0)
@@ -225,7 +225,7 @@ func TestRetention(t *testing.T) {
 		defer w.close()
 		w.say(0, "m")
 		rest(30 * time.Minute)
-		if _, err := w.nodes[0].Pause(t.Context(), "bot", "c", ""); err != nil {
+		if _, err := w.nodes[0].Pause(t.Context(), "bot", "c", onereply.Pause{}); err != nil {
 			t.Fatal(err)
 		}
 		w.say(0, "n")

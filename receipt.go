@@ -16,7 +16,7 @@ const (
 	OutcomeDuplicate Outcome = "duplicate" // its ID was accepted before: nothing changed
 	OutcomeIgnored   Outcome = "ignored"   // it changed nothing; Reason says why
 	OutcomePaused    Outcome = "paused"    // it is kept, and waits until the conversation is resumed; or it was an opt-out word, which paused it
-	OutcomeClosed    Outcome = "closed"    // it was a stop word: all that waited is settled without a reply
+	OutcomeClosed    Outcome = "closed"    // it was a stop word, which closed what its sender had waiting, or a reset word, which closed all
 	OutcomeWithdrawn Outcome = "withdrawn" // it was a deletion after which nothing waits
 	OutcomeContext   Outcome = "context"   // it is kept to be known, and never answered; Reason may say why
 	OutcomeRecorded  Outcome = "recorded"  // it is noted, and nothing is to be answered: the edit of a message that is settled, a report of the channel

@@ -177,7 +177,7 @@ func TestPreview(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if _, err := app.Pause(t.Context(), "bot", "c", ""); err != nil {
+		if _, err := app.Pause(t.Context(), "bot", "c", onereply.Pause{}); err != nil {
 			t.Fatal(err)
 		}
 		if got := last(); got != nil {

@@ -94,6 +94,7 @@ func TestEachKeyReachesTheRuntime(t *testing.T) {
 		{"split_at: 99", map[string]any{"SplitAt": 99}},
 		{"split_wait: 111s", map[string]any{"SplitWait": 111 * time.Second}},
 		{"stop_words: [stop, halt]", map[string]any{"StopWords": words.NewList([]string{"stop", "halt"})}},
+		{"opt_in_words: [start]", map[string]any{"OptInWords": words.NewList([]string{"start"})}},
 		{"opt_out_words: [leave]", map[string]any{"OptOutWords": words.NewList([]string{"leave"})}},
 		{"reset_words: [again]", map[string]any{"ResetWords": words.NewList([]string{"again"})}},
 		{"session_idle: 112s", map[string]any{"Policy.SessionIdle": 112 * time.Second}},

@@ -38,7 +38,7 @@ func TestPauseInEachPhase(t *testing.T) {
 					synctest.Wait()
 					w.wantPhase(phase)
 					sent := len(r.tries)
-					if s, err := w.nodes[0].Pause(t.Context(), "bot", "c", "on call"); err != nil || s.Phase != onereply.PhasePaused || s.PauseReason != "on call" {
+					if s, err := w.nodes[0].Pause(t.Context(), "bot", "c", onereply.Pause{Reason: "on call"}); err != nil || s.Phase != onereply.PhasePaused || s.PauseReason != "on call" {
 						t.Fatalf("paused: %+v, %v", s, err)
 					}
 					w.say(0, "n")
@@ -87,7 +87,7 @@ func TestAHumansReplyInEachPhase(t *testing.T) {
 					synctest.Wait()
 					sent := len(r.tries)
 					if paused {
-						w.nodes[0].Pause(t.Context(), "bot", "c", "")
+						w.nodes[0].Pause(t.Context(), "bot", "c", onereply.Pause{})
 					}
 					receipt, err := w.nodes[0].Answer(t.Context(), "bot", "c", "I see.")
 					if err != nil || receipt.Outcome != onereply.OutcomeQueued || !strings.HasPrefix(receipt.MessageID, "c/") {

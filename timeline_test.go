@@ -107,7 +107,7 @@ func TestTimelineIsWhatWasTold(t *testing.T) {
 		rest(time.Minute)
 		w.say(0, "m4")
 		rest(time.Minute)
-		if _, err := w.nodes[0].Pause(t.Context(), "bot", "c", "lunch"); err != nil {
+		if _, err := w.nodes[0].Pause(t.Context(), "bot", "c", onereply.Pause{Reason: "lunch"}); err != nil {
 			t.Fatal(err)
 		}
 		rest(time.Second)

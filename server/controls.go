@@ -19,17 +19,26 @@ func (s *Server) postTyping(w http.ResponseWriter, r *http.Request) error {
 	if err := decodeOptional(w, r, &body); err != nil {
 		return err
 	}
-	var quiet time.Duration // 0: one debounce
-	if body.For != nil {
-		var err error
-		if quiet, err = time.ParseDuration(*body.For); err != nil || quiet <= 0 {
-			return errField("for", `It must be a duration of more than 0, such as "5s".`)
-		}
+	quiet, err := duration("for", body.For) // 0: one debounce
+	if err != nil {
+		return err
 	}
 	if err := s.app.Typing(r.Context(), r.PathValue("bot"), r.PathValue("conversation"), quiet); err != nil {
 		return err
 	}
 	return respondEmpty(w)
+}
+
+// duration reads a field that may be absent: then it is 0.
+func duration(field string, text *string) (time.Duration, error) {
+	if text == nil {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(*text)
+	if err != nil || d <= 0 {
+		return 0, errField(field, `It must be a duration of more than 0, such as "5s".`)
+	}
+	return d, nil
 }
 
 // postFlush ends the quiet time now: what waits is answered at once. It does nothing
@@ -43,15 +52,21 @@ func (s *Server) postFlush(w http.ResponseWriter, r *http.Request) error {
 }
 
 // postPause hands a conversation to a person. Messages are kept, and the reply of a
-// running attempt is discarded. While it lasts nothing is generated or sent.
+// running attempt is discarded. While it lasts nothing is generated or sent. It may end
+// by itself.
 func (s *Server) postPause(w http.ResponseWriter, r *http.Request) error {
 	var body struct {
-		Reason string `json:"reason"`
+		Reason string  `json:"reason"`
+		For    *string `json:"for"`
 	}
 	if err := decodeOptional(w, r, &body); err != nil {
 		return err
 	}
-	now, err := s.app.Pause(r.Context(), r.PathValue("bot"), r.PathValue("conversation"), body.Reason)
+	lasts, err := duration("for", body.For)
+	if err != nil {
+		return err
+	}
+	now, err := s.app.Pause(r.Context(), r.PathValue("bot"), r.PathValue("conversation"), onereply.Pause{Reason: body.Reason, For: lasts})
 	return respondState(w, http.StatusOK, now, err)
 }
 

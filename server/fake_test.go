@@ -117,9 +117,9 @@ func (f *fakeApp) Flush(ctx context.Context, bot, conversation string) (onereply
 	return f.state, f.err
 }
 
-func (f *fakeApp) Pause(ctx context.Context, bot, conversation, reason string) (onereply.State, error) {
+func (f *fakeApp) Pause(ctx context.Context, bot, conversation string, p onereply.Pause) (onereply.State, error) {
 	f.acts(ctx)
-	f.record("pause", bot, conversation, reason)
+	f.record("pause", bot, conversation, p)
 	return f.state, f.err
 }
 

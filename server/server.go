@@ -37,7 +37,7 @@ type App interface {
 	Retract(ctx context.Context, bot, conversation, id string) (onereply.Receipt, error)
 	Typing(ctx context.Context, bot, conversation string, d time.Duration) error
 	Flush(ctx context.Context, bot, conversation string) (onereply.State, error)
-	Pause(ctx context.Context, bot, conversation, reason string) (onereply.State, error)
+	Pause(ctx context.Context, bot, conversation string, p onereply.Pause) (onereply.State, error)
 	Resume(ctx context.Context, bot, conversation string, answerPending bool) (onereply.State, error)
 	Answer(ctx context.Context, bot, conversation, text string) (onereply.Receipt, error)
 	Move(ctx context.Context, bot, conversation, to string) (onereply.State, error)

@@ -23,10 +23,17 @@ import (
 	"time"
 )
 
-// wake is a worker that looks at the conversation because its timer fired. Many
+// wake is a worker that looks at the conversation because its timer fired. A pause
+// whose time is over ends first, whoever holds the lease. Many
 // may look at once; one of them wins the compare-and-swap, and the others find the
 // lease held.
 func (s *step) wake(e Wake) {
+	ended := s.endPause()
+	s.lookForWork(e)
+	s.Changed = s.Changed || ended
+}
+
+func (s *step) lookForWork(e Wake) {
 	switch {
 	case e.Nonce != "" && s.Lease.Nonce == e.Nonce:
 		s.startWork() // this very wake-up was applied before
@@ -208,6 +215,9 @@ func (s *step) renewLease() {
 func (s *step) handBack() {
 	s.Lease = Lease{}
 	switch {
+	case s.Phase == Sending && s.Reply.Cut != "" && !s.Reply.Unsure:
+		s.stopReply(s.Reply.Cut)
+		return
 	case s.Phase == Sending && !s.mayBeSent() && !s.survivesPause():
 		s.stopReply(WasPaused)
 		return

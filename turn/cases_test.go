@@ -289,7 +289,7 @@ func TestShown(t *testing.T) {
 
 // TestCheck breaks each rule by hand and expects to be told.
 func TestCheck(t *testing.T) {
-	idle := given(t, basic, written, happened{0, turn.Close{}})
+	idle := given(t, basic, written, happened{0, turn.StopWord{Own: []turn.Waiting{{Version: 1}}}})
 	collecting := given(t, basic, written)
 	generating := given(t, basic, written, attempt)
 	sending := given(t, basic, written, attempt, committed)
@@ -306,6 +306,8 @@ func TestCheck(t *testing.T) {
 		{"collecting nothing", collecting, func(r *turn.Record) { r.Pending = 0 }},
 		{"generating for nothing", generating, func(r *turn.Record) { r.Pending = 0 }},
 		{"generating under a pause", generating, func(r *turn.Record) { r.OnHold = true }},
+		{"paused by somebody, and not on hold", collecting, func(r *turn.Record) { r.OptedOut = true }},
+		{"a pause of nobody that ends", collecting, func(r *turn.Record) { r.OnHold, r.PausedUntil = true, 1 }},
 		{"failed with nothing left", idle, func(r *turn.Record) { r.Phase = turn.Failed }},
 		{"an attempt without a lease", generating, func(r *turn.Record) { r.Lease = turn.Lease{} }},
 		{"a lease that guards nothing", collecting, func(r *turn.Record) { r.Lease = generating.Lease; r.Token = 1 }},
@@ -387,21 +389,6 @@ func TestIdleIsNotFailedBySendingAgain(t *testing.T) {
 	do(turn.Resend{Turn: 1}, turn.Wake{Nonce: "e"}, turn.Sent{Nonce: "e"})
 	if r.Phase != was {
 		t.Errorf("%s, before it was %s", r.Phase, was)
-	}
-}
-
-// close where nothing waits but messages are set aside
-func TestCloseEndsWhatWasSetAside(t *testing.T) {
-	p := newStory().policy
-	p.MaxAttempts = 1
-	r := turn.Record{}
-	now := start
-	for _, e := range []turn.Event{turn.Message{}, turn.Wake{Nonce: "a"}, turn.Wake{Nonce: "b"}, turn.Close{}} {
-		now = now.Add(p.Lease)
-		r, _ = turn.Step(r, e, now, p)
-	}
-	if r.SetAside != nil {
-		t.Errorf("aside %+v", r.SetAside)
 	}
 }
 

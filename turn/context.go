@@ -18,7 +18,7 @@ func (s *step) neverAnswered(e Message) bool {
 		s.ignore(NotAddressed)
 	case e.Unaddressed:
 		s.keepContext(e, NotAddressed)
-	case s.policy.MaxAge > 0 && e.SentAt != 0 && s.now.Sub(e.SentAt) > s.policy.MaxAge && e.Pauses == "": // an opt-out never comes too late
+	case s.policy.MaxAge > 0 && e.SentAt != 0 && s.now.Sub(e.SentAt) > s.policy.MaxAge:
 		s.keepContext(e, TooOld)
 	case e.Bot && s.botTurns() >= s.policy.MaxBotTurns:
 		s.ignore(FromBot)

@@ -30,15 +30,34 @@ func (s *step) endQuietTime() {
 // reply that nobody can have seen is withdrawn. A part that is being sent right now
 // is the last one. A sealed attempt goes on, and its reply is kept until the resume.
 func (s *step) pause(e Pause) {
+	var until Time
+	if e.For > 0 {
+		until = s.now.Add(e.For)
+	}
+	s.Changed = !s.WithPeople || s.PauseReason != e.Reason || s.PausedUntil != until
+	s.WithPeople, s.PauseReason, s.PausedUntil = true, e.Reason, until
+	s.hold()
+}
+
+// optOut is the same for a person who wants no more messages. It outlives a pause that
+// people make, and the end of that.
+func (s *step) optOut() {
+	s.Changed = !s.OptedOut
+	s.OptedOut = true
+	if !s.OnHold {
+		s.PauseReason = OptedOut
+	}
+	s.hold()
+}
+
+// hold begins a pause, where there is none.
+func (s *step) hold() {
 	if s.OnHold {
-		s.Changed = s.PauseReason != e.Reason
-		s.PauseReason = e.Reason
 		return
 	}
-	s.Changed = true
-	s.OnHold, s.PauseReason = true, e.Reason
+	s.Changed, s.OnHold = true, true
 	s.noteOutage(false)
-	s.notify(KindConversationPaused, e.Reason)
+	s.notify(KindConversationPaused, s.PauseReason)
 	switch {
 	case s.Phase == Generating && !s.Attempt.Sealed:
 		s.cancelAttempt(WasPaused)
@@ -48,16 +67,49 @@ func (s *step) pause(e Pause) {
 	}
 }
 
-// resume gives the conversation back to the bot.
+// resume gives the conversation back to the bot, whoever has paused it.
 func (s *step) resume(e Resume) {
 	if !s.OnHold {
 		return
 	}
+	s.OptedOut = false
+	s.release(e.Answer)
+}
+
+// optIn ends the pause of an opt-out. One of people goes on.
+func (s *step) optIn() {
+	switch {
+	case !s.OptedOut:
+		s.ignore(NothingWaits)
+	case s.WithPeople:
+		s.Changed, s.OptedOut = true, false
+	default:
+		s.OptedOut = false
+		s.release(true)
+	}
+}
+
+// endPause ends a pause of people whose time is over, and reports whether it did. An
+// opt-out goes on.
+func (s *step) endPause() bool {
+	switch {
+	case s.PausedUntil == 0 || s.now < s.PausedUntil:
+		return false
+	case s.OptedOut:
+		s.WithPeople, s.PausedUntil, s.PauseReason = false, 0, OptedOut
+	default:
+		s.release(true)
+	}
+	return true
+}
+
+// release ends all pauses. answer tells whether what waits is still to be answered.
+func (s *step) release(answer bool) {
 	s.Changed = true
-	s.OnHold, s.PauseReason = false, ""
+	s.OnHold, s.WithPeople, s.PausedUntil, s.PauseReason = false, false, 0, ""
 	s.noDelaySign()
 	s.notify(KindConversationResumed, "")
-	if !e.Answer {
+	if !answer {
 		s.closeTurn(EndedClosed)
 		s.settleAll(InputClosed, 0)
 	}
@@ -69,20 +121,6 @@ func (s *step) resume(e Resume) {
 	case s.Phase == Failed && s.Pending > 0:
 		s.Window.QuietUntil = s.now
 		s.openTurn(s.now)
-	}
-}
-
-// closeWaiting settles all that waits, and all that was set aside, without a reply.
-func (s *step) closeWaiting() {
-	if s.Pending == 0 && s.SetAside == nil {
-		s.ignore(NothingWaits)
-		return
-	}
-	s.Changed = true
-	s.recallReply(EndedClosed)
-	if s.Pending > 0 || s.SetAside != nil {
-		s.closeTurn(EndedClosed)
-		s.settleAll(InputClosed, 0)
 	}
 }
 
@@ -106,11 +144,16 @@ func settledBy(how Ending) string {
 // nobody, or that a pause keeps. No turn is opened for what waits then.
 func (s *step) recallReply(how Ending) {
 	s.settling = how
+	s.takeBack(settledBy(how))
+}
+
+// takeBack is the same for a stop word, after which others may still wait.
+func (s *step) takeBack(reason string) {
 	if s.Phase != Sending || s.Lease.Nonce != "" || s.Reply.Kind == ReplyHuman || s.Reply.Kind == ReplyResend {
 		return
 	}
 	if !s.mayBeSent() || s.Reply.unseen() && !s.Reply.Sealed {
-		s.stopReply(settledBy(how))
+		s.stopReply(reason)
 	}
 }
 
@@ -136,7 +179,8 @@ func (s *step) settleAll(status Status, by int64) {
 	}
 }
 
-// humanReply queues a reply that a person wrote, and settles what waits.
+// humanReply queues a reply that a person wrote, and settles what waits. The bot does
+// not talk on over it: the part of its reply that is on its way is the last one.
 func (s *step) humanReply(e HumanReply) {
 	if len(s.Queue) >= maxQueue {
 		s.ignore(QueueFull)
@@ -144,6 +188,7 @@ func (s *step) humanReply(e HumanReply) {
 	}
 	s.Changed = true
 	s.recallReply(EndedClosed)
+	s.cutReply(ByHuman)
 	s.closeTurn(EndedClosed)
 	s.Turn++
 	s.Seq++

@@ -21,6 +21,7 @@
 //	commit.go       the final check: commit or discard
 //	send.go         the reply is delivered
 //	sign.go         people are told that it takes longer
+//	stop.go         a person wants no answer any more
 //	refused.go      a prompt that the model refuses, and the search for the message
 //	set_aside.go    messages that nobody can answer, and how they come back
 //	control.go      people step in: flush, pause, resume, a human's reply

@@ -8,7 +8,7 @@ const (
 	Done      Outcome = "done"      // it was carried out
 	Queued    Outcome = "queued"    // an input: it waits for the next reply
 	OnPause   Outcome = "paused"    // an input: it is kept, and waits for a resume
-	Closed    Outcome = "closed"    // an input: a stop word, which settled all that waited without a reply
+	Closed    Outcome = "closed"    // an input: a stop word, which waits for nothing
 	Emptied   Outcome = "withdrawn" // an input: a deletion after which nothing waits
 	AsContext Outcome = "context"   // a message: it is kept to be known, and is no input
 	Erased    Outcome = "erased"    // the deletion of a message that is settled: its text is gone
@@ -37,6 +37,8 @@ const (
 	SessionIdle     = "session_idle"     // it did so because of a long silence
 	NameTaken       = "name_taken"       // the name is a conversation's, or leads elsewhere
 	TooManyNames    = "too_many_names"   // the conversation has as many as it can have
+	OptedOut        = "opt_out"          // the person wants no more messages of the bot
+	Stopped         = "stopped"          // a stop word closed what its sender had waiting
 	Withdrawn       = "withdrawn"        // certainly not delivered, and overtaken
 	UnknownOutcome  = "unknown_outcome"  // nobody knows whether it was delivered
 	Crashed         = "worker_lost"      // its holder's lease ran out

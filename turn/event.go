@@ -13,8 +13,7 @@ type Event interface{ event() }
 type Message struct {
 	Quiet  time.Duration // quiet time to wait after it; 0 means the policy's debounce
 	Media  bool          // it has an attachment that is still being processed
-	Closes Ending        // it is a stop word or a reset word: it settles all that waits, itself included, and the turn ends so
-	Pauses string        // it is an opt-out word, which closes and pauses: the reason of that pause
+	Closes Ending        // it is a reset word: it settles all that waits, itself included, and the turn ends so
 	Early  int64         // the edit that was kept for it: see [EarlyEdit]; 0: there is none
 
 	// These may keep it from being answered: see context.go.
@@ -71,6 +70,27 @@ type SettledChanged struct {
 	Seq     int64 // its entry in the transcript, for the notice only
 }
 
+// StopWord is a message, or the edit of one, whose whole text is a stop word. It
+// closes what its sender has waiting, itself first, and waits for no reply. The
+// caller has read in the transcript what waits, and who sent it.
+type StopWord struct {
+	Edited int64     // version of the message that was edited; 0: it is a new message
+	Seq    int64     // of an edited message: its entry, for the notice only
+	Own    []Waiting // what its sender has waiting, in the order of versions; with an edited message
+	Shared bool      // the attempt, or the reply, under way answers a message of somebody else
+	OptOut bool      // it pauses the conversation too
+	Early  int64     // of a new message: the edit that was kept for it: see [EarlyEdit]; 0: there is none
+	SentAt Time      // of a new message: when it was sent, 0: not known
+
+	Address string // of a new message: the name under which it came, where that is not the conversation's key
+}
+
+// Waiting is a message that waits for its answer.
+type Waiting struct {
+	Version int64 // of the last input that touched it
+	Media   bool  // it waits for an attachment
+}
+
 // Typing says that the person is writing. It changes no version.
 type Typing struct {
 	For time.Duration // 0 means one debounce
@@ -79,15 +99,23 @@ type Typing struct {
 // Flush ends the quiet time, and any back-off, now.
 type Flush struct{}
 
-// Pause hands the conversation to a human: nothing is generated or sent.
-type Pause struct{ Reason string }
+// Pause hands the conversation to a human: nothing is generated or sent. A second
+// one takes the place of the first.
+type Pause struct {
+	Reason string
+	For    time.Duration // it ends by itself after so long; 0: it does not
+}
+
+// OptOut is a person who wants no more messages of the bot: a pause of its own, which
+// stands beside one that people make.
+type OptOut struct{}
+
+// OptIn ends the pause of an opt-out, and only that.
+type OptIn struct{}
 
 // Resume gives the conversation back to the bot. Answer tells whether the messages
 // that wait are still to be answered; otherwise they are closed.
 type Resume struct{ Answer bool }
-
-// Close settles all messages that wait, without a reply.
-type Close struct{}
 
 // HumanReply is a reply that a person wrote. It is delivered, and settles the
 // messages that wait up to now.
@@ -245,11 +273,13 @@ func (Delete) event()          {}
 func (Early) event()           {}
 func (SetAsideChanged) event() {}
 func (SettledChanged) event()  {}
+func (StopWord) event()        {}
 func (Typing) event()          {}
 func (Flush) event()           {}
 func (Pause) event()           {}
+func (OptOut) event()          {}
+func (OptIn) event()           {}
 func (Resume) event()          {}
-func (Close) event()           {}
 func (HumanReply) event()      {}
 func (Reset) event()           {}
 func (Lead) event()            {}

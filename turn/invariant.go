@@ -52,6 +52,8 @@ var rules = []struct {
 		return r.Phase != Generating || r.Pending > 0 || r.Attempt.Sealed
 	}},
 	{"only a sealed attempt outlives a pause", func(r Record) bool { return r.Phase != Generating || !r.OnHold || r.Attempt.Sealed }},
+	{"who has paused it has it on hold", func(r Record) bool { return r.OnHold || !r.WithPeople && !r.OptedOut }},
+	{"only a pause of people ends by itself", func(r Record) bool { return r.PausedUntil == 0 || r.WithPeople }},
 	{"a failed turn has something that waits or was set aside", func(r Record) bool {
 		return r.Phase != Failed || r.Pending > 0 || r.SetAside != nil
 	}},
@@ -83,8 +85,8 @@ var rules = []struct {
 
 // hasWork is what must end in something without anybody's help: inputs that
 // wait, unless their turn was given up or a human has them; a reply that may
-// go out; and whatever is under a lease.
+// go out; whatever is under a lease; and a pause that ends by itself.
 func (r Record) hasWork() bool {
 	waiting := r.Pending > 0 && !r.OnHold && r.Phase != Failed
-	return waiting || r.Reply != nil && r.mayBeSent() || r.Lease.Nonce != ""
+	return waiting || r.Reply != nil && r.mayBeSent() || r.Lease.Nonce != "" || r.PausedUntil != 0
 }

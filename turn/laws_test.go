@@ -40,6 +40,9 @@ var stepLaws = []func(w *world, before turn.Record, event turn.Event, after turn
 	nothingStaleIsSent,
 	historyBeginsAfresh,
 	namesChangeNothingElse,
+	nothingFollowsTheCut,
+	stopWordClosesItsSenders,
+	holdsEndWhenTheyMay,
 	againChangesNothing,
 	turnsEnd,
 	signsAreGivenOnce,
@@ -93,7 +96,7 @@ func turnsEnd(w *world, before turn.Record, _ turn.Event, after turn.Record, e t
 func versionGrows(_ *world, before turn.Record, event turn.Event, after turn.Record, e turn.Effects) error {
 	want := before.Version
 	switch event.(type) {
-	case turn.Message, turn.Edit, turn.Delete:
+	case turn.Message, turn.Edit, turn.Delete, turn.StopWord:
 		if e.Outcome != turn.Ignored && e.Outcome != turn.AsContext {
 			want++
 		}
@@ -206,7 +209,7 @@ func contextChangesNothing(_ *world, before turn.Record, event turn.Event, after
 // messageRestartsQuiet: the quiet time counts from the last message.
 func messageRestartsQuiet(w *world, _ turn.Record, event turn.Event, after turn.Record, e turn.Effects) error {
 	m, isMessage := event.(turn.Message)
-	if !isMessage || m.Closes != "" || m.Pauses != "" || e.Outcome == turn.Ignored || e.Outcome == turn.AsContext {
+	if !isMessage || m.Closes != "" || e.Outcome == turn.Ignored || e.Outcome == turn.AsContext {
 		return nil
 	}
 	quiet := m.Quiet
@@ -222,7 +225,7 @@ func messageRestartsQuiet(w *world, _ turn.Record, event turn.Event, after turn.
 // windowKeepsItsCap: the window ends within its caps, unless a back-off or a
 // throttle says otherwise; nothing but a new window moves its start, and nothing
 // moves on what the cap counts from as long as the turn is the same.
-func windowKeepsItsCap(w *world, before turn.Record, event turn.Event, after turn.Record, _ turn.Effects) error {
+func windowKeepsItsCap(w *world, before turn.Record, _ turn.Event, after turn.Record, _ turn.Effects) error {
 	if after.Phase != turn.Collecting {
 		return nil
 	}
@@ -239,7 +242,7 @@ func windowKeepsItsCap(w *world, before turn.Record, event turn.Event, after tur
 	if was := before.Window.WaitingSince; before.Turn == after.Turn && was != 0 && after.Window.WaitingSince > was {
 		return fmt.Errorf("what the cap counts from moved from %s to %s", moment(was), moment(after.Window.WaitingSince))
 	}
-	if _, isResume := event.(turn.Resume); before.Phase == turn.Collecting && !isResume && after.Window.Start != before.Window.Start {
+	if resumed := before.OnHold && !after.OnHold; before.Phase == turn.Collecting && !resumed && after.Window.Start != before.Window.Start {
 		return fmt.Errorf("the start of the window moved from %s to %s", moment(before.Window.Start), moment(after.Window.Start))
 	}
 	return nil
@@ -275,12 +278,15 @@ func attemptsAreCounted(w *world, before turn.Record, _ turn.Event, after turn.R
 	if after.Phase == turn.Generating && (after.Tries.Attempts < 1 || after.Tries.Attempts > w.policy.MaxAttempts) {
 		return fmt.Errorf("attempt %d of %d runs", after.Tries.Attempts, w.policy.MaxAttempts)
 	}
-	counted := before.Tries.Attempts + 1
+	counted, runs := before.Tries.Attempts+1, before.Tries.Runs
 	if before.Tries.Attempts == w.policy.MaxAttempts { // newer input starts the count again
 		counted = 1
 	}
+	if after.Turn != before.Turn { // the end of a pause began another turn
+		counted, runs = 1, 0
+	}
 	for _, action := range e.Actions {
-		if run, ok := action.(turn.Run); ok && e.Changed && (after.Tries.Attempts != counted || run.Attempt != before.Tries.Runs+1) {
+		if run, ok := action.(turn.Run); ok && e.Changed && (after.Tries.Attempts != counted || run.Attempt != runs+1) {
 			return fmt.Errorf("an attempt started, and %d were counted after %d", after.Tries.Attempts, before.Tries.Attempts)
 		}
 	}
@@ -372,6 +378,9 @@ func nothingStaleIsSent(w *world, before turn.Record, event turn.Event, _ turn.R
 func historyBeginsAfresh(w *world, before turn.Record, event turn.Event, after turn.Record, e turn.Effects) error {
 	_, asked := event.(turn.Reset)
 	_, isMessage := event.(turn.Message)
+	if word, ok := event.(turn.StopWord); ok {
+		isMessage = word.Edited == 0
+	}
 	silent := isMessage && e.Changed && w.policy.SessionIdle > 0 && before.SaidAt != 0 && w.now.Sub(before.SaidAt) >= w.policy.SessionIdle
 	quiet := before.Pending == 0 && before.Phase != turn.Generating && before.Phase != turn.Sending
 	began := after.FreshAfter != before.FreshAfter
@@ -407,6 +416,51 @@ func namesChangeNothingElse(_ *world, before turn.Record, event turn.Event, afte
 		if e.Changed && !before.Empty() {
 			return errors.New("a conversation became an alias")
 		}
+	}
+	return nil
+}
+
+// nothingFollowsTheCut: once a person has said something, the part that is on its way
+// is the last one.
+func nothingFollowsTheCut(_ *world, before turn.Record, _ turn.Event, _ turn.Record, e turn.Effects) error {
+	for _, action := range e.Actions {
+		send, ok := action.(turn.Send)
+		if ok && before.Reply != nil && before.Reply.Cut != "" && send.Reply.Seq == before.Reply.Seq && send.Reply.Done > before.Reply.Done {
+			return fmt.Errorf("part %d is sent after the cut", send.Reply.Done)
+		}
+	}
+	return nil
+}
+
+// stopWordClosesItsSenders: a stop word closes all that its sender has waiting, and
+// nobody else's message. What a reply on its way answers is left to that.
+func stopWordClosesItsSenders(w *world, before turn.Record, event turn.Event, after turn.Record, e turn.Effects) error {
+	if _, ok := event.(turn.StopWord); !ok || !e.Changed {
+		return nil
+	}
+	for _, m := range w.ledger.waiting(0) {
+		closed := slices.ContainsFunc(e.Settles, func(s turn.Settle) bool { return s.From < m.version && m.version <= s.Through })
+		left := before.Reply != nil && m.version <= before.Reply.Through
+		if closed && m.sender != w.ledger.sender || !closed && !left && m.sender == w.ledger.sender && m.version > before.Answered {
+			return fmt.Errorf("%s by %q is closed: %v", m.id, m.sender, closed)
+		}
+	}
+	return nil
+}
+
+// holdsEndWhenTheyMay: a pause of people ends with a resume or in time, that of an
+// opt-out with a resume or an opt-in.
+func holdsEndWhenTheyMay(w *world, before turn.Record, event turn.Event, after turn.Record, _ turn.Effects) error {
+	_, resumed := event.(turn.Resume)
+	_, optedIn := event.(turn.OptIn)
+	inTime := before.PausedUntil != 0 && w.now >= before.PausedUntil
+	switch {
+	case before.WithPeople && !after.WithPeople && !resumed && !inTime:
+		return errors.New("a pause of people ended before its time")
+	case before.OptedOut && !after.OptedOut && !resumed && !optedIn:
+		return errors.New("the pause of an opt-out ended by itself")
+	case before.OnHold && !after.OnHold && (after.WithPeople || after.OptedOut):
+		return errors.New("a pause ended beside another one")
 	}
 	return nil
 }
@@ -565,7 +619,10 @@ func unconfirmedAreRemembered(l *ledger, r turn.Record) error {
 	}
 	for seq, reply := range l.replies {
 		answers := reply.kind == turn.ReplyHuman || l.answers(seq)
-		unconfirmed := reply.status == turn.ReplyUnknown || reply.status == turn.ReplyPartial || reply.status == turn.ReplyFailed
+		unconfirmed := reply.status == turn.ReplyUnknown || reply.status == turn.ReplyPartial && !reply.cut || reply.status == turn.ReplyFailed
+		if known[seq] != "" && reply.cut {
+			return fmt.Errorf("reply %d was cut on purpose, and somebody is told", seq)
+		}
 		if known[seq] != "" && known[seq] != reply.status {
 			return fmt.Errorf("reply %d is %s, the record says %s", seq, reply.status, known[seq])
 		}

@@ -16,6 +16,7 @@ type ledger struct {
 	prompt   []sight // what the attempt under way was shown
 	versions []int64 // of all that waited then
 	token    int64   // of the lease under which it runs
+	sender   string  // who writes, or has written the last message
 
 	full      bool           // whether the record had room for another reply in trouble
 	oldest    int64          // the one of them that began first and is not to be sent again; 0 is none
@@ -26,6 +27,7 @@ type ledger struct {
 // message is an input, with the status that Step's effects gave it.
 type message struct {
 	id      string
+	sender  string
 	seq     int64
 	version int64 // of the last input that touched it
 	media   bool  // an attachment is still being processed
@@ -55,6 +57,7 @@ type reply struct {
 	turn      int64
 	parts     int
 	receipts  turn.Receipts // as the transcript has them
+	cut       bool          // it was ended on purpose, because a person said something
 }
 
 func newLedger() *ledger { return &ledger{replies: map[int64]*reply{}, forgotten: map[int64]bool{}} }
@@ -99,11 +102,20 @@ func (l *ledger) input(event turn.Event, touched *message, after turn.Record, ef
 	switch e := event.(type) {
 	case turn.Message:
 		id := fmt.Sprintf("m%d", len(l.messages)+1)
-		m := &message{told: map[turn.Sign]int64{}, id: id, seq: after.Seq, version: after.Version, media: e.Media, status: turn.InputPending}
+		m := &message{told: map[turn.Sign]int64{}, id: id, sender: l.sender, seq: after.Seq, version: after.Version, media: e.Media, status: turn.InputPending}
 		if effects.AppendContext {
 			m.status = turn.InputContext
 		}
 		l.messages = append(l.messages, m)
+	case turn.StopWord:
+		if e.Edited == 0 {
+			id := fmt.Sprintf("m%d", len(l.messages)+1)
+			m := &message{told: map[turn.Sign]int64{}, id: id, sender: l.sender, seq: after.Seq, version: after.Version, status: turn.InputClosed}
+			if effects.AppendContext {
+				m.status = turn.InputContext
+			}
+			l.messages = append(l.messages, m)
+		}
 	case turn.Edit:
 		touched.version, touched.media = after.Version, e.HasMedia
 	case turn.Delete:
@@ -130,6 +142,36 @@ func (m *message) change(deleted, media, bot bool) turn.Event {
 		return turn.Delete{Target: m.version, HadMedia: m.media}
 	}
 	return turn.Edit{Target: m.version, HadMedia: m.media, HasMedia: media, Bot: bot}
+}
+
+// stopWord is what the sender says: a new message, or the edit of one.
+func (l *ledger) stopWord(r turn.Record, edited *message) turn.StopWord {
+	var e turn.StopWord
+	if edited != nil {
+		l.sender, e.Edited, e.Seq = edited.sender, edited.version, edited.seq
+	}
+	for _, m := range l.messages {
+		if m.status == turn.InputPending && m.sender == l.sender {
+			e.Own = append(e.Own, turn.Waiting{Version: m.version, Media: m.media})
+		}
+	}
+	slices.SortFunc(e.Own, func(a, b turn.Waiting) int { return int(a.Version - b.Version) })
+	for _, s := range l.underWay(r) {
+		m := l.find(s.id)
+		e.Shared = e.Shared || m.status == turn.InputPending && m.sender != l.sender
+	}
+	return e
+}
+
+// underWay is what the attempt, or the reply, under way answers.
+func (l *ledger) underWay(r turn.Record) []sight {
+	switch {
+	case r.Phase == turn.Generating:
+		return l.prompt
+	case r.Phase == turn.Sending:
+		return l.replies[r.Reply.Seq].prompt
+	}
+	return nil
 }
 
 // hear takes in what the channel answered: a result of the live lease for the
@@ -242,6 +284,7 @@ func (l *ledger) mark(mark turn.Mark, reported bool) error {
 		return fmt.Errorf("reply %d is withdrawn, but something irreversible stands behind it", mark.Seq)
 	}
 	r.status = mark.Status
+	r.cut = mark.Status == turn.ReplyPartial && (mark.Reason == turn.ByHuman || mark.Reason == turn.Stopped)
 	return nil
 }
 

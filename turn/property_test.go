@@ -58,7 +58,9 @@ func (w *world) people() map[string]func(*rapid.T) {
 	word := func(events ...turn.Event) func(*rapid.T) {
 		return func(t *rapid.T) { w.must(t, rapid.SampledFrom(events).Draw(t, "event"), nil) }
 	}
+	somebody := func(t *rapid.T) string { return rapid.SampledFrom([]string{"ann", "ann", "bob"}).Draw(t, "sender") }
 	message := func(t *rapid.T) {
+		w.ledger.sender = somebody(t)
 		quiet := time.Duration(rapid.SampledFrom([]int{0, 0, 0, 1, 60}).Draw(t, "quiet")) * time.Second
 		m := turn.Message{Quiet: quiet, Media: rapid.IntRange(0, 3).Draw(t, "media") == 3}
 		switch rapid.IntRange(0, 11).Draw(t, "kind") {
@@ -73,12 +75,12 @@ func (w *world) people() map[string]func(*rapid.T) {
 		}
 		w.must(t, m, nil)
 	}
-	stopWord := func(t *rapid.T) {
-		w.must(t, turn.Message{Closes: rapid.SampledFrom([]turn.Ending{turn.EndedClosed, turn.EndedReset}).Draw(t, "closes"), Pauses: rapid.SampledFrom([]string{"", "", "opt_out"}).Draw(t, "pauses")}, nil)
+	resetWord := func(t *rapid.T) {
+		w.must(t, turn.Message{Closes: turn.EndedReset}, nil)
 	}
 	return often(map[string]func(*rapid.T){
-		"message":   message,
-		"stop word": stopWord,
+		"message":    message,
+		"reset word": resetWord,
 		"edit": func(t *rapid.T) {
 			m := w.anyMessage(t)
 			w.must(t, m.change(false, rapid.Bool().Draw(t, "media"), false), m)
@@ -86,6 +88,15 @@ func (w *world) people() map[string]func(*rapid.T) {
 		"delete": func(t *rapid.T) {
 			m := w.anyMessage(t)
 			w.must(t, m.change(true, false, false), m)
+		},
+		"stop word": func(t *rapid.T) {
+			w.ledger.sender = somebody(t)
+			w.must(t, w.ledger.stopWord(w.record, nil), nil)
+		},
+		"edit into a stop word": func(t *rapid.T) {
+			if m := w.anyMessage(t); m.status == turn.InputPending {
+				w.must(t, w.ledger.stopWord(w.record, m), m)
+			}
 		},
 		"typing": func(t *rapid.T) {
 			w.must(t, turn.Typing{For: time.Duration(rapid.IntRange(0, 9).Draw(t, "for")) * time.Second}, nil)
@@ -98,9 +109,9 @@ func (w *world) people() map[string]func(*rapid.T) {
 			}
 			w.must(t, rapid.SampledFrom([]turn.Event{turn.Lead{To: "c"}, turn.Unlead{From: "c"}}).Draw(t, "event"), nil)
 		},
-		"pause":   word(turn.Pause{}),
+		"pause":   word(turn.Pause{}, turn.Pause{For: 3 * time.Second}, turn.OptOut{}, turn.OptIn{}),
 		"resume":  word(turn.Resume{Answer: true}, turn.Resume{Answer: true}, turn.Resume{}),
-		"step in": word(turn.Flush{}, turn.Flush{}, turn.Close{}, turn.Requeue{}, turn.Reset{}),
+		"step in": word(turn.Flush{}, turn.Flush{}, turn.Requeue{}, turn.Reset{}),
 		"human": func(t *rapid.T) {
 			w.must(t, turn.HumanReply{Parts: rapid.IntRange(1, 2).Draw(t, "parts")}, nil)
 		},
@@ -241,7 +252,7 @@ func (w *world) part(t *rapid.T) int {
 // whoever paused or failed lets it go on. Everything is settled within a few
 // steps.
 func (w *world) settleAll(t *rapid.T) {
-	if w.record.OnHold {
+	if w.record.OptedOut || w.record.OnHold && w.record.PausedUntil == 0 { // any other pause ends by itself
 		w.must(t, turn.Resume{Answer: true}, nil)
 	}
 	for limit := 20 + 4*len(w.record.Queue) + 4*len(w.record.Unconfirmed); w.record.Shown() != turn.Idle; limit-- {

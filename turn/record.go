@@ -82,6 +82,7 @@ type Reply struct {
 	Kind       string `json:"kind,omitempty"`        // one of the Reply… constants
 	Sealed     bool   `json:"sealed,omitempty"`      // must not be withdrawn: something irreversible was done
 	Late       bool   `json:"late,omitempty"`        // committed for what it saw, although newer input existed
+	Cut        string `json:"cut,omitempty"`         // why the part that is on its way is the last; "": it is not
 	Unsure     bool   `json:"unsure,omitempty"`      // a send of the current part has an unknown outcome
 	Fresh      bool   `json:"fresh,omitempty"`       // it is sent again although its channel took it before: no repeat
 	Tries      int    `json:"tries,omitempty"`       // failed sends since the last delivered part
@@ -146,6 +147,12 @@ type Record struct {
 	Phase       Phase  `json:"phase"`
 	PauseReason string `json:"pause_reason,omitempty"`
 	OnHold      bool   `json:"on_hold,omitempty"` // paused: nothing is generated, nothing of the responder is sent
+
+	// Who has paused it. The two end apart: people end theirs, or its time does; an
+	// opt-out ends with an opt-in word. A resume ends both.
+	WithPeople  bool `json:"with_people,omitempty"`
+	OptedOut    bool `json:"opted_out,omitempty"`
+	PausedUntil Time `json:"paused_until,omitempty"` // when the pause of people ends by itself; 0: it does not
 
 	Version  int64 `json:"version"`             // inputs accepted so far
 	Answered int64 `json:"answered"`            // the version up to which inputs are settled
@@ -250,10 +257,18 @@ func (r Record) Shown() Phase {
 func (r Record) Leased(now Time) bool { return r.Lease.Nonce != "" && now < r.Lease.Expires }
 
 // Wake is the next moment at which a worker must look at the conversation: the
-// end of the window, or an early start before it, the expiry of a lease, or the next try. This one timer serves
-// debounce, take-over after a crash, and retry alike. It reports false where there
-// is nothing to do until somebody writes.
+// end of the window, or an early start before it, the expiry of a lease, the next try, or
+// the end of a pause. This one timer serves debounce, take-over after a crash, and retry
+// alike. It reports false where there is nothing to do until somebody writes.
 func (r Record) Wake() (Time, bool) {
+	at, wakes := r.wakeForWork()
+	if r.PausedUntil != 0 && (!wakes || r.PausedUntil < at) {
+		return r.PausedUntil, true
+	}
+	return at, wakes
+}
+
+func (r Record) wakeForWork() (Time, bool) {
 	switch {
 	case r.Lease.Nonce != "":
 		return r.Lease.Expires, true

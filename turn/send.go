@@ -101,6 +101,8 @@ func (s *step) partSent(e Sent) {
 	switch {
 	case s.Reply.Done == s.Reply.Parts:
 		s.finishReply(ReplySent, "")
+	case s.Reply.Cut != "":
+		s.finishReply(ReplyPartial, s.Reply.Cut)
 	case !s.mayBeSent():
 		s.finishReply(ReplyPartial, WasPaused)
 	case e.Pause > 0 && s.Reply.Kind != ReplyHuman: // what a person wrote is not written just now
@@ -130,6 +132,8 @@ func (s *step) partFailed(e SendFailed) {
 	}
 	s.notifyPart(KindPartFailed, e.Text, s.Reply.Done+1)
 	switch {
+	case s.Reply.Cut != "":
+		s.stopReply(s.Reply.Cut)
 	case e.ForGood:
 		s.giveUpReply(e.Text)
 	case !s.mayBeSent() && !s.survivesPause():
@@ -190,13 +194,15 @@ func (s *step) withdrawReply() {
 
 // answerAfresh ends the turn of a reply that reached nobody. Its messages are answered
 // by the next turn, under another number, since the receiver may have seen this one. If
-// a human has settled them meanwhile, they are closed.
+// a human has settled them meanwhile, or their sender wants no answer any more, they are
+// closed.
 func (s *step) answerAfresh() {
 	reply := *s.Reply
 	s.Reply = nil
 	how := EndedUndelivered
-	if s.Answered >= reply.Through {
+	if s.Answered >= reply.Through || reply.Cut != "" {
 		s.settleInputs(reply, InputClosed, 0)
+		s.passInputs(reply)
 	}
 	switch {
 	case s.settling != "":
@@ -254,6 +260,19 @@ func (s *step) stopReply(reason string) {
 	}
 }
 
+// cutReply makes the part of the responder's reply that is on its way the last one,
+// because a person has said something since. If none is on its way, the reply ends now.
+// One that tells of something irreversible is told to its end.
+func (s *step) cutReply(reason string) {
+	if s.Phase != Sending || s.Reply.Kind != ReplyAnswer || s.Reply.Sealed {
+		return
+	}
+	s.Reply.Cut = reason
+	if s.Lease.Nonce == "" && s.Reply.Done > 0 && !s.Reply.Unsure {
+		s.stopReply(reason)
+	}
+}
+
 // finishReply settles the reply, gives the lease back, and goes on with the next
 // work. Going idle is part of this write, so an arrival in the same instant is
 // either counted here or meets an idle conversation: it can't be stranded.
@@ -301,9 +320,7 @@ func (s *step) finishReply(status Status, reason string) {
 			s.countBotTurn(reply)
 		}
 		s.settleInputs(reply, answered, reply.Seq)
-		s.Answered = max(s.Answered, reply.Through)
-		s.Pending = s.Attempt.Newer
-		s.advanceAfterSeq(reply.ThroughSeq)
+		s.passInputs(reply)
 	}
 	s.endTurn(reply.Turn, ending(status, reason))
 	s.startNext()
@@ -316,7 +333,7 @@ func ending(status Status, reason string) Ending {
 		return EndedSent
 	case status == ReplyNone:
 		return EndedSilent
-	case status == ReplyPartial && (reason == WasPaused || reason == ByHuman):
+	case status == ReplyPartial && (reason == WasPaused || reason == ByHuman || reason == Stopped):
 		return EndedStopped
 	}
 	return EndedUndelivered
@@ -334,6 +351,13 @@ func (s *step) tellProgress(reply Reply, status Status) {
 	if p.Delivered > 0 || p.Receipts != nil || p.Again {
 		s.Progress = append(s.Progress, p)
 	}
+}
+
+// passInputs goes on to the inputs that the reply has not seen.
+func (s *step) passInputs(reply Reply) {
+	s.Answered = max(s.Answered, reply.Through)
+	s.Pending = s.Attempt.Newer
+	s.advanceAfterSeq(reply.ThroughSeq)
 }
 
 // resendReason is the reason of a notice about a reply that was sent again.

@@ -13,8 +13,8 @@ package turn
 // The next messages are answered without them, and they are no part of the
 // history. People see them until one of these ends it:
 //   - a requeue: all of them wait again, with whatever else waits;
-//   - a human who answers or closes what waits: they are dismissed, which is closed, and
-//     never part of a history either;
+//   - a human who answers what waits, or resumes without an answer: they are dismissed,
+//     which is closed, and never part of a history either;
 //   - their authors, who delete the last of them. An edit changes what a requeue
 //     brings back.
 type SetAside struct {

@@ -59,6 +59,8 @@ func (s *step) dispatch(event Event) {
 		s.changeSettled(e)
 	case Typing:
 		s.keepWindowOpen(e)
+	case StopWord: // stop.go
+		s.stopWord(e)
 	// The attempt: early.go, attempt.go.
 	case Wake:
 		s.wake(e)
@@ -93,10 +95,12 @@ func (s *step) dispatch(event Event) {
 		s.endQuietTime()
 	case Pause:
 		s.pause(e)
+	case OptOut:
+		s.optOut()
+	case OptIn:
+		s.optIn()
 	case Resume:
 		s.resume(e)
-	case Close:
-		s.closeWaiting()
 	case HumanReply:
 		s.humanReply(e)
 	case Claim: // names.go

@@ -55,7 +55,9 @@ func (s *story) read(t *testing.T, d *datadriven.TestData, kind string) happenin
 		event.Reason = text(t, d, "reason")
 		return happening{event: event}
 	case "message":
-		return happening{event: readMessage(t, d)}
+		return happening{event: readMessage(t, d), sender: text(t, d, "sender")}
+	case "stop_word":
+		return s.readStopWord(t, d)
 	case "wake":
 		return happening{event: s.readWake(t, d)}
 	case "renew", "hand_back", "interrupted", "generated", "failed", "sent", "send_failed", "send_unknown":
@@ -67,7 +69,7 @@ func (s *story) read(t *testing.T, d *datadriven.TestData, kind string) happenin
 func readMessage(t *testing.T, d *datadriven.TestData) turn.Message {
 	m := turn.Message{
 		Quiet: optional(t, d, "quiet"), Media: d.HasArg("media"),
-		Closes: turn.Ending(text(t, d, "closes")), Pauses: text(t, d, "pauses"),
+		Closes:  turn.Ending(text(t, d, "closes")),
 		Context: d.HasArg("context"), Unaddressed: d.HasArg("unaddressed"), Bot: d.HasArg("bot"),
 	}
 	if d.HasArg("sent") {
@@ -81,7 +83,15 @@ func (s *story) readChange(t *testing.T, d *datadriven.TestData, kind string) ha
 	if target == nil {
 		t.Fatalf("%s: no such message", d.Pos)
 	}
-	return happening{target.change(kind == "delete", d.HasArg("media"), d.HasArg("bot")), target}
+	return happening{target.change(kind == "delete", d.HasArg("media"), d.HasArg("bot")), target, target.sender}
+}
+
+func (s *story) readStopWord(t *testing.T, d *datadriven.TestData) happening {
+	s.ledger.sender = text(t, d, "sender")
+	edited := s.ledger.find(text(t, d, "id"))
+	e := s.ledger.stopWord(s.record, edited)
+	e.OptOut, e.SentAt = d.HasArg("opt_out"), readMessage(t, d).SentAt
+	return happening{e, edited, s.ledger.sender}
 }
 
 func (s *story) readWake(t *testing.T, d *datadriven.TestData) turn.Wake {
@@ -102,7 +112,11 @@ func (s *story) readWord(t *testing.T, d *datadriven.TestData, kind string) turn
 	case "flush":
 		return turn.Flush{}
 	case "pause":
-		return turn.Pause{Reason: text(t, d, "reason")}
+		return turn.Pause{Reason: text(t, d, "reason"), For: optional(t, d, "for")}
+	case "opt_out":
+		return turn.OptOut{}
+	case "opt_in":
+		return turn.OptIn{}
 	case "resume":
 		return turn.Resume{Answer: text(t, d, "answer") != "false"}
 	case "lead":
@@ -117,8 +131,6 @@ func (s *story) readWord(t *testing.T, d *datadriven.TestData, kind string) turn
 		return turn.Drop{Name: text(t, d, "name")}
 	case "reset":
 		return turn.Reset{Reason: text(t, d, "reason")}
-	case "close":
-		return turn.Close{}
 	case "human":
 		return turn.HumanReply{Parts: number(t, d, "parts", 1)}
 	case "requeue":

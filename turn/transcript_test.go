@@ -44,6 +44,7 @@ type story struct {
 type happening struct {
 	event   turn.Event
 	touched *message
+	sender  string
 }
 
 func newStory() *story {
@@ -88,6 +89,7 @@ func (s *story) at(t *testing.T, d *datadriven.TestData) string {
 		t.Errorf("%s: %v", d.Pos, err)
 	}
 	statuses := s.ledger.statuses()
+	s.ledger.sender = s.last.sender
 	s.ledger.hear(s.last.event, before, effects)
 	if err := s.ledger.record(s.last.event, s.last.touched, before, after, effects); err != nil {
 		t.Errorf("%s: %v", d.Pos, err)

@@ -46,9 +46,11 @@ func (r Record) NeedsAttention() bool {
 }
 
 // addUnconfirmed remembers a reply that ended without being certainly delivered.
-// A text that stood in is not remembered: its turn is failed, which is seen anyway.
+// A text that stood in is not remembered: its turn is failed, which is seen anyway. Nor is
+// a reply that somebody cut on purpose.
 func (s *step) addUnconfirmed(reply Reply, status Status) {
-	if reply.standsIn() || status == ReplySent || status == ReplyNone {
+	cut := reply.Cut != "" && status == ReplyPartial
+	if reply.standsIn() || status == ReplySent || status == ReplyNone || cut {
 		return
 	}
 	s.Unconfirmed = append(s.Unconfirmed, Unconfirmed{

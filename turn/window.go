@@ -21,7 +21,7 @@ func (s *step) acceptMessage(e Message) {
 		return
 	}
 	if e.Bot { // words are for people
-		e.Closes, e.Pauses = "", ""
+		e.Closes = ""
 	}
 	s.Changed, s.AppendInput = true, true
 	s.endSession()
@@ -30,7 +30,7 @@ func (s *step) acceptMessage(e Message) {
 	s.dropEarly(e.Early)
 	s.Seq++
 	s.Pending++
-	if e.Closes != "" || e.Pauses != "" {
+	if e.Closes != "" {
 		s.closeByWord(e)
 		return
 	}
@@ -123,8 +123,8 @@ func (s *step) notifyNoInput(deleted bool, seq int64) {
 	s.Notices = append(s.Notices, Notice{Kind: kind, At: s.now, Version: s.Version, Seq: seq})
 }
 
-// closeByWord accepts a stop word, or a reset word, which is settled together with all
-// that waits. An opt-out word pauses the conversation besides. None of them opens a turn.
+// closeByWord accepts a reset word, which is settled together with all that waits. It
+// opens no turn.
 func (s *step) closeByWord(e Message) {
 	if s.working() {
 		s.countNewer()
@@ -132,17 +132,9 @@ func (s *step) closeByWord(e Message) {
 	s.countInput("", s.Seq)
 	s.noteAuthor(false)
 	s.Outcome = Closed
-	how := e.Closes
-	if how == "" {
-		how = EndedClosed
-	}
-	s.recallReply(how)
-	s.closeTurn(how)
+	s.recallReply(e.Closes)
+	s.closeTurn(e.Closes)
 	s.settleAll(InputClosed, 0)
-	if e.Pauses != "" {
-		s.pause(Pause{Reason: e.Pauses})
-		s.Outcome, s.Changed = OnPause, true
-	}
 }
 
 // promptIsEmpty reports whether all messages of the running attempt's prompt are

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"time"
 
 	"github.com/onereply/onereply"
 	"github.com/onereply/onereply/internal/client"
@@ -48,14 +49,15 @@ func (c *flushCommand) run(ctx context.Context, p *program) error {
 // human replies with the command reply, and ends the pause with resume.
 type pauseCommand struct {
 	target
-	Reason string `placeholder:"TEXT" help:"The reason, shown to others who look at the conversation."`
+	Reason string        `placeholder:"TEXT" help:"The reason, shown to others who look at the conversation."`
+	For    time.Duration `placeholder:"DURATION" help:"End the pause after so long, such as 30m; waiting messages are answered then."`
 	remote
 }
 
 // run stops the bot in this conversation. A reply that is being generated is discarded.
 func (c *pauseCommand) run(ctx context.Context, p *program) error {
 	return c.change(p, func(node *client.Client) (state, error) {
-		return node.Pause(ctx, c.Bot, c.Conversation, c.Reason)
+		return node.Pause(ctx, c.Bot, c.Conversation, onereply.Pause{Reason: c.Reason, For: c.For})
 	})
 }
 

@@ -54,6 +54,9 @@ func (p *program) printState(s onereply.State) error {
 		}
 	}
 	add(s.PauseReason != "", "paused: %s", line(s.PauseReason))
+	if !s.PausedUntil.IsZero() {
+		add(true, "paused until %s", clock(s.PausedUntil))
+	}
 	if !s.DueAt.IsZero() {
 		add(true, "due %s", clock(s.DueAt))
 	}

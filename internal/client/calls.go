@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"time"
 
 	"github.com/onereply/onereply"
 	"github.com/onereply/onereply/internal/apipath"
@@ -63,11 +64,12 @@ func (c *Client) Timeline(ctx context.Context, bot, conversation string, turns i
 	return fetch[Document[onereply.Timeline]](ctx, c, http.MethodGet, apipath.Conversation(bot, conversation, "/timeline", url.Values{"turns": {strconv.Itoa(turns)}}), nil)
 }
 
-// Pause hands the conversation to a human.
-func (c *Client) Pause(ctx context.Context, bot, conversation, reason string) (Document[onereply.State], error) {
+// Pause hands the conversation to a human, for a while or until a resume.
+func (c *Client) Pause(ctx context.Context, bot, conversation string, p onereply.Pause) (Document[onereply.State], error) {
 	body := struct {
 		Reason string `json:"reason"`
-	}{reason}
+		For    string `json:"for,omitempty"`
+	}{p.Reason, duration(p.For)}
 	return fetch[Document[onereply.State]](ctx, c, http.MethodPost, path(bot, conversation, "/pause"), body)
 }
 
@@ -108,6 +110,14 @@ func (c *Client) Reset(ctx context.Context, bot, conversation, reason string) (D
 		Reason string `json:"reason"`
 	}{reason}
 	return fetch[Document[onereply.State]](ctx, c, http.MethodPost, path(bot, conversation, "/reset"), body)
+}
+
+// duration is a duration as the API takes it; "" stands for none.
+func duration(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return d.String()
 }
 
 // Resume gives the conversation back to the bot. With answer, waiting messages are

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/onereply/onereply"
 )
@@ -64,8 +65,10 @@ func TestCalls(t *testing.T) {
 			request{"POST", one("/requeue"), "", "", ""}},
 		{"reset", func(c *Client) (string, error) { return state(c.Reset(ctx, "b/1", "..", "why")) },
 			request{"POST", one("/reset"), "", "application/json", `{"reason":"why"}`}},
-		{"pause", func(c *Client) (string, error) { return state(c.Pause(ctx, "b/1", "..", "why")) },
-			request{"POST", one("/pause"), "", "application/json", `{"reason":"why"}`}},
+		{"pause", func(c *Client) (string, error) {
+			return state(c.Pause(ctx, "b/1", "..", onereply.Pause{Reason: "why", For: 90 * time.Second}))
+		},
+			request{"POST", one("/pause"), "", "application/json", `{"reason":"why","for":"1m30s"}`}},
 		{"resume", func(c *Client) (string, error) { return state(c.Resume(ctx, "b/1", "..", false)) },
 			request{"POST", one("/resume"), "", "application/json", `{"answer_pending":false}`}},
 		{"state", func(c *Client) (string, error) { return state(c.State(ctx, "b/1", "..")) },

@@ -101,6 +101,9 @@ func (n *Node) step(c *conversation, b *batch, t *task, event turn.Event) turn.E
 //
 // A reset word begins afresh after it is closed.
 func (n *Node) receive(c *conversation, b *batch, t *task) {
+	bot, kept := n.bot(c), b.keptFor(t, n.now)
+	t.body = accepted(t.Body, kept)
+	t.word = bot.wordOf(&t.Request, t.body.Text) // by the edit that overtook it
 	switch {
 	case isReplyID(c, b, t.ID): // a provider gives us back what we sent
 		t.result.Outcome, t.result.Reason = turn.Ignored, OwnMessage
@@ -108,49 +111,43 @@ func (n *Node) receive(c *conversation, b *batch, t *task) {
 	case t.history.idClaimed || b.claims(t.ID):
 		n.repeated(b, t)
 		return
-	case b.write.Record.Pending >= maxPending:
+	case b.write.Record.Pending >= maxPending && !t.word.closes():
 		t.result.Err = ErrTooMany
 		return
 	}
-	bot, kept := n.bot(c), b.keptFor(t, n.now)
-	t.body = accepted(t.Body, kept)
-	message := turn.Message{
-		Quiet: bot.quiet(t), Media: anyPending(t.body.Attachments), Address: c.address(t, b.write.Record),
-		SentAt: t.Body.SentAt, Context: t.Context, Unaddressed: t.Unaddressed, Bot: t.Body.Sender.Bot,
+	entry := store.Entry{Kind: store.Message, ID: t.ID, Status: turn.InputPending, At: n.now, Body: t.body}
+	reset := !t.word.closes() && bot.ResetWords.Has(t.body.Text)
+	var effects turn.Effects
+	if t.word.closes() {
+		entry.Status = turn.InputClosed
+		effects = n.stop(c, b, t, turn.StopWord{SentAt: t.Body.SentAt, Early: seqOf(kept), Address: c.address(t, b.write.Record)}, t.Body.Sender)
+	} else {
+		n.optIn(c, b, t)
+		message := turn.Message{
+			Quiet: bot.quiet(t), Media: anyPending(t.body.Attachments), Early: seqOf(kept), Address: c.address(t, b.write.Record),
+			SentAt: t.Body.SentAt, Context: t.Context, Unaddressed: t.Unaddressed, Bot: t.Body.Sender.Bot,
+		}
+		if reset {
+			message.Closes = turn.EndedReset
+		}
+		effects = n.step(c, b, t, message)
 	}
-	if kept != nil {
-		message.Early = kept.Seq
-	}
-	if bot.StopWords.Has(t.body.Text) {
-		message.Closes = turn.EndedClosed
-	}
-	if bot.OptOutWords.Has(t.body.Text) {
-		message.Pauses = "opt_out"
-	}
-	reset := bot.ResetWords.Has(t.body.Text)
-	if reset {
-		message.Closes = turn.EndedReset
-	}
-	effects := n.step(c, b, t, message)
 	if effects.Outcome == turn.Ignored {
 		return
 	}
-	entry := store.Entry{
-		Seq: b.write.Record.Seq, Kind: store.Message, ID: t.ID, Status: turn.InputPending,
-		At: n.now, Version: b.write.Record.Version, Body: t.body,
-	}
+	entry.Seq, entry.Version = b.write.Record.Seq, b.write.Record.Version
 	if effects.AppendContext {
 		entry.Status, entry.Reason, entry.Version = turn.InputContext, effects.Reason, 0
 	}
 	b.appendEntry(entry)
 	b.dropEarly(t, effects.DropEarly)
 	n.writeReplies(c, b, t, effects)
-	if reset && effects.AppendInput && !message.Bot {
+	if reset && effects.AppendInput && !t.Body.Sender.Bot {
 		n.step(c, b, t, turn.Reset{Reason: ResetWord})
 		t.result.Outcome, t.result.Reason = effects.Outcome, effects.Reason
 	}
 	t.history.placement = placement{
-		seq: entry.Seq, at: n.now, outcome: effects.Outcome, reason: effects.Reason, version: b.write.Record.Version,
+		seq: entry.Seq, at: n.now, outcome: t.result.Outcome, reason: t.result.Reason, version: entry.Version,
 	}
 }
 

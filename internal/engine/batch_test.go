@@ -161,7 +161,7 @@ func TestLookupsAreOutOfDateAfterAConflict(t *testing.T) {
 	h.submit("retract", engine.Request{Op: engine.Retract, ID: "m"})
 	h.node.Loaded(h.now, h.load(asked[engine.Load](h)))
 	h.collect()
-	h.other("c", turn.Close{}) // m is settled now
+	h.other("c", turn.Pause{}, turn.Resume{}) // m is settled now
 	h.settle()
 	if got := h.answers["retract"]; got.Outcome != turn.Erased || got.Version != 1 {
 		t.Errorf("deleting a message that was settled meanwhile: %+v", got)

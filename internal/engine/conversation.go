@@ -203,12 +203,11 @@ func (c *conversation) applicable() []*task {
 func (n *Node) read(c *conversation) {
 	load := Load{Key: c.key}
 	for _, t := range c.next() {
-		switch {
-		case t.Op == HumanReply:
-			load.Pending = true
-		case t.Op == Report:
+		load.Pending = load.Pending || t.needsWaiting(c.snap.Record)
+		if t.Op == Report {
 			load.Turns = append(load.Turns, t.Turn)
-		case t.needsLookup(c.snap.Record):
+		}
+		if t.needsMessage(c.snap.Record) {
 			load.IDs = append(load.IDs, t.ID)
 			if t.Op == Retract {
 				load.Quoting = append(load.Quoting, t.ID)

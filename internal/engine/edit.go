@@ -20,6 +20,8 @@ func (n *Node) changeMessage(c *conversation, b *batch, t *task) {
 		n.changeEarly(c, b, t)
 	case t.history.mayBeApplied && t.Op == Retract && entry.Status == turn.InputDeleted:
 		t.result.Outcome = b.deletedOutcome(entry) // an earlier try of this very request did it
+	case t.history.mayBeApplied && t.word.closes() && entry.Status != turn.InputPending && entry.Text == *t.Text:
+		t.result.Outcome = t.word.outcome() // likewise
 	case entry.Status == turn.InputDeleted: // that is final
 		t.result.Outcome, t.result.Reason = turn.Ignored, turn.WasDeleted
 	case t.Op == Edit && t.older(entry.Body):
@@ -82,6 +84,14 @@ func (n *Node) edit(c *conversation, b *batch, t *task, entry store.Entry) {
 		}
 		return
 	}
+	if t.word.closes() && !entry.Sender.Bot {
+		if n.stop(c, b, t, turn.StopWord{Edited: entry.Version, Seq: entry.Seq}, entry.Sender).Changed {
+			changed.Was = nil
+			b.replace(changed)
+		}
+		return
+	}
+	n.optIn(c, b, t)
 	seen := b.write.Record.Attempt.Through
 	effects := n.step(c, b, t, turn.Edit{
 		Target: entry.Version, HadMedia: anyPending(entry.Attachments), HasMedia: anyPending(changed.Attachments), Bot: entry.Sender.Bot, Seq: entry.Seq,

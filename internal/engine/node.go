@@ -76,11 +76,12 @@ type Bot struct {
 	SplitAt   int
 	SplitWait time.Duration
 
-	// A message that consists of a stop word settles what waits without a reply; an
-	// opt-out word pauses the conversation too. One that consists of a reset word begins
-	// afresh.
+	// A message that is a stop word closes what its sender has waiting, without a reply;
+	// an opt-out word pauses the conversation too, until an opt-in word. A reset word
+	// begins afresh.
 	StopWords   words.List
 	OptOutWords words.List
+	OptInWords  words.List
 	ResetWords  words.List
 
 	// Split cuts a reply into parts that the channel takes; nil: there is one part.
@@ -188,7 +189,7 @@ func (n *Node) Submit(now turn.Time, r *Request) {
 		n.emit(Answer{Ticket: r.Ticket, Result: Result{Err: ErrTooMany}})
 		return
 	}
-	c.queue = append(c.queue, &task{Request: *r})
+	c.queue = append(c.queue, &task{Request: *r, word: n.bot(c).wordOf(r, r.text())})
 	n.pump(c)
 }
 

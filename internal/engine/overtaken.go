@@ -21,11 +21,7 @@ func (n *Node) changeEarly(c *conversation, b *batch, t *task) {
 		t.result.Outcome, t.result.Reason = turn.Ignored, Older
 		return
 	}
-	event := turn.Early{Deleted: t.Op == Retract}
-	if kept != nil {
-		event.Seq = kept.Seq
-	}
-	effects := n.step(c, b, t, event)
+	effects := n.step(c, b, t, turn.Early{Seq: seqOf(kept), Deleted: t.Op == Retract})
 	if effects.Reason == turn.TooManyEarly {
 		t.result.Err = ErrTooMany
 		return
@@ -91,6 +87,14 @@ func (b *batch) keptFor(t *task, now turn.Time) *store.Entry {
 		}
 	}
 	return nil
+}
+
+// seqOf is the sequence of an edit that is kept, 0 if there is none.
+func seqOf(kept *store.Entry) int64 {
+	if kept == nil {
+		return 0
+	}
+	return kept.Seq
 }
 
 // dropEarly removes the texts of edits that are not kept any more. They were read with

@@ -25,17 +25,23 @@ func (n *Node) humanReply(c *conversation, b *batch, t *task) {
 		t.result.Err = ErrTooMany
 		return
 	}
-	t.reply.Covers = before.waiting(t.stored.waiting, b.findReply(effects.AppendReply).From)
+	from := b.findReply(effects.AppendReply).From
+	for _, e := range before.waiting(t.stored.waiting) {
+		if e.Version > from {
+			t.reply.Covers = append(t.reply.Covers, e.ID)
+		}
+	}
 	n.writeReplies(c, b, t, effects)
 	t.result.MessageID = ReplyID(c.key, b.write.Record.Turn)
 }
 
-// waiting is the ids of the messages that wait and were touched after from.
-func (b *batch) waiting(stored []store.Entry, from int64) []string {
-	var ids []string
+// waiting is the messages that wait as the batch leaves them. stored are those of the
+// transcript, as of the record that the batch began with.
+func (b *batch) waiting(stored []store.Entry) []store.Entry {
+	var all []store.Entry
 	add := func(e store.Entry) {
-		if e.Status == turn.InputPending && e.Version > from {
-			ids = append(ids, e.ID)
+		if e.Kind == store.Message && e.Status == turn.InputPending {
+			all = append(all, e)
 		}
 	}
 	for _, e := range stored {
@@ -47,11 +53,9 @@ func (b *batch) waiting(stored []store.Entry, from int64) []string {
 		add(e)
 	}
 	for _, e := range b.write.Append {
-		if e.Kind == store.Message {
-			add(e)
-		}
+		add(e)
 	}
-	return ids
+	return all
 }
 
 // changes reports whether the batch changes the entry with a sequence.

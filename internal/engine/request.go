@@ -50,7 +50,7 @@ type Request struct {
 	Text        *string             // Edit
 	Attachments *[]store.Attachment // Edit
 	EditedAt    turn.Time           // Edit: when, by the channel's clock; 0: it did not say
-	For         time.Duration       // Typing
+	For         time.Duration       // Typing, Pause
 	Reason      string              // Pause, Reset
 	Answer      bool                // Resume
 	Token       int64               // Seal
@@ -70,6 +70,8 @@ type Request struct {
 // again to a newer record; history keeps what is known of the earlier writes.
 type task struct {
 	Request
+
+	word wordKind // the text that the request brings is a word of the bot
 
 	// Of an event of this node's own.
 	event    turn.Event
@@ -97,7 +99,7 @@ type lookup struct {
 	reply   *store.Entry  // Report: the reply of the turn, nil: there is none
 	early   []store.Entry // the edits that are kept for messages that have not come
 	quoting []store.Entry // Retract: the messages that quote the request's
-	waiting []store.Entry // HumanReply: the messages that wait
+	waiting []store.Entry // the messages that wait, for a task that settles some of them
 }
 
 // isOwn reports whether the task is an event of this node's own: nobody waits for
@@ -127,16 +129,28 @@ func (t *task) showsRecord() bool {
 }
 
 // needsLookup reports whether the transcript must be read before the task is applied to
-// a record. A message is looked up where its id was claimed before, and it may be this
-// very request that claimed it, or a deletion; and where edits are kept for messages.
+// a record.
 func (t *task) needsLookup(r turn.Record) bool {
+	return t.needsMessage(r) || t.needsWaiting(r) || t.Op == Report
+}
+
+// needsMessage reports whether the task needs the message with its id. A new message
+// does where its id was claimed before, and it may be this very request that claimed it,
+// or a deletion; and where edits are kept for messages.
+func (t *task) needsMessage(r turn.Record) bool {
 	switch t.Op {
-	case Edit, Retract, HumanReply, Report:
+	case Edit, Retract:
 		return true
 	case Receive:
 		return len(r.Early) > 0 || r.Retracted && t.history.idClaimed || t.mayBeItsOwnRepeat()
 	}
 	return false
+}
+
+// needsWaiting reports whether the task needs the messages that wait. A message for which
+// an edit is kept may be a stop word by that.
+func (t *task) needsWaiting(r turn.Record) bool {
+	return t.Op == HumanReply || t.word.closes() || t.Op == Receive && len(r.Early) > 0
 }
 
 // mayBeItsOwnRepeat reports whether the message's id was claimed before, perhaps by an
@@ -145,20 +159,35 @@ func (t *task) mayBeItsOwnRepeat() bool {
 	return t.Op == Receive && t.history.idClaimed && len(t.history.placements) > 0
 }
 
-// look takes the entries that the task needs out of the answer to its Load.
+// look takes the entries that the task needs out of the answer to its Load: the message
+// with its id, or that there is none, and those that wait. A read that began before the
+// task came says nothing about it.
 func (t *task) look(asked Load, l LoadResult) {
+	r := l.Snapshot.Record
 	switch {
-	case !t.needsLookup(l.Snapshot.Record):
-	case t.Op == HumanReply:
-		if asked.Pending {
-			t.stored = lookup{done: true, waiting: l.Pending}
-		}
+	case !t.needsLookup(r):
+		return
 	case t.Op == Report:
 		t.lookForReply(asked, l)
-	case len(l.Snapshot.Record.Early) > 0 && !asked.Early: // nobody knew of them
-	case t.Op == Retract && !slices.Contains(asked.Quoting, t.ID): // it came during the read
-	default:
-		t.lookForMessage(asked, l)
+		return
+	case t.needsWaiting(r) && !asked.Pending,
+		t.needsMessage(r) && (!slices.Contains(asked.IDs, t.ID) || len(r.Early) > 0 && !asked.Early),
+		t.Op == Retract && !slices.Contains(asked.Quoting, t.ID): // it came during the read
+		return
+	}
+	t.stored = lookup{done: true, early: l.Early}
+	if t.needsWaiting(r) {
+		t.stored.waiting = l.Pending
+	}
+	for i := range l.Messages {
+		if t.needsMessage(r) && l.Messages[i].ID == t.ID {
+			t.stored.message = &l.Messages[i]
+		}
+	}
+	for _, e := range l.Quoting {
+		if t.Op == Retract && e.ReplyTo.ID == t.ID {
+			t.stored.quoting = append(t.stored.quoting, e)
+		}
 	}
 }
 
@@ -174,26 +203,6 @@ func (t *task) lookForReply(asked Load, l LoadResult) {
 	}
 }
 
-// lookForMessage notes the message with the task's id, or that there is none. A read
-// that began before the task came says nothing about it.
-func (t *task) lookForMessage(asked Load, l LoadResult) {
-	for _, id := range asked.IDs {
-		if id == t.ID {
-			t.stored = lookup{done: true, early: l.Early}
-		}
-	}
-	for i := range l.Messages {
-		if t.stored.done && l.Messages[i].ID == t.ID {
-			t.stored.message = &l.Messages[i]
-		}
-	}
-	for _, e := range l.Quoting {
-		if t.Op == Retract && t.stored.done && e.ReplyTo.ID == t.ID {
-			t.stored.quoting = append(t.stored.quoting, e)
-		}
-	}
-}
-
 // coreEvent is the event of a request that needs nothing but its own fields.
 func (t *task) coreEvent() turn.Event {
 	switch t.Op {
@@ -202,7 +211,7 @@ func (t *task) coreEvent() turn.Event {
 	case Flush:
 		return turn.Flush{}
 	case Pause:
-		return turn.Pause{Reason: t.Reason}
+		return turn.Pause{Reason: t.Reason, For: t.For}
 	case Resume:
 		return turn.Resume{Answer: t.Answer}
 	case Requeue:

@@ -19,8 +19,8 @@ type send struct {
 }
 
 // startSend begins to deliver a part. It does not if the lease or this node is about to
-// end, if a pause came in the same write, or if the bot's receiver has asked for a pause
-// since: the next holder can then be sure that nothing was sent.
+// end, if a pause or a cut came in the same write, or if the bot's receiver has asked for
+// a pause since: the next holder can then be sure that nothing was sent.
 func (n *Node) startSend(c *conversation, a turn.Send) {
 	if c.send != nil || !n.isLive(c, a.Lease) {
 		return
@@ -29,7 +29,9 @@ func (n *Node) startSend(c *conversation, a turn.Send) {
 	n.working++
 	c.send = &send{lease: lease, renewAt: n.renewal(c, lease)}
 	paused := c.snap.Record.OnHold && !a.Reply.DespitePause()
-	if n.leaving || paused || n.now < n.pauses[c.key.Bot] || n.now >= n.deadline(c, lease) {
+	reply := c.snap.Record.Reply
+	cut := reply != nil && reply.Cut != "" && !reply.Unsure
+	if n.leaving || paused || cut || n.now < n.pauses[c.key.Bot] || n.now >= n.deadline(c, lease) {
 		c.send.ended = true
 		n.submitOwn(c, &task{event: turn.HandBack{Nonce: lease.Nonce}, endsWork: true})
 		return

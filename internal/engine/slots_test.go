@@ -466,7 +466,7 @@ func TestAClaimGoesByNoOldRecord(t *testing.T) {
 	h.submit("other", engine.Request{Key: keyOf("other"), Op: engine.Receive, ID: "m", Body: store.Body{Text: "hello"}})
 	h.pass(2 * time.Second)
 	asked[engine.Start](h) // it has the one slot
-	h.other("c", turn.Close{}, turn.Pause{}, turn.Resume{}, turn.Message{})
+	h.other("c", turn.Pause{}, turn.Resume{}, turn.Message{})
 	h.cutOff()
 	h.submit("pause", engine.Request{Op: engine.Pause}) // it fails, so what was known of the record is forgotten
 	h.settle()

@@ -106,7 +106,7 @@ const (
 // more, so that its end changes nothing.
 func leaseIsGone(reason string) bool {
 	switch reason {
-	case stopLost, stopDeleted, turn.Replaced, turn.WasPaused, turn.WasDeleted, turn.ByHuman, turn.WasReset, turn.Crashed:
+	case stopLost, stopDeleted, turn.Replaced, turn.WasPaused, turn.WasDeleted, turn.ByHuman, turn.Stopped, turn.WasReset, turn.Crashed:
 		return true
 	}
 	return false

@@ -35,9 +35,9 @@ func (n *Node) write(c *conversation) {
 	for i, t := range tasks {
 		t.history.recordIs(c.snap.Op)
 		n.apply(c, b, t)
-		if rest := tasks[i+1:]; len(b.write.Settle) > 0 && slices.ContainsFunc(rest, func(t *task) bool { return t.needsLookup(c.snap.Record) }) {
+		if rest := tasks[i+1:]; slices.ContainsFunc(rest, b.outdates) {
 			b.tasks = tasks[:i+1]
-			c.putBack(rest) // this write settles some of the entries, or brings some back
+			c.putBack(rest)
 			break
 		}
 	}
@@ -55,6 +55,13 @@ func (n *Node) write(c *conversation) {
 	b.write.Timer, _ = b.write.Record.Wake()
 	c.call, c.batch = writing, b
 	n.emit(Commit{Write: &b.write})
+}
+
+// outdates reports whether the batch, as it is now, makes void what a task after it has
+// looked up: it settles some of the entries, or brings some back, or keeps the first edit
+// for a message that has not come.
+func (b *batch) outdates(t *task) bool {
+	return t.needsLookup(b.write.Record) && (len(b.write.Settle) > 0 || !t.stored.done)
 }
 
 // needsRecord reports whether the record has to be read before a batch that writes

@@ -228,7 +228,7 @@ func (c *Copy) entries(ctx context.Context, key store.Key, after int64) ([]store
 // is needed.
 func copying(seq int64) turn.Record {
 	return turn.Record{
-		Schema: turn.Schema, Phase: turn.Idle, OnHold: true, Seq: seq,
+		Schema: turn.Schema, Phase: turn.Idle, OnHold: true, WithPeople: true, Seq: seq,
 		PauseReason: "this conversation is being copied",
 	}
 }

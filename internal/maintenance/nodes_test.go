@@ -71,7 +71,7 @@ func act(t *testing.T, app *onereply.App, random *rand.Rand, i int) {
 	case 1:
 		app.Retract(ctx, "support", c, recent)
 	case 2:
-		app.Pause(ctx, "support", c, "a human has it")
+		app.Pause(ctx, "support", c, onereply.Pause{Reason: "a human has it"})
 	case 3, 4:
 		app.Resume(ctx, "support", c, random.IntN(2) == 0)
 	case 5:

@@ -106,6 +106,7 @@ func (r *reader) behaviour(s *section, b *onereply.Bot) {
 	s.count("turns_per_minute", &b.TurnsPerMinute, 0, math.MaxInt32)
 	s.texts("stop_words", &b.StopWords, r.word)
 	s.texts("opt_out_words", &b.OptOutWords, r.word)
+	s.texts("opt_in_words", &b.OptInWords, r.word)
 	s.texts("reset_words", &b.ResetWords, r.word)
 	r.notice(s, "notice", &b.Notice)
 	r.notice(s, "outage_notice", &b.OutageNotice)

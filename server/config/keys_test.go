@@ -66,6 +66,7 @@ var keys = []key{
 	{"bot", "split_wait", "5011s", settings + "SplitWait", 5011 * time.Second, noTime},
 	{"bot", "turns_per_minute", "5012", settings + "TurnsPerMinute", 5012, 0},
 	{"bot", "stop_words", "[stop-5013]", settings + "StopWords", []string{"stop-5013"}, nil},
+	{"bot", "opt_in_words", "[in-5015]", settings + "OptInWords", []string{"in-5015"}, nil},
 	{"bot", "opt_out_words", "[out-5014]", settings + "OptOutWords", []string{"out-5014"}, nil},
 	{"bot", "reset_words", "[new-5015]", settings + "ResetWords", []string{"new-5015"}, nil},
 	{"bot", "notice", "{after: 5017s, text: Wait.}", settings + "Notice.After", 5017 * time.Second, nil},

@@ -6,7 +6,7 @@ import { Conversation } from './conversation.js';
 const kept = 900; // steps
 
 /** Reasons of discards that newer input or a person caused, not a fault. */
-const overtaken = new Set(['superseded', 'paused', 'deleted', 'closed_by_human']);
+const overtaken = new Set(['superseded', 'paused', 'deleted', 'closed_by_human', 'stopped']);
 
 export class OwnConversation extends Conversation {
 	constructor(changed) {

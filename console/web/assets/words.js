@@ -7,6 +7,7 @@ const reasons = {
 	deleted: 'nothing is left to answer',
 	closed_by_human: 'a person answered instead',
 	reset: 'the conversation began afresh',
+	stopped: 'a stop word came',
 	withdrawn: 'it was not delivered yet, and newer input came',
 	worker_lost: 'its worker went away',
 	turns_per_minute: 'too many turns started within a minute',
@@ -20,7 +21,7 @@ const reasons = {
 /** A reason code in words; what a person or a program wrote stays as it is. */
 export const because = (reason) => (Object.hasOwn(reasons, reason ?? '') ? reasons[reason] : reason ?? '');
 
-/** Milliseconds as seconds with one decimal, but for very few and very many. */
+/** Milliseconds as seconds with one decimal. */
 export const seconds = (milliseconds) => (milliseconds < 100 ? `${Math.round(milliseconds)} ms` : milliseconds < 99_950 ? `${(milliseconds / 1000).toFixed(1)} s` : lasting(milliseconds));
 
 /** How long, in the unit that fits: "0.4 s", "12 s", "5 min", "3 h", "2 days". */

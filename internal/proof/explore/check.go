@@ -129,7 +129,7 @@ func (w *world) judgeBegan(x write, before *storage) {
 	case early && l.early >= most:
 		w.fail("P3 early", "an attempt was started early, and %d of this turn had been before", l.early)
 	}
-	if before.record.OnHold {
+	if before.record.OnHold && w.store.record.OnHold {
 		w.fail("P2 pause", "an attempt began while a human has the conversation")
 	}
 	if l.crowded(w, x.at) {
@@ -203,6 +203,11 @@ func (w *world) judgeSends(q request, x write, was turn.Record) {
 		if _, ok := action.(turn.Send); ok && x.at < max(w.ledger.noSendUntil, x.told) {
 			w.fail("P7 receiver", "a send was asked for %v before the end of a pause that the receiver asked for", max(w.ledger.noSendUntil, x.told).Sub(x.at))
 		}
+		if a, ok := action.(turn.Send); ok && x.effects.Changed {
+			if e := w.store.reply(a.Reply.Seq); e.last != 0 && a.Reply.Done >= int(e.last) {
+				w.fail("P7 cut", "part %d of reply %d is to be sent, and a person had said something during part %d", a.Reply.Done+1, e.seq, e.last)
+			}
+		}
 	}
 }
 
@@ -253,7 +258,8 @@ func (w *world) judgeSettled(q request, m message, by *reply) {
 		}
 	case turn.InputClosed:
 		silent := by != nil && by.parts == 0 && by.covers.has(m.version)
-		if !w.ledger.closed && !silent {
+		stopped := m.version <= w.ledger.stopped[m.sender] || q.stops() && m.sender == w.store.message(q.message).sender
+		if !w.ledger.closed && !silent && !stopped {
 			w.fail("P3 closed", "m%d was closed, and nobody asked for it", m.id)
 		}
 	case turn.InputFailed:
@@ -309,7 +315,7 @@ func (w *world) judgeGivenUp(q request, x write, was turn.Record, r reply) {
 		return
 	}
 	p := w.scope.Policy
-	byHuman := was.OnHold || q.kind == pause || q.kind == human || q.kind == closing || q.kind == reset
+	byHuman := was.OnHold || q.kind == pause || q.kind == optOut || q.kind == human || q.kind == reset || q.stops() || r.last != 0
 	unknown := q.kind == sendUnknown && !p.ResendUnknown
 	lost := (q.kind == wake || q.kind == claim) && (!p.ResendUnknown || int(r.lost)+1 >= p.MaxAttempts)
 	long := (q.kind == sendFailed || q.kind == sendUnknown) && w.overlong(x, &r)
@@ -402,7 +408,7 @@ func (w *world) check() {
 // from [turn.Record.Wake], which set it.
 func (w *world) checkTimer() {
 	s, l := &w.store, &w.ledger
-	if works := s.works(); works != (s.timer != 0) {
+	if works := s.works() || l.endsByItself(); works != (s.timer != 0) {
 		w.fail("P6 timer", "there is work: %v, and the timer is set: %v", works, s.timer != 0)
 	}
 	if s.timer == 0 || s.claimed {
@@ -410,6 +416,7 @@ func (w *world) checkTimer() {
 	}
 	r := s.record
 	switch {
+	case l.endsByItself() && s.timer == l.heldUntil:
 	case r.Lease.Nonce != "":
 		if s.timer != l.leaseEnd {
 			w.fail("P6 timer", "the timer is %v off the end of the lease", s.timer.Sub(l.leaseEnd))

@@ -66,9 +66,9 @@ func (w *world) judgeEnding(q request, x write, was turn.Record, n turn.Notice) 
 	case turn.EndedSilent:
 		so = q.kind == generated && q.parts == 0
 	case turn.EndedClosed:
-		so = w.ledger.closed
+		so = w.ledger.closed || q.stops() || w.ledger.stopped != [2]int64{}
 	case turn.EndedReset:
-		so = q.kind == reset
+		so = q.kind == reset || q.kind == resetWord
 	case turn.EndedStopped:
 		so = status == turn.ReplyPartial
 	case turn.EndedDeleted:

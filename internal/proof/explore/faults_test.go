@@ -277,6 +277,31 @@ func peopleFaults() []seeded {
 			}
 			return turn.Step(r, e, now, p)
 		}, change: func(s *Scope) { s.Budget.Pauses = 1 }},
+		{name: "a pause that is to end never does", check: "P3 pause", step: func(r turn.Record, e turn.Event, now turn.Time, p turn.Policy) (turn.Record, turn.Effects) {
+			if _, ok := e.(turn.Wake); ok && r.PausedUntil != 0 && now >= r.PausedUntil {
+				r.PausedUntil = 0
+				return r, turn.Effects{Outcome: turn.Done, Changed: true}
+			}
+			return turn.Step(r, e, now, p)
+		}, change: func(s *Scope) { s.Holds, s.Budget = true, Budget{Inputs: 1, Pauses: 1} }},
+		{name: "the end of a pause ends an opt-out too", check: "P2 hold", step: before(func(r *turn.Record, e *turn.Event, now *turn.Time, _ *turn.Policy) {
+			if _, ok := (*e).(turn.Wake); ok && r.PausedUntil != 0 && *now >= r.PausedUntil {
+				r.OptedOut = false
+			}
+		}), change: func(s *Scope) { s.Holds, s.Budget = true, Budget{Inputs: 1, Pauses: 2} }},
+		{name: "a stop word closes what others have waiting", check: "P3 closed", step: func(r turn.Record, e turn.Event, now turn.Time, p turn.Policy) (turn.Record, turn.Effects) {
+			is, effects := turn.Step(r, e, now, p)
+			if _, ok := e.(turn.StopWord); ok && is.Phase == turn.Collecting {
+				effects.Settles = append(effects.Settles, turn.Settle{AfterSeq: is.AfterSeq, From: is.Answered, Through: is.Version, Status: turn.InputClosed})
+				is.Phase, is.Pending, is.Answered, is.AfterSeq, is.Window = turn.Idle, 0, is.Version, is.Seq, turn.Window{}
+			}
+			return is, effects
+		}, change: func(s *Scope) { s.Group, s.Budget = true, Budget{Inputs: 1, Stops: 1} }},
+		{name: "the next part of a reply goes out after a person has said something", check: "P7 cut", step: before(func(r *turn.Record, e *turn.Event, _ *turn.Time, _ *turn.Policy) {
+			if _, ok := (*e).(turn.Sent); ok && r.Reply != nil {
+				r.Reply.Cut = ""
+			}
+		}), change: func(s *Scope) { s.MaxParts, s.Budget = 2, Budget{Inputs: 1, Humans: 1} }},
 		{name: "a seal is forgotten", check: "P2 seal", step: before(func(r *turn.Record, e *turn.Event, _ *turn.Time, _ *turn.Policy) {
 			if _, ok := (*e).(turn.Generated); ok {
 				r.Attempt.Sealed = false

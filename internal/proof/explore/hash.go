@@ -30,7 +30,7 @@ func (e *encoder) digest(w *world) digest {
 	e.storage()
 	e.ledger()
 	b := w.left
-	e.small(int(b.Inputs), int(b.Redelivered), int(b.Pauses), int(b.Humans), int(b.Nudges), int(b.Seals), int(b.Deletions), int(b.Resends), int(b.Resets), int(b.Reports), int(b.Mentions), int(b.Faults))
+	e.small(int(b.Inputs), int(b.Redelivered), int(b.Pauses), int(b.Humans), int(b.Stops), int(b.Nudges), int(b.Seals), int(b.Deletions), int(b.Resends), int(b.Resets), int(b.Reports), int(b.Mentions), int(b.Faults))
 	e.flag(w.store.record.Seq == w.store.record.FreshAfter) // the rest of a mark is checked in each state
 	if idle := w.scope.Policy.SessionIdle; idle > 0 {
 		e.time(w.store.record.SaidAt, idle)
@@ -135,6 +135,9 @@ func (e *encoder) record(r turn.Record) {
 	p := e.w.scope.Policy
 	e.text(string(r.Phase))
 	e.flag(r.OnHold)
+	e.flag(r.WithPeople)
+	e.flag(r.OptedOut)
+	e.time(r.PausedUntil, 0)
 	e.flag(r.Attempt.Edited)
 	e.flag(r.Attempt.Sealed)
 	e.small(int(r.Version), int(r.Answered), r.Pending, int(r.Attempt.Through), r.Attempt.Newer, r.Window.Media)
@@ -272,6 +275,7 @@ func (e *encoder) reply(r turn.Reply) {
 	e.flag(r.Sealed)
 	e.flag(r.Late)
 	e.flag(r.Unsure)
+	e.flag(r.Cut != "")
 	e.time(r.Since, e.w.scope.Policy.RetryFor)
 	e.time(r.RetryAt, 0)
 	for _, receipt := range r.Receipts {
@@ -309,7 +313,7 @@ func (e *encoder) storage() {
 			e.text(r.kind)
 			e.wide(uint32(r.covers))
 			e.small(r.parts, int(r.delivered[0]), int(r.delivered[1]), int(r.human))
-			e.small(int(r.people), int(r.doubtful), int(r.fails), int(r.lost))
+			e.small(int(r.people), int(r.doubtful), int(r.fails), int(r.lost), int(r.last))
 			e.flag(r.again)
 			e.flag(r.asked)
 			e.receipts(r)
@@ -397,7 +401,7 @@ func (t *task) sends(seq int64) bool {
 // message writes an entry. Of a settled one only that it is settled matters, and which
 // edit it has, where it can still be edited.
 func (e *encoder) message(m message) {
-	e.small(int(m.id))
+	e.small(int(m.id), int(m.sender))
 	if m.status != turn.InputPending && m.status != turn.InputFailed {
 		e.settled(m)
 		return
@@ -409,8 +413,9 @@ func (e *encoder) message(m message) {
 	e.time(m.since, e.w.scope.Policy.MaxWait)
 }
 
-// settled writes a message that nothing can touch any more. When it was
-// deleted under an attempt that never saw it, it still counts for the window.
+// settled writes a message that nothing can touch any more. When it was deleted, or
+// closed by a stop word, under an attempt that never saw it, it still counts for the
+// window.
 func (e *encoder) settled(m message) {
 	e.small(0)
 	if e.w.scope.Settled {
@@ -418,19 +423,25 @@ func (e *encoder) settled(m message) {
 		e.flag(m.settled())
 	}
 	r := e.w.store.record
-	if m.status == turn.InputDeleted && m.version > r.Attempt.Through && r.Phase != turn.Idle {
+	gone := m.status == turn.InputDeleted || m.status == turn.InputClosed && e.w.scope.Budget.Stops > 0
+	if gone && m.version > r.Attempt.Through && r.Phase != turn.Idle {
 		e.time(m.since, e.w.scope.Policy.MaxWait)
 	}
 }
 
 func (e *encoder) ledger() {
 	l, p := &e.w.ledger, e.w.scope.Policy
-	e.small(int(l.messages), int(l.mentions), int(l.otherBots), int(l.changes), int(l.humans), l.discards)
+	e.small(int(l.messages), int(l.mentions), int(l.otherBots), int(l.changes), int(l.humans), l.discards, int(l.stopped[0]), int(l.stopped[1]))
 	if e.w.scope.Bots {
 		e.wide(uint32(l.byBots & e.open()))
 		e.small(int(l.byPeople), l.botReplies)
 	}
 	e.flag(l.closed)
+	e.flag(l.optedOut)
+	e.flag(l.heldUntil == forever)
+	if l.heldUntil != forever {
+		e.time(l.heldUntil, 0)
+	}
 	e.flag(l.sealed && e.w.store.record.Phase == turn.Generating)
 	e.wide(uint32(l.delivered & e.open()))
 	if e.w.store.record.Phase == turn.Generating {
@@ -529,7 +540,7 @@ func (e *encoder) replyIndex(seq int64) {
 // task writes a request under way, and of its write what may still come of it.
 func (e *encoder) task(t task) {
 	q := t.request
-	e.small(int(q.kind), int(q.message), int(q.number), q.part, q.parts, int(t.stage))
+	e.small(int(q.kind), int(q.message), int(q.sender), int(q.number), q.part, q.parts, int(t.stage))
 	e.nonce(q.nonce)
 	e.wide(uint32(q.covers))
 	if e.refusals() {

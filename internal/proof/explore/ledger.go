@@ -11,26 +11,29 @@ import (
 // visible facts (messages and their times, acknowledgements, deliveries), and never
 // from the counters of the record.
 type ledger struct {
-	messages     uint8  // ids given out by people
-	changes      uint8  // edits and deletions asked for
-	humans       uint8  // replies and closings asked for by a person
-	mentions     uint16 // by message id: it is context
-	otherBots    uint16 // by message id: another bot wrote it
-	acknowledged uint16 // by message id: the sender was told that it is durable
-	accepted     int64  // inputs written
-	delivered    inputs // inputs covered by a reply that reached the person
-	answering    inputs // what the live attempt is to answer
-	waited       inputs // what waited when it began
-	calls        int    // of this turn that were refused, or only probes
-	signs        given  // what people were told while they wait
-	stoodIn      bool   // a person saw a text that stood in for a reply, and no turn has succeeded since
-	removed      inputs // inputs that their author deleted
-	byBots       inputs // inputs of other bots
-	byPeople     int8   // how many inputs are not
-	botReplies   int    // replies that other bots alone got since a person wrote
-	sealed       bool   // the agent of the live attempt was told that it can't be discarded
-	closed       bool   // a person closed what waited, or answered it
-	discards     int    // attempts of this turn thrown away because of newer input
+	messages     uint8     // ids given out by people
+	changes      uint8     // edits and deletions asked for
+	humans       uint8     // replies asked for by a person
+	mentions     uint16    // by message id: it is context
+	otherBots    uint16    // by message id: another bot wrote it
+	acknowledged uint16    // by message id: the sender was told that it is durable
+	accepted     int64     // inputs written
+	delivered    inputs    // inputs covered by a reply that reached the person
+	answering    inputs    // what the live attempt is to answer
+	waited       inputs    // what waited when it began
+	calls        int       // of this turn that were refused, or only probes
+	signs        given     // what people were told while they wait
+	stoodIn      bool      // a person saw a text that stood in for a reply, and no turn has succeeded since
+	removed      inputs    // inputs that their author deleted
+	byBots       inputs    // inputs of other bots
+	byPeople     int8      // how many inputs are not
+	botReplies   int       // replies that other bots alone got since a person wrote
+	sealed       bool      // the agent of the live attempt was told that it can't be discarded
+	closed       bool      // a person closed what waited, or answered it
+	heldUntil    turn.Time // the end of the pause of people, 0: there is none, forever: nobody knows
+	optedOut     bool      // the person has opted out
+	stopped      [2]int64  // by sender: the version of the last stop word
+	discards     int       // attempts of this turn thrown away because of newer input
 
 	latest   wait // since when the turn waits, at the latest
 	earliest wait // at the earliest: inputs that were deleted again count too
@@ -107,6 +110,8 @@ func (l *ledger) note(w *world, q request, x write, before *storage) {
 	if was.Turn == is.Turn {
 		l.calls += callsOf(q, x, was, early)
 	}
+	l.noteSpoken(w, q, before)
+	l.noteHolds(w, q, x)
 	l.tokens = max(l.tokens, is.Lease.Token)
 	if took(q, was, is) || q.kind == renew {
 		l.leaseEnd = x.at.Add(w.scope.Policy.Lease)
@@ -131,7 +136,7 @@ func (l *ledger) note(w *world, q request, x write, before *storage) {
 	if q.kind == seal {
 		l.sealed = true
 	}
-	if accepts(q, x, before) && q.kind == receive || q.kind == sent || mayHaveArrived(was, x) {
+	if accepts(q, x, before) && (q.kind == receive || q.kind == stopping) || q.kind == sent || mayHaveArrived(was, x) {
 		l.saidAt = x.at
 	}
 	l.noteQuiet(w, q, x, before, early)
@@ -277,8 +282,72 @@ func (l *ledger) noteMedia(w *world, q request, x write) {
 		l.announced &^= 1 << q.message
 	case flush:
 		l.mediaUntil = min(l.mediaUntil, x.at)
-	case human, closing, resumeClosing, reset, stopWord:
+	case human, resumeClosing, reset, resetWord:
 		l.announced = 0
+	case stopping, stopEditing:
+		for _, m := range w.store.messages {
+			if m.status == turn.InputClosed {
+				l.announced &^= 1 << m.id
+			}
+		}
+	}
+}
+
+// forever is the end of a pause that has none.
+const forever = turn.Time(1 << 50)
+
+// noteHolds keeps who has paused the conversation, and until when.
+func (l *ledger) noteHolds(w *world, q request, x write) {
+	switch q.kind {
+	case pause:
+		l.heldUntil = forever
+		if q.lasts > 0 {
+			l.heldUntil = x.at.Add(q.lasts)
+		}
+	case optOut:
+		l.optedOut = true
+	case optIn:
+		l.optedOut = false
+	case resume, resumeClosing:
+		l.heldUntil, l.optedOut = 0, false
+	}
+	looks := q.kind == wake || q.kind == claim
+	if looks && l.endsByItself() && x.at >= l.heldUntil {
+		l.heldUntil = 0
+	}
+	switch held := l.heldUntil != 0 || l.optedOut; {
+	case held && !w.store.record.OnHold:
+		w.fail("P2 hold", "the pause is over after %v, and nobody ended it", q.kind)
+	case looks && !held && w.store.record.OnHold:
+		w.fail("P3 pause", "the pause goes on after %v, and its time is over", q.kind)
+	}
+}
+
+// endsByItself reports whether there is a pause that does.
+func (l *ledger) endsByItself() bool { return l.heldUntil != 0 && l.heldUntil != forever }
+
+// noteSpoken keeps what a person said who wants no more of the bot: a stop word, or a
+// reply of their own. A reply on its way that answers nobody else ends with its part.
+func (l *ledger) noteSpoken(w *world, q request, before *storage) {
+	shared := false
+	if q.stops() {
+		sender := w.store.message(q.message).sender
+		l.stopped[sender] = w.store.record.Version
+		shared = q.stopWord(before).Shared
+		for _, m := range before.messages {
+			if m.sender == sender && m.status == turn.InputPending {
+				l.removed |= input(m.version) | input(m.was)
+			}
+		}
+	} else if q.kind != human {
+		return
+	}
+	r := before.record.Reply
+	if r == nil || r.Kind != turn.ReplyAnswer || r.Sealed || shared {
+		return
+	}
+	if e := w.store.reply(r.Seq); e.last == 0 {
+		e.last = uint8(r.Done) + 1
 	}
 }
 
@@ -318,7 +387,7 @@ func loses(q request, was turn.Record) int {
 
 // accepts reports whether the write took an input in.
 func accepts(q request, x write, before *storage) bool {
-	change := (q.kind == edit || q.kind == remove) && !q.isNoInput(before)
+	change := (q.kind == edit || q.kind == remove) && !q.isNoInput(before) || q.kind == stopEditing
 	return x.effects.AppendInput && !q.repeated || change
 }
 
@@ -343,6 +412,9 @@ func (l *ledger) noteQuiet(w *world, q request, x write, before *storage, early 
 	}
 	if q.isNoInput(before) {
 		return
+	}
+	if before.record.OnHold && !w.store.record.OnHold {
+		l.quietUntil = min(l.quietUntil, x.at)
 	}
 	switch q.kind {
 	case receive, remove:
@@ -370,7 +442,7 @@ func (l *ledger) noteQuiet(w *world, q request, x write, before *storage, early 
 		endQuiet()
 	case interrupted, handBack, generated:
 		endQuiet()
-	case requeue, resume, resumeClosing:
+	case requeue:
 		l.quietUntil = min(l.quietUntil, x.at)
 	}
 }
@@ -409,13 +481,15 @@ func (l *ledger) noteWindow(q request, x write, before, s *storage) {
 		l.latest = wait{first: min(l.latest.first, x.at-1), again: x.at}
 		l.earliest = wait{first: long, again: max(l.earliest.began(), long)}
 	case sendsAgain(was) && was.Turn == s.record.Turn: // back to what it interrupted
-	case was.Phase == turn.Collecting && q.kind != resume:
+	case was.Phase == turn.Collecting && was.OnHold && !s.record.OnHold:
+		l.latest.again, l.earliest.again = x.at, x.at
+	case was.Phase == turn.Collecting:
 	case was.Phase == turn.Generating && (q.kind == wake || q.kind == claim) && was.Turn == s.record.Turn:
 	case was.Reply != nil && was.Reply.Kind == turn.ReplyFallback && s.waitsUpTo(was.Attempt.Through): // for what it stood in for, too
 		l.latest.again, l.earliest.again = latest, earliest
 	case sendsAgain(was),
 		was.Reply != nil && s.reply(was.Reply.Seq).status != turn.ReplyWithdrawn && s.reply(was.Reply.Seq).status != turn.ReplyFailed,
-		(q.kind == generated || q.kind == remove) && was.Turn != s.record.Turn,
+		(q.kind == generated || q.kind == remove || q.stops() && was.Reply == nil) && was.Turn != s.record.Turn,
 		q.kind == wake, q.kind == claim:
 		l.latest, l.earliest = wait{first: latest}, wait{first: earliest}
 	case before.waiting() == 0:
@@ -429,11 +503,11 @@ func (l *ledger) noteWindow(q request, x write, before, s *storage) {
 }
 
 // oldest is when the first input after through was accepted, of those that
-// wait, or also of those that were deleted.
+// wait, or also of those that were deleted or closed.
 func (s *storage) oldest(through int64, deleted bool) turn.Time {
 	var at turn.Time
 	for _, m := range s.messages {
-		counts := m.status == turn.InputPending || deleted && m.status == turn.InputDeleted
+		counts := m.status == turn.InputPending || deleted && (m.status == turn.InputDeleted || m.status == turn.InputClosed)
 		if counts && m.version > through && (at == 0 || m.since < at) {
 			at = m.since
 		}
@@ -525,7 +599,7 @@ func (l *ledger) noteSends(w *world, q request, x write, was turn.Record) {
 	if sendsAgain(is) && !sendsAgain(was) {
 		r.again, r.asked = false, true
 	}
-	resumed := (q.kind == resume || q.kind == resumeClosing) && was.OnHold && was.Lease.Nonce == ""
+	resumed := was.OnHold && !is.OnHold && was.Lease.Nonce == ""
 	if resumed {
 		r.since = x.at
 	}

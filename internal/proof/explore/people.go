@@ -30,8 +30,14 @@ func (w *world) peopleMoves(list []move, i uint8) []move {
 		}
 	}
 	r := w.store.record
-	if w.left.Pauses > 0 && !r.OnHold && r.Exists() {
+	if w.left.Pauses > 0 && !r.WithPeople && r.Exists() {
 		ask(pause, 0)
+	}
+	if w.left.Pauses > 0 && w.scope.Holds && r.Exists() {
+		ask(optOut, 0)
+		if r.OptedOut {
+			ask(optIn, 0)
+		}
 	}
 	if r.OnHold {
 		ask(resume, 0)
@@ -39,7 +45,16 @@ func (w *world) peopleMoves(list []move, i uint8) []move {
 	}
 	if w.left.Humans > 0 && r.Exists() {
 		ask(human, 0)
-		ask(closing, 0)
+	}
+	if w.left.Stops > 0 && w.ledger.messages < maxMessages {
+		for sender := range w.senders() {
+			ask(stopping, newBy+sender)
+		}
+		for _, m := range w.store.messages {
+			if w.scope.Edits && m.status == turn.InputPending {
+				ask(stopEditing, int(m.id))
+			}
+		}
 	}
 	if w.left.Resets > 0 && r.Exists() {
 		ask(reset, 0)
@@ -69,18 +84,31 @@ func (w *world) peopleMoves(list []move, i uint8) []move {
 	return list
 }
 
+// newBy marks the target of a new message: newBy is by the first person, the next one
+// by the second.
+const newBy = 100
+
+// senders is how many people write.
+func (w *world) senders() int {
+	if w.scope.Group {
+		return 2
+	}
+	return 1
+}
+
 func (w *world) inputMoves(list []move, i uint8) []move {
 	m := move{action: people, worker: i}
 	if w.ledger.messages < maxMessages {
-		m.choice = uint8(receive)
-		list = w.answers(list, m)
-		if w.scope.Bots {
-			m.index = otherBot
+		for sender := range w.senders() {
+			m.choice, m.index = uint8(receive), uint8(newBy+sender)
 			list = w.answers(list, m)
-			m.index = 0
+		}
+		if w.scope.Bots {
+			m.choice, m.index = uint8(receive), otherBot
+			list = w.answers(list, m)
 		}
 		if w.scope.Words {
-			m.choice = uint8(stopWord)
+			m.choice, m.index = uint8(resetWord), newBy
 			list = w.answers(list, m)
 		}
 	}
@@ -113,16 +141,23 @@ func (w *world) ask(m move) {
 	switch q.kind {
 	case receive, mention:
 		w.askMessage(&q)
-	case stopWord:
+	case resetWord:
 		w.askMessage(&q)
 		w.ledger.closed = true
+	case stopping, stopEditing:
+		w.askToStop(&q)
 	case edit, remove:
 		w.left.Inputs--
 		w.ledger.changes++
 		q.number = w.ledger.changes
 	case pause:
 		w.left.Pauses--
-	case human, closing:
+		if w.scope.Holds {
+			q.lasts = 2 * w.scope.tick()
+		}
+	case optOut, optIn:
+		w.left.Pauses--
+	case human:
 		w.left.Humans--
 		w.ledger.humans++
 		q.number = w.ledger.humans
@@ -161,14 +196,13 @@ func (w *world) forget(i int) {
 func (w *world) askMessage(q *request) {
 	q.media = w.scope.Media
 	l := &w.ledger
-	if q.message != 0 && q.message != otherBot {
+	if 0 < q.message && q.message < otherBot {
 		w.left.Redelivered--
 		q.bot = l.otherBots&(1<<q.message) != 0
 		return
 	}
 	q.bot = q.message == otherBot
-	l.messages++
-	q.message = l.messages
+	w.newMessage(q)
 	switch {
 	case q.kind == mention:
 		w.left.Mentions--
@@ -181,13 +215,35 @@ func (w *world) askMessage(q *request) {
 	}
 }
 
+// newMessage gives a new message its id.
+func (w *world) newMessage(q *request) {
+	if q.message >= newBy {
+		q.sender = q.message - newBy
+	}
+	w.ledger.messages++
+	q.message = w.ledger.messages
+}
+
+// askToStop sends a stop word, as a new message or as an edit.
+func (w *world) askToStop(q *request) {
+	w.left.Stops--
+	if q.kind == stopping {
+		w.newMessage(q)
+		return
+	}
+	w.ledger.changes++
+	q.number = w.ledger.changes
+}
+
 // otherBot stands in a move for a new message of another bot.
 const otherBot = 99
 
 func (w *world) describeRequest(m move) string {
 	q := kind(m.choice)
 	switch {
-	case (q == receive || q == stopWord || q == mention) && m.index == 0:
+	case (q == receive || q == resetWord || q == stopping) && m.index >= newBy:
+		return fmt.Sprintf("%v m%d of person %d arrives", q, w.ledger.messages+1, m.index-newBy+1)
+	case q == mention && m.index == 0:
 		return fmt.Sprintf("%v m%d arrives", q, w.ledger.messages+1)
 	case q == receive && m.index == otherBot:
 		return fmt.Sprintf("message m%d of another bot arrives", w.ledger.messages+1)
@@ -197,7 +253,7 @@ func (w *world) describeRequest(m move) string {
 		return fmt.Sprintf("%v: reply %d", q, w.store.record.Unconfirmed[m.index].Seq)
 	case q == reportFailed || q == reportDelivered:
 		return fmt.Sprintf("%v of reply %d", q, w.store.replies[m.index].seq)
-	case q == edit || q == remove:
+	case q == edit || q == remove || q == stopEditing:
 		return fmt.Sprintf("%v of m%d", q, m.index)
 	}
 	return q.String()

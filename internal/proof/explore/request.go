@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -11,8 +12,8 @@ import (
 type kind uint8
 
 const (
-	receive kind = iota
-	stopWord
+	receive   kind = iota
+	resetWord      // closes all that waits
 	edit
 	remove
 	mention
@@ -22,7 +23,10 @@ const (
 	pause
 	resume
 	resumeClosing
-	closing
+	optOut
+	optIn
+	stopping    // a message that is a stop word
+	stopEditing // the edit of a message into one
 	human
 	resend
 	markSent
@@ -49,7 +53,7 @@ const (
 )
 
 var kindNames = [...]string{
-	"message", "stop word", "edit", "delete", "context", "typing", "flush", "requeue", "pause", "resume", "resume and close", "close",
+	"message", "reset word", "edit", "delete", "context", "typing", "flush", "requeue", "pause", "resume", "resume and close", "opt-out", "opt-in", "stop word", "edit into a stop word",
 	"a person's reply", "send again", "mark as sent", "reset", "the channel reports a failure", "the channel reports a delivery", "wake-up", "claim and wake-up", "look for a sign", "renew", "hand back", "seal", "interrupted", "generated",
 	"the model failed", "the model rejected it", "the model is out of reach", "the model refuses the prompt", "sent", "send failed",
 	"send refused for good", "send with unknown outcome",
@@ -62,9 +66,11 @@ func (k kind) String() string { return kindNames[k] }
 type request struct {
 	kind     kind
 	message  uint8         // of an input: the message's id
+	sender   uint8         // of a new message: one of two people
 	number   uint8         // of an edit, or of a person's reply: which one; of a reply in trouble: its turn
 	nonce    string        // of the lease that it comes from, or takes
 	token    int64         // of a seal
+	lasts    time.Duration // of a pause; 0: it does not end by itself
 	part     int           // of a send's result
 	parts    int           // of a reply
 	reply    int64         // of a report: the reply's sequence
@@ -122,8 +128,8 @@ func (q request) event(s *storage, tick time.Duration) turn.Event {
 	switch q.kind {
 	case receive:
 		return turn.Message{Media: q.media, Bot: q.bot}
-	case stopWord:
-		return turn.Message{Closes: turn.EndedClosed}
+	case resetWord:
+		return turn.Message{Closes: turn.EndedReset}
 	case mention:
 		return turn.Message{}
 	case edit, remove:
@@ -145,11 +151,15 @@ func (q request) event(s *storage, tick time.Duration) turn.Event {
 	case requeue:
 		return turn.Requeue{}
 	case pause:
-		return turn.Pause{}
+		return turn.Pause{For: q.lasts}
+	case optOut:
+		return turn.OptOut{}
+	case optIn:
+		return turn.OptIn{}
 	case resume, resumeClosing:
 		return turn.Resume{Answer: q.kind == resume}
-	case closing:
-		return turn.Close{}
+	case stopping, stopEditing:
+		return q.stopWord(s)
 	case human:
 		return turn.HumanReply{Parts: 1}
 	case resend:
@@ -174,6 +184,32 @@ func (q request) event(s *storage, tick time.Duration) turn.Event {
 		return turn.Interrupted{Nonce: q.nonce}
 	}
 	return q.result(tick)
+}
+
+// stops reports whether a person says a stop word.
+func (q request) stops() bool { return q.kind == stopping || q.kind == stopEditing }
+
+// stopWord is a stop word with what its sender has waiting.
+func (q request) stopWord(s *storage) turn.StopWord {
+	var e turn.StopWord
+	sender := q.sender
+	if q.kind == stopEditing {
+		m := s.message(q.message)
+		sender, e.Edited, e.Seq = m.sender, m.version, m.seq
+	}
+	through := s.record.Attempt.Through
+	for _, m := range s.messages {
+		seen := m.version <= through || m.was != 0 && m.was <= through
+		switch {
+		case m.status != turn.InputPending:
+		case m.sender == sender:
+			e.Own = append(e.Own, turn.Waiting{Version: m.version, Media: m.media})
+		default:
+			e.Shared = e.Shared || seen
+		}
+	}
+	slices.SortFunc(e.Own, func(a, b turn.Waiting) int { return int(a.Version - b.Version) })
+	return e
 }
 
 // reports reports whether it is a word of the channel.
@@ -227,8 +263,10 @@ func (q request) asked(tick time.Duration) time.Duration {
 func (q request) known(s *storage) bool {
 	m := s.message(q.message)
 	switch q.kind {
-	case receive, stopWord, mention:
+	case receive, resetWord, stopping, mention:
 		return m != nil && !m.forgotten
+	case stopEditing:
+		return m == nil || m.status != turn.InputPending || m.edit == q.number
 	case edit:
 		return m != nil && (!m.open() && !q.settled || m.edit == q.number)
 	case remove:

@@ -22,7 +22,8 @@ type Budget struct {
 	Inputs      int8 // messages, edits and deletions
 	Redelivered int8 // repeats of a message id
 	Pauses      int8
-	Humans      int8 // replies and closings by a person
+	Humans      int8 // replies by a person
+	Stops       int8 // stop words, new or by an edit
 	Nudges      int8 // flush, typing, requeue
 	Seals       int8
 	Deletions   int8 // of the whole conversation
@@ -52,7 +53,9 @@ type Scope struct {
 	Edits    bool // inputs may be edits and deletions
 	Early    bool // edits and deletions may come before their message; only with Edits
 	Settled  bool // edits and deletions may be of messages that are settled, or context; only with Edits
-	Words    bool // messages may be stop words
+	Group    bool // two people write
+	Holds    bool // a pause ends by itself, and people opt out and in
+	Words    bool // messages may be reset words
 	Media    bool // messages come with an attachment that is still being processed
 	MaxParts int  // a reply has 1 to so many parts
 	Silence  bool // the responder may choose not to reply
@@ -288,10 +291,15 @@ func Stated() []Scope {
 		Scope{Name: "a human steps in", Policy: first, Budget: Budget{Inputs: 2, Pauses: 1}, MaxParts: 2},
 		Scope{Name: "a channel reports afterwards", Policy: held(), Budget: Budget{Inputs: 2, Reports: 2, Faults: 1}, Faults: Faults{Worker: true, Send: true}},
 		Scope{Name: "parts with a pause between them", Policy: first, Budget: Budget{Inputs: 2, Faults: 1}, Faults: Faults{Worker: true, Send: true}, MaxParts: 2, Pace: 2 * Tick},
-		Scope{Name: "stop words and deletions end turns", Policy: first, Budget: Budget{Inputs: 3}, Edits: true, Words: true},
+		Scope{Name: "reset words and deletions end turns", Policy: first, Budget: Budget{Inputs: 3}, Edits: true, Words: true},
 		overtaken(Scope{Name: "edits and deletions before their message", Budget: Budget{Inputs: 3, Redelivered: 1}}),
 		Scope{Name: "edits and deletions of settled messages", Policy: first, Budget: Budget{Inputs: 3}, Edits: true, Settled: true},
+		Scope{Name: "a pause ends by itself, beside an opt-out", Policy: first, Budget: Budget{Inputs: 1, Pauses: 2}, Holds: true, MaxParts: 2},
+		Scope{Name: "a pause ends by itself amid a fault", Policy: first, Budget: Budget{Inputs: 1, Pauses: 1, Seals: 1, Faults: 1}, Faults: Faults{Worker: true, Send: true}, Holds: true},
 		Scope{Name: "a human replies", Policy: first, Budget: Budget{Inputs: 2, Humans: 1}},
+		Scope{Name: "a human replies between two parts", Policy: first, Budget: Budget{Inputs: 1, Humans: 1, Faults: 1}, Faults: Faults{Worker: true, Send: true}, MaxParts: 2},
+		Scope{Name: "one of two people says stop", Policy: first, Budget: Budget{Inputs: 2, Stops: 1}, Group: true, MaxParts: 2},
+		Scope{Name: "a stop word amid a fault", Policy: base(turn.Discard), Budget: Budget{Inputs: 1, Stops: 1, Seals: 1, Faults: 1}, Faults: Faults{Worker: true, Send: true}, Edits: true, MaxParts: 2},
 		Scope{Name: "an agent seals", Policy: first, Budget: Budget{Inputs: 2, Seals: 1, Faults: 1}, Faults: Faults{Worker: true}},
 		Scope{Name: "a reply in trouble is sent again", Policy: held(), Budget: Budget{Inputs: 2, Resends: 1, Faults: 1}, Faults: Faults{Worker: true, Send: true}, MaxParts: 2},
 		Scope{Name: "flush, typing, requeue", Policy: first, Budget: Budget{Inputs: 2, Nudges: 1, Faults: 1}, Faults: Faults{Model: true}},

@@ -22,6 +22,7 @@ type storage struct {
 // message is an entry of the transcript. Its text is named by its version.
 type message struct {
 	id      uint8
+	sender  uint8
 	seq     int64
 	version int64
 	first   int64     // the text as it was first written
@@ -53,6 +54,7 @@ type reply struct {
 	reported [2]turn.Receipt // what the channel said of each part since it was last sent
 	refuted  uint8           // a bit for each part: it is to be sent again, since the channel said that it never arrived
 
+	last  uint8     // the part that is the last one, because a person said something: its number; 0: none is
 	again bool      // an operator was told that it is sent again, and it has not begun
 	asked bool      // it is sent because an operator asked for it
 	since turn.Time // when it became the one to be sent, or was resumed
@@ -254,9 +256,14 @@ func (w *world) writeEntries(q request, x write, before turn.Record) {
 	r := s.record
 	switch {
 	case x.effects.AppendInput && !q.repeated:
-		s.messages = append(s.messages, message{
-			id: q.message, seq: r.Seq, version: r.Version, first: r.Version, since: x.at, media: q.media, bot: q.bot, status: turn.InputPending, talk: w.talkOf(q, x), edit: s.editOf(x.early),
-		})
+		m := message{
+			id: q.message, sender: q.sender, seq: r.Seq, version: r.Version, first: r.Version, since: x.at, media: q.media, bot: q.bot,
+			status: turn.InputPending, talk: w.talkOf(q, x), edit: s.editOf(x.early),
+		}
+		if q.kind == stopping {
+			m.status = turn.InputClosed
+		}
+		s.messages = append(s.messages, m)
 	case x.effects.AppendContext:
 		s.messages = append(s.messages, message{id: q.message, seq: r.Seq, status: turn.InputContext})
 	case q.early:
@@ -267,6 +274,9 @@ func (w *world) writeEntries(q request, x write, before turn.Record) {
 		if q.kind == remove {
 			m.status = turn.InputDeleted
 		}
+	case q.kind == stopEditing:
+		m := s.message(q.message)
+		m.was, m.edit, m.media = 0, q.number, false
 	case q.touches(s): // what its author thinks better of waits for a requeue
 		m := s.message(q.message)
 		m.edit, m.media = q.number, false
@@ -307,7 +317,7 @@ func (w *world) endTalk() {
 // talkOf is the talk to which a message belongs: the next one, where it comes after a
 // silence that ends the last.
 func (w *world) talkOf(q request, x write) uint8 {
-	if q.kind == receive && w.ledger.silent(w, x.at) {
+	if (q.kind == receive || q.kind == stopping) && w.ledger.silent(w, x.at) {
 		w.ledger.talk++
 	}
 	return w.ledger.talk

@@ -213,7 +213,7 @@ func (w *world) cancel(i int, a turn.Cancel) {
 
 // acknowledge tells the sender of a message that it is durable.
 func (w *world) acknowledge(q request) {
-	if q.kind == receive || q.kind == stopWord || q.kind == mention {
+	if q.kind == receive || q.kind == resetWord || q.kind == stopping || q.kind == mention {
 		w.ledger.acknowledged |= 1 << q.message
 	}
 }

@@ -8,8 +8,11 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/onereply/onereply/internal/words"
 )
 
 // Answer is what the API said to one inbound request.
@@ -142,15 +145,19 @@ func (w *world) text(m Message) string {
 	if m.Text != nil {
 		text = written(*m.Text)
 	}
-	for _, word := range append(w.scenario.Config.StopWords, w.scenario.Config.OptOutWords...) {
-		if strings.EqualFold(text, word) {
-			return text
-		}
-	}
 	if m.Plain || strings.TrimSpace(text) == "" {
 		return text
 	}
-	return mark(m.label()) + " " + text
+	return w.marked(m.label(), text)
+}
+
+// marked is a text with the mark of its message, unless it is a word of the bot.
+func (w *world) marked(label, text string) string {
+	config := w.scenario.Config
+	if words.NewList(slices.Concat(config.StopWords, config.OptOutWords)).Has(text) {
+		return text
+	}
+	return mark(label) + " " + text
 }
 
 // receive posts a message to a worker.

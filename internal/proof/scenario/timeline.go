@@ -127,7 +127,7 @@ func (w *world) batch(e Event) {
 func (w *world) edit(e Event) {
 	text := "(unchanged)"
 	if e.Text != nil {
-		text = mark(e.ID) + " " + *e.Text
+		text = w.marked(e.ID, *e.Text)
 	}
 	w.tell(e, http.MethodPatch, w.message(e.ID).conversation(), "/messages/"+url.PathEscape(e.ID), map[string]string{"text": text})
 }
@@ -137,7 +137,7 @@ func (w *world) retract(e Event) {
 }
 
 func (w *world) mediaReady(e Event) {
-	body := map[string]string{"text": mark(e.label()) + " " + e.Transcript}
+	body := map[string]string{"text": w.marked(e.label(), e.Transcript)}
 	w.tell(e, http.MethodPatch, e.conversation(), "/messages/"+url.PathEscape(e.ID), body)
 }
 

@@ -26,9 +26,24 @@ func (l *ledger) asks(a *ask) {
 	a.at = l.now
 	l.mayHappenUntil(a, l.now)
 	l.conversation(a.key).changes.ask(a)
-	if a.What == resume {
+	switch a.What {
+	case resume:
 		t := l.conversation(a.key)
 		t.resumes = append(t.resumes, a)
+	case pause:
+		if a.For > 0 {
+			l.timed[a.key] = append(l.timed[a.key], a)
+		} else {
+			l.kept[a.key] = true
+		}
+	case optsOut:
+		l.kept[a.key] = true
+		fallthrough
+	case stopWord:
+		if l.stops[a.key] == nil {
+			l.stops[a.key] = map[string]bool{}
+		}
+		l.stops[a.key][senderOf(a.Message)] = true
 	}
 }
 
@@ -51,6 +66,12 @@ func (l *ledger) mayHappenUntil(a *ask, at turn.Time) {
 // is under way since before a deletion, with which the former count went.
 func (l *ledger) mayResume(t *conversation) bool {
 	return len(t.resumes) > 0 || l.askedFor(t.key, l.now, resume, closes)
+}
+
+// isOver reports whether a pause that ends by itself may be over, or an opt-in ended one.
+func (l *ledger) isOver(key store.Key) bool {
+	over := func(a *ask) bool { return l.now.Add(slack) >= a.at.Add(a.For) }
+	return slices.ContainsFunc(l.timed[key], over) || l.askedFor(key, 0, optsIn)
 }
 
 // askedFor reports whether one of these may have happened since a time because
@@ -140,6 +161,9 @@ func (l *ledger) acknowledgedReport(a *ask, result engine.Result) {
 // judgeText is P4 for what is stored: each message reads as its author wrote it.
 func (l *ledger) judgeText(key store.Key, e store.Entry) {
 	first := said(key, e.ID)
+	if closesOwn(e.Text) && l.stops[key][senderOf(e.ID)] || e.Text == backText && strings.HasPrefix(e.ID, "i") {
+		return
+	}
 	if e.Status != turn.InputDeleted && e.Text != first && !strings.HasPrefix(e.Text, first+".") {
 		l.fail("P4 lost", "%s is stored as %q, which its author never wrote", e.ID, e.Text)
 	}
@@ -191,7 +215,7 @@ func openStates(r turn.Record, before []openState, now turn.Time) []openState {
 
 // undoes is what makes a request void that is carried out together with it.
 var undoes = map[What][]What{
-	pause: {resume, closes}, resume: {pause}, closes: {pause},
+	pause: {resume, closes, optsIn}, resume: {pause, optsOut}, closes: {pause, optsOut},
 	flush: {send, again, botSays, edit, retract, typing}, // they begin the quiet time anew
 }
 

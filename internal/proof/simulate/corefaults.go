@@ -466,6 +466,20 @@ func contextAnswered(_ *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) 
 	return e
 }
 
+func closesEverybody(_, is *turn.Record, e turn.Event, effects *turn.Effects, _ turn.Time) {
+	if _, ok := e.(turn.StopWord); ok && is.Phase == turn.Collecting {
+		effects.Settles = append(effects.Settles, turn.Settle{AfterSeq: is.AfterSeq, From: is.Answered, Through: is.Version, Status: turn.InputClosed})
+		is.Phase, is.Pending, is.Answered, is.AfterSeq, is.Window = turn.Idle, 0, is.Version, is.Seq, turn.Window{}
+	}
+}
+
+func cutForgotten(r *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
+	if _, ok := e.(turn.Sent); ok && r.Reply != nil {
+		r.Reply.Cut = ""
+	}
+	return e
+}
+
 func contextCounted(_, is *turn.Record, _ turn.Event, effects *turn.Effects, _ turn.Time) {
 	if effects.AppendContext && is.Phase == turn.Collecting {
 		is.Version++
@@ -512,4 +526,10 @@ func botsWithoutEnd(_ *turn.Record, e turn.Event, _ turn.Time, p *turn.Policy) t
 func botsLetIn(_ *turn.Record, e turn.Event, _ turn.Time, p *turn.Policy) turn.Event {
 	p.MaxBotTurns = max(p.MaxBotTurns, 1)
 	return e
+}
+
+func pauseForGood(_, is *turn.Record, e turn.Event, _ *turn.Effects, _ turn.Time) {
+	if _, ok := e.(turn.Pause); ok {
+		is.PausedUntil = 0
+	}
 }

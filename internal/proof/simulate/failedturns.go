@@ -100,7 +100,10 @@ func (l *ledger) judgeGivenUp(t *conversation, write store.Write, before turn.Re
 		if r.mayFail && mark.Status == turn.ReplyFailed {
 			continue // the channel took it, and said later that it failed
 		}
-		if mark.Reason == turn.WasPaused && l.askedFor(t.key, r.entry.At, pause) {
+		if r.last != 0 && mark.Reason == turn.ByHuman || mark.Reason == turn.Stopped && len(l.stops[t.key]) > 0 {
+			continue
+		}
+		if mark.Reason == turn.WasPaused && l.askedFor(t.key, r.entry.At, pause, optsOut) {
 			continue // which may be over already, in the same write
 		}
 		if mark.Reason == turn.WasReset && l.askedFor(t.key, r.entry.At, reset) {

@@ -29,6 +29,7 @@ func (l *ledger) wrote(n *node, write store.Write, before turn.Record, waiting [
 		}
 	}
 	l.judgeEnd(t, write, before, waiting)
+	l.followSpoken(t, write, before)
 	l.judgeGivenUp(t, write, before)
 	l.judgeTalk(t, write, before)
 	l.follow(n, t, write, before)
@@ -41,6 +42,14 @@ func (l *ledger) wrote(n *node, write store.Write, before turn.Record, waiting [
 // next try to send, for an early attempt, or at the end of a window. It is said here once more, since
 // what the engine says of it is what is judged.
 func wakeUp(r turn.Record) turn.Time {
+	at := workDue(r)
+	if r.PausedUntil != 0 && (at == 0 || r.PausedUntil < at) {
+		return r.PausedUntil
+	}
+	return at
+}
+
+func workDue(r turn.Record) turn.Time {
 	switch {
 	case r.Lease.Nonce != "":
 		return r.Lease.Expires
@@ -77,9 +86,9 @@ func (l *ledger) follow(n *node, t *conversation, write store.Write, before turn
 		t.first = 0
 	}
 	switch {
-	case !before.OnHold && after.OnHold && !l.askedFor(t.key, 0, pause):
+	case !before.OnHold && after.OnHold && !l.askedFor(t.key, 0, pause, optsOut):
 		l.fail("P2 pause", "a pause began, and nobody asked for it")
-	case before.OnHold && !after.OnHold && !l.mayResume(t):
+	case before.OnHold && !after.OnHold && !l.mayResume(t) && !l.isOver(t.key):
 		l.fail("P2 pause", "the pause ended, and nobody asked for it")
 	case before.OnHold && !after.OnHold:
 		t.resumed(func(a *ask) bool { return a.node == n })
@@ -205,7 +214,7 @@ func (l *ledger) judgeLease(n *node, t *conversation, write store.Write, before 
 	was, is := before.Lease, write.Record.Lease
 	took := is.Nonce != "" && is.Nonce != was.Nonce
 	operated := before.OnHold != write.Record.OnHold || len(write.Append)+len(write.Change)+len(write.Settle) > 0 || // by the same write
-		l.askedFor(t.key, t.taken, pause) // and a resume with it, in one write
+		l.askedFor(t.key, t.taken, pause, optsOut) // and a resume with it, in one write
 	switch {
 	case took && was.Nonce != "" && was.Holder != n.name && !operated && !l.alone:
 		l.judgeTakeOver(n, was)
@@ -332,7 +341,7 @@ func (l *ledger) judgeWindow(t *conversation, write store.Write, before turn.Rec
 	if after.Phase != turn.Collecting {
 		return
 	}
-	if before.Phase != turn.Collecting || l.mayResume(t) || before.Turn != after.Turn {
+	if before.Phase != turn.Collecting || l.mayResume(t) || before.OnHold != after.OnHold || before.Turn != after.Turn {
 		t.since = write.At
 	}
 	latest := max(t.waits.Add(l.policy.MaxWait), t.since.Add(2*l.policy.Debounce)).Add(slack)
@@ -441,7 +450,7 @@ func (l *ledger) judgeCurrent(t *conversation, write store.Write, before turn.Re
 		}
 	}
 	for _, s := range seen {
-		if !unseen[s] && !(e.Late && l.isDeleted(write.Key, s.id)) && !changedWith(write, s.id) {
+		if !unseen[s] && !(e.Late && l.isGone(write.Key, s.id)) && !changedWith(write, s.id) {
 			l.fail("P2 current", "the reply answers %s=%s, which does not wait", s.id, s.text)
 		}
 		delete(unseen, s)
@@ -464,9 +473,26 @@ func (l *ledger) asOf(all map[shownMessage]bool, m store.Entry, version int64) {
 	}
 }
 
-func (l *ledger) isDeleted(key store.Key, id string) bool {
+// isGone reports whether a message was deleted, or closed by a stop word.
+func (l *ledger) isGone(key store.Key, id string) bool {
 	found := l.entries(key, store.EntryQuery{ID: id, Limit: 1})
-	return len(found) == 1 && found[0].Status == turn.InputDeleted
+	return len(found) == 1 && (found[0].Status == turn.InputDeleted || found[0].Status == turn.InputClosed)
+}
+
+// followSpoken remembers that a person said something while a reply was on its way: a
+// reply of their own, or a stop word of the one whom that reply answers.
+func (l *ledger) followSpoken(t *conversation, write store.Write, before turn.Record) {
+	if before.Reply == nil || before.Reply.Kind != turn.ReplyAnswer || before.Reply.Sealed || t.replies[before.Reply.Seq] == nil {
+		return
+	}
+	r := t.replies[before.Reply.Seq]
+	for _, e := range slices.Concat(write.Append, write.Change) {
+		stops := e.Kind == store.Message && closesOwn(e.Text) && e.Status != turn.InputFailed
+		others := slices.ContainsFunc(r.seen, func(s shownMessage) bool { return senderOf(s.id) != senderOf(e.ID) })
+		if r.last == 0 && (e.Author == turn.ReplyHuman && e.Status == turn.ReplyCommitted || stops && !others) {
+			r.last = before.Reply.Done + 1
+		}
+	}
 }
 
 // changedWith reports whether the write itself changes a message: nobody can

@@ -18,8 +18,11 @@ type ledger struct {
 	asked         map[store.Key]map[What]turn.Time // when it last happened at the latest, or will, of what somebody asked for
 	gone          map[store.Key]turn.Time          // when it was last deleted
 
-	names  map[store.Key][]string // other names of a conversation, as was acknowledged
-	erased map[store.Key][]string // ids that went with it
+	names  map[store.Key][]string        // other names of a conversation, as was acknowledged
+	stops  map[store.Key]map[string]bool // senders who asked for no more answers
+	timed  map[store.Key][]*ask          // pauses that end by themselves
+	kept   map[store.Key]bool            // a pause was asked for that does not
+	erased map[store.Key][]string        // ids that went with it
 	sums   sums
 	story  story
 }
@@ -102,13 +105,14 @@ type reply struct {
 	mayFail   bool             // the channel said, or tried to, that it failed afterwards
 	mayArrive bool             // the same, that it has arrived
 	unclear   bool             // and it was under way then, so that another try may have followed
+	last      int              // the part that is the last one, since a person said something during it; 0: none is
 	again     bool             // an operator had it sent again: the person may see twice what is not done
 	toBots    bool             // it answers other bots alone
 	people    int              // inputs of people before its commit
 }
 
 func newLedger(w *world) *ledger {
-	return &ledger{world: w, conversations: map[store.Key]*conversation{}, calls: map[string]*call{}, read: map[string]turn.Time{}, asked: map[store.Key]map[What]turn.Time{}, gone: map[store.Key]turn.Time{}, names: map[store.Key][]string{}, erased: map[store.Key][]string{}}
+	return &ledger{world: w, conversations: map[store.Key]*conversation{}, calls: map[string]*call{}, read: map[string]turn.Time{}, asked: map[store.Key]map[What]turn.Time{}, gone: map[store.Key]turn.Time{}, names: map[store.Key][]string{}, stops: map[store.Key]map[string]bool{}, timed: map[store.Key][]*ask{}, kept: map[store.Key]bool{}, erased: map[store.Key][]string{}}
 }
 
 func (l *ledger) conversation(key store.Key) *conversation {

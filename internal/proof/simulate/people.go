@@ -79,9 +79,19 @@ func (a *ask) request() *engine.Request {
 	case send, again, mention, botSays:
 		a.op = engine.Receive
 		a.text = said(a.key, a.Message)
-		r.Body = store.Body{Text: a.text, Sender: store.Sender{Bot: a.What == botSays}, Attachments: attachments(a.Flag)}
+		r.Body = store.Body{Text: a.text, Sender: store.Sender{ID: senderOf(a.Message), Bot: a.What == botSays}, Attachments: attachments(a.Flag)}
 		if a.What == mention {
 			a.mention(r)
+		}
+	case optsOut, optsIn:
+		a.op, a.text = engine.Receive, wordOf[a.What]
+		r.Body = store.Body{Text: a.text, Sender: store.Sender{ID: senderOf(a.Message)}}
+	case stopWord:
+		a.text = stopText
+		r.Body, r.Text = store.Body{Text: stopText, Sender: store.Sender{ID: senderOf(a.Message)}}, &a.text
+		a.op = engine.Receive
+		if strings.HasPrefix(a.Message, "m") {
+			a.op, r.Body = engine.Edit, store.Body{}
 		}
 	case edit:
 		a.op = engine.Edit
@@ -98,7 +108,7 @@ func (a *ask) request() *engine.Request {
 	case flush:
 		a.op = engine.Flush
 	case pause:
-		a.op, r.Reason = engine.Pause, "operator"
+		a.op, r.Reason, r.For = engine.Pause, "operator", a.For
 	case resume:
 		a.op, r.Answer = engine.Resume, a.Flag
 	case humanSays:
@@ -146,6 +156,26 @@ func (t *conversation) lastShown() (last *reply) {
 		}
 	}
 	return last
+}
+
+// The bot's words.
+const (
+	stopText  = "stop"
+	leaveText = "leave"
+	backText  = "back"
+)
+
+var wordOf = map[What]string{optsOut: leaveText, optsIn: backText}
+
+// closes reports whether a text closes what its sender has waiting.
+func closesOwn(text string) bool { return text == stopText || text == leaveText }
+
+// senderOf is who wrote a message: most are by one of two people.
+func senderOf(id string) string {
+	if strings.HasSuffix(id, "2") || strings.HasSuffix(id, "5") {
+		return "bob"
+	}
+	return "ann"
 }
 
 // said is the text of a message before any edit. No other message has it.

@@ -48,6 +48,9 @@ const (
 	resume    What = "resume"
 	humanSays What = "human reply"
 	reset     What = "reset"
+	stopWord  What = "stop word" // a new message, or the edit of one
+	optsOut   What = "opt-out word"
+	optsIn    What = "opt-in word"
 	requeue   What = "requeue"
 	resend    What = "resend"
 	markSent  What = "mark sent"
@@ -78,6 +81,8 @@ func newPlan(seed uint64, o Options) *Plan {
 		p.beginAfresh(conversation)
 		p.report(conversation)
 		p.overtake(conversation)
+		p.stop(conversation)
+		p.hold(conversation)
 	}
 	p.breakThings(o.allowed())
 	slices.SortStableFunc(p.Events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })

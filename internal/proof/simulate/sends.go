@@ -40,6 +40,9 @@ func (l *ledger) sendBegins(n *node, o engine.Send, e store.Entry, arrives bool)
 	}
 	l.judgeSendLease(n, o, e, t)
 	l.judgeSendOrder(o, t, r)
+	if r.last != 0 && o.Reply.Done >= r.last && o.Reply.Kind == turn.ReplyAnswer {
+		l.fail("P7 cut", "part %d of reply %s is sent, and a person had said something during part %d", o.Reply.Done+1, s.id, r.last)
+	}
 	r.sends[s.part], t.sending = s, s
 	return s
 }
@@ -166,7 +169,7 @@ func (l *ledger) waited(t *conversation, r *reply, seen []shownMessage) {
 	wait := l.now.Sub(oldest)
 	l.sums.Waits = append(l.sums.Waits, int(wait.Milliseconds()))
 	bound, bounded := l.waitBound(oldest)
-	disturbed := l.askedFor(t.key, oldest, pause, resume, closes, humanSays, reset, retract, resend, forget)
+	disturbed := l.askedFor(t.key, oldest, pause, resume, closes, humanSays, stopWord, optsOut, reset, retract, resend, forget)
 	if bounded && !disturbed && wait > bound {
 		l.fail("P3 waiting", "a message waited %v for its reply, longer than %v", wait, bound)
 	}

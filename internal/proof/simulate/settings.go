@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/onereply/onereply/internal/engine"
+	wordlist "github.com/onereply/onereply/internal/words"
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
 )
@@ -76,7 +77,10 @@ func newSettings(seed uint64, nodes int) settings {
 
 // bot is what an engine is told of the bot.
 func (s settings) bot() engine.Bot {
-	return engine.Bot{Policy: s.policy, Fallback: "sorry", Refusal: "not that", History: 4, Observe: 2, GroupWait: 0, Whole: s.whole, Pace: engine.Pace{Least: s.pace}}
+	return engine.Bot{
+		Policy: s.policy, Fallback: "sorry", Refusal: "not that", History: 4, Observe: 2, GroupWait: 0, Whole: s.whole, Pace: engine.Pace{Least: s.pace},
+		StopWords: wordlist.NewList([]string{stopText}), OptOutWords: wordlist.NewList([]string{leaveText}), OptInWords: wordlist.NewList([]string{backText}),
+	}
 }
 
 func (s settings) key(conversation int) store.Key {

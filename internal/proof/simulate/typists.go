@@ -171,6 +171,45 @@ func (t *typist) repeats() {
 	}
 }
 
+// stop draws who wants no answer any more: by a message that is a stop word, or by the
+// edit of one. It has dice of its own.
+func (p *Plan) stop(conversation int) {
+	d := roll(p.Seed, "stop", int64(conversation))
+	if !d.chance(30) {
+		return
+	}
+	for n := range d.between(1, 3) {
+		e := Event{At: d.span(0, p.traffic), What: stopWord, Node: d.below(p.nodes), Conversation: conversation, Message: fmt.Sprintf("s%d", n+1)}
+		if d.chance(30) {
+			e.Message = messageID(d.between(1, 6))
+		}
+		if d.chance(50) {
+			e.Aim, e.Offset = instants[d.below(len(instants))], d.between(-1, 1)
+		}
+		p.add(e)
+	}
+}
+
+// hold draws pauses that end by themselves, and a person who opts out and in again. It
+// has dice of its own.
+func (p *Plan) hold(conversation int) {
+	d := roll(p.Seed, "hold", int64(conversation))
+	if !d.chance(25) {
+		return
+	}
+	add := func(at time.Duration, what What, id string, lasts time.Duration) {
+		p.add(Event{At: at, What: what, Node: d.below(p.nodes), Conversation: conversation, Message: id, For: lasts})
+	}
+	for range d.between(1, 2) {
+		add(d.span(0, p.traffic), pause, "", d.span(time.Second, 8*time.Second))
+	}
+	if d.chance(50) {
+		at := d.span(0, p.traffic)
+		add(at, optsOut, "o1", 0)
+		add(at+d.span(0, 5*time.Second), optsIn, "i1", 0)
+	}
+}
+
 // remedy draws what operators do about replies whose outcome is unknown. It has
 // dice of its own.
 func (p *Plan) remedy(conversation int) {

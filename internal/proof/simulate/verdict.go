@@ -77,6 +77,9 @@ func (l *ledger) verdict(t *conversation) {
 			l.judgeReply(t, record, e)
 		}
 	}
+	if record.OnHold && !l.kept[t.key] {
+		l.fail("P3 pause", "the conversation is paused for good, and every pause was to end by itself")
+	}
 	l.judgeAside(record, entries)
 	l.judgeTurns(t, entries)
 	for id, m := range t.messages {
@@ -142,7 +145,9 @@ func (l *ledger) judgeTurns(t *conversation, entries []store.Entry) {
 // state that says why not. fate is what became of the reply that settled it.
 func (l *ledger) judgeMessage(t *conversation, record turn.Record, e store.Entry, fate turn.Status) {
 	by := t.replies[e.ReplySeq]
-	answers := by != nil && slices.ContainsFunc(by.seen, func(s shownMessage) bool { return s.id == e.ID && (s.text == e.Text || e.Recorded) })
+	answers := by != nil && slices.ContainsFunc(by.seen, func(s shownMessage) bool {
+		return s.id == e.ID && (s.text == e.Text || e.Recorded || closesOwn(e.Text)) // the stop word came when the reply was on its way
+	})
 	switch e.Status {
 	case turn.InputAnswered:
 		switch {
@@ -158,7 +163,8 @@ func (l *ledger) judgeMessage(t *conversation, record turn.Record, e store.Entry
 			l.fail("P3 stranded", "%s waits, and the conversation is %s", e.ID, record.Shown())
 		}
 	case turn.InputClosed:
-		if silent := answers && by.entry.Text == ""; !silent && !l.askedFor(t.key, 0, closes, humanSays, reset) {
+		silent := answers && by.entry.Text == ""
+		if !silent && !l.stops[t.key][senderOf(e.ID)] && !l.askedFor(t.key, 0, closes, humanSays, reset) {
 			l.fail("P3 closed", "%s was closed, and nobody asked for it", e.ID)
 		}
 	}
