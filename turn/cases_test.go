@@ -445,3 +445,21 @@ func TestOnlyWhatWasSetAsideIsChanged(t *testing.T) {
 		}
 	}
 }
+
+// TestASearchWhoseSuspectsAreGone: a prompt may be read after a message was deleted or
+// closed of which the node does not know yet. What is decided by the old record is never
+// written, and must do no harm.
+func TestASearchWhoseSuspectsAreGone(t *testing.T) {
+	refused := turn.GenerateFailed{Nonce: "a", Fault: turn.Refused, Waiting: []int64{1, 2, 3, 4}}
+	next := happened{5 * time.Second, turn.Wake{Holder: "b", Nonce: "b"}}
+	record := given(t, basic, written, written, written, written, attempt, happened{3 * time.Second, refused}, next)
+	for _, event := range []turn.Event{
+		turn.Generated{Nonce: "b", Parts: 1, Waiting: []int64{2}},
+		turn.GenerateFailed{Nonce: "b", Fault: turn.Refused, Waiting: []int64{4}},
+	} {
+		searched, _ := turn.Step(record, event, after(6*time.Second), basic)
+		if err := turn.Check(searched); err != nil || searched.Pending != 4 {
+			t.Errorf("%T: %v, and %d messages wait", event, err, searched.Pending)
+		}
+	}
+}

@@ -116,6 +116,7 @@ func (s *step) searchOn(waiting []int64) {
 	accepted, suspects := split(waiting, search.Good, search.Bad)
 	left := maxCalls - search.Calls
 	switch {
+	case len(suspects) == 0: // they went when the prompt was read: a newer record than this one says so
 	case len(suspects) == 1 && accepted == 0:
 		s.setAsideRefused(suspects) // it was refused alone
 		return
