@@ -46,6 +46,7 @@ func (c *changes) acknowledge(a *ask, now turn.Time) {
 	switch {
 	case a.op == engine.Retract:
 		c.retired[a.Message] = now
+	case a.What == stopWord: // it says no time: it counts as it comes
 	case a.When > c.corrected[a.Message].when:
 		c.corrected[a.Message] = correction{a.When, now}
 	}
@@ -63,7 +64,7 @@ func (l *ledger) judgeChanged(t *conversation, e store.Entry, at turn.Time) {
 	if retired := t.changes.retired[e.ID]; retired != 0 && retired <= at {
 		l.fail("P4 deleted", "%s is %s, and its author was told that it is deleted", e.ID, e.Status)
 	}
-	if newest.acked <= at && at < newest.acked.Add(turn.EarlyFor) && t.changes.written[e.Text] < newest.when {
+	if !closesOwn(e.Text) && newest.acked <= at && at < newest.acked.Add(turn.EarlyFor) && t.changes.written[e.Text] < newest.when {
 		l.fail("P4 newest", "%s reads %q, and a newer edit was acknowledged", e.ID, e.Text)
 	}
 }
