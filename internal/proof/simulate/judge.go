@@ -156,7 +156,7 @@ func (l *ledger) judgeInputs(n *node, t *conversation, write store.Write, before
 			continue
 		}
 		l.judgeChanged(t, e, l.now)
-		if isSettled(e) {
+		if isSettled(e) && (e.Recorded || !closesOwn(e.Text)) { // a stop word is an input, and settled at once
 			l.judgeText(t.key, e)
 			continue
 		}
@@ -487,7 +487,7 @@ func (l *ledger) followSpoken(t *conversation, write store.Write, before turn.Re
 	}
 	r := t.replies[before.Reply.Seq]
 	for _, e := range slices.Concat(write.Append, write.Change) {
-		stops := e.Kind == store.Message && closesOwn(e.Text) && e.Status != turn.InputFailed
+		stops := e.Kind == store.Message && closesOwn(e.Text) && e.Status != turn.InputFailed && !e.Recorded
 		others := slices.ContainsFunc(r.seen, func(s shownMessage) bool { return senderOf(s.id) != senderOf(e.ID) })
 		if r.last == 0 && (e.Author == turn.ReplyHuman && e.Status == turn.ReplyCommitted || stops && !others) {
 			r.last = before.Reply.Done + 1
