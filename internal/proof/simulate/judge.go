@@ -20,6 +20,11 @@ func (l *ledger) wrote(n *node, write store.Write, before turn.Record, waiting [
 	if at := wakeUp(after); write.Timer != at {
 		l.fail("P6 timer", "the record is to be looked at at %s, and the timer is set for %s", clock(at), clock(write.Timer))
 	}
+	for _, e := range write.Change {
+		if e.Kind == store.Message && e.Version > before.Version {
+			t.edited[e.ID] = write.At
+		}
+	}
 	l.judgeInputs(n, t, write, before)
 	l.judgeLease(n, t, write, before)
 	l.judgeWindow(t, write, before)
@@ -336,7 +341,7 @@ func (l *ledger) judgeWindow(t *conversation, write store.Write, before turn.Rec
 		t.rested = write.At // perhaps while a reply is sent, and the window goes on behind it
 	}
 	if t.waits == 0 || before.Turn != after.Turn {
-		t.waits = l.firstWaiting(write.Key)
+		t.waits = l.firstWaiting(t)
 	}
 	if after.Phase != turn.Collecting {
 		return
@@ -360,11 +365,12 @@ func (l *ledger) judgeWindow(t *conversation, write store.Write, before turn.Rec
 }
 
 // firstWaiting is when the first of the inputs that wait was accepted. One that was
-// edited may have been taken up by a reply before.
-func (l *ledger) firstWaiting(key store.Key) turn.Time {
+// edited may have been taken up by a reply before; when its author edited it, by the clock
+// of the channel, does not count.
+func (l *ledger) firstWaiting(t *conversation) turn.Time {
 	var first turn.Time
-	for _, e := range l.waiting(key) {
-		if at := max(e.At, e.EditedAt); first == 0 || at < first {
+	for _, e := range l.waiting(t.key) {
+		if at := max(e.At, t.edited[e.ID]); first == 0 || at < first {
 			first = at
 		}
 	}

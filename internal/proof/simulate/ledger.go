@@ -62,6 +62,7 @@ type conversation struct {
 	fresh       int64                   // the sequence of the last reset: no model is told what came before
 	said        turn.Time               // when somebody said something last
 	paused      turn.Time               // it is on hold since then, 0: it is not
+	edited      map[string]turn.Time    // by message: when its last edit was accepted
 	wrote       map[*node]lastWrite     // of each node
 	sending     *sending                // the last one that began
 	noSendUntil turn.Time               // the end of the pauses that the receiver asked for, as far as that was written
@@ -119,7 +120,7 @@ func (l *ledger) conversation(key store.Key) *conversation {
 	t := l.conversations[key]
 	if t == nil {
 		t = &conversation{
-			key: key, messages: map[string]*message{}, changes: newChanges(), replies: map[int64]*reply{}, leases: map[string]bool{},
+			key: key, messages: map[string]*message{}, changes: newChanges(), edited: map[string]turn.Time{}, replies: map[int64]*reply{}, leases: map[string]bool{},
 			visible: map[shownMessage]string{}, spoken: map[string]bool{}, discards: map[int64]int{}, early: map[int64]int{}, lost: map[int64]int{}, wrote: map[*node]lastWrite{},
 			told: map[toldOf]bool{}, refusals: map[int64]int{}, aside: map[string]bool{}, spent: map[int64]int{}, workers: map[int64]int{}, openState: openStates(turn.Record{}, nil, start),
 		}
