@@ -83,9 +83,8 @@ func TestNodesLookAtDifferentMoments(t *testing.T) {
 	looks := func(name, instance string) (times []turn.Time) {
 		h := newHarnessOn(t, memory.New(), start, func(o *engine.Options) { o.Name, o.Instance = name, instance })
 		for range 50 {
-			before := h.now
 			h.tick(h.node.NextTick())
-			if wait := h.node.NextTick().Sub(h.now); wait < 300*time.Millisecond || wait >= 500*time.Millisecond || h.now <= before {
+			if wait := h.node.NextTick().Sub(h.now); wait < 300*time.Millisecond || wait >= 500*time.Millisecond {
 				t.Errorf("%s%s looks again in %v", name, instance, wait)
 			}
 			times = append(times, h.now)
@@ -113,8 +112,11 @@ func TestNodesLookAtDifferentMoments(t *testing.T) {
 // nothing beside it.
 func TestAClaimOfWhatIsWorkedOn(t *testing.T) {
 	tests := map[string]func(h *harness){
-		"an attempt runs":       func(h *harness) { h.started("m") },
-		"its record is read":    func(h *harness) { h.node = newHarnessOn(h.t, h.store, h.now).node; h.submit("flush", engine.Request{Op: engine.Flush}) },
+		"an attempt runs": func(h *harness) { h.started("m") },
+		"its record is read": func(h *harness) {
+			h.node = newHarnessOn(h.t, h.store, h.now).node
+			h.submit("flush", engine.Request{Op: engine.Flush})
+		},
 		"it waits for a slot":   func(h *harness) { h.started("m"); h.node.HandBack(h.now) },
 		"its message is stored": func(h *harness) { h.say("m") },
 	}

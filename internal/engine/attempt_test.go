@@ -1,0 +1,248 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/onereply/onereply/internal/engine"
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
+)
+
+// The numbers of an attempt: of its turn, of its try within the turn, and of what it saw.
+func TestTheNumbersOfAnAttempt(t *testing.T) {
+	h := newHarness(t)
+	h.answered("hello", "before")
+	h.respond(h.started("m", "n", "o"), engine.Response{Fault: turn.Failure, Reason: "no"})
+	h.pass(time.Minute)
+	s := asked[engine.Start](h)
+	if s.Turn != 2 || s.Attempt != 2 || s.Through != 4 || s.Early || s.Lease.Nonce != h.record().Lease.Nonce || s.QuietUntil != 0 {
+		t.Errorf("turn %d, attempt %d through %d, early %v, quiet until %d", s.Turn, s.Attempt, s.Through, s.Early, s.QuietUntil)
+	}
+}
+
+// What is read for a prompt: what waits, and so much of the history since the last reset.
+// A model that refused is asked once more without the history.
+func TestWhatIsReadForAPrompt(t *testing.T) {
+	h := newHarness(t, func(o *engine.Options) { b := o.Bots["bot"]; b.Observe = 3; o.Bots["bot"] = b })
+	h.answered("hello", "before")
+	h.submit("reset", engine.Request{Op: engine.Reset})
+	h.answered("hello", "again")
+	read := h.asksForPrompt()
+	if want := (engine.ReadPrompt{Key: keyOf("c"), Nonce: h.record().Lease.Nonce, AfterSeq: 5, FreshAfter: 3, History: 10, Observe: 3}); read != want {
+		t.Errorf("asks for %+v, want %+v", read, want)
+	}
+	h.node.PromptRead(h.now, read.Key, read.Nonce, h.entries(read.Key, store.EntryQuery{After: 5}), h.entries(read.Key, store.EntryQuery{After: 3}), nil)
+	h.settle()
+	s := asked[engine.Start](h)
+	if texts(s.Prompt.History) != "again hello" {
+		t.Fatalf("the history is %q", texts(s.Prompt.History))
+	}
+	h.node.Responded(h.now, engine.Response{Key: s.Key, Nonce: s.Lease.Nonce, Fault: turn.Refused, Reason: "no"})
+	for h.step() && count[engine.ReadPrompt](h) == 0 {
+	}
+	for count[engine.ReadPrompt](h) == 0 {
+		h.now = max(h.now+1, h.node.NextTick())
+		h.node.Tick(h.now)
+		for h.step() && count[engine.ReadPrompt](h) == 0 {
+		}
+	}
+	if read := asked[engine.ReadPrompt](h); read.History != 0 || read.Observe != 0 {
+		t.Errorf("after a refusal it asks for %+v", read)
+	} else {
+		h.node.PromptRead(h.now, read.Key, read.Nonce, h.entries(read.Key, store.EntryQuery{After: 5}), h.entries(read.Key, store.EntryQuery{After: 3}), nil)
+	}
+	h.settle()
+	if s := asked[engine.Start](h); len(s.Prompt.History) != 0 || texts(s.Prompt.Messages) != "m" {
+		t.Errorf("the prompt is %q after %q", texts(s.Prompt.Messages), texts(s.Prompt.History))
+	}
+}
+
+// A result is taken once, and only of the attempt that runs.
+func TestAResultOfAnotherAttempt(t *testing.T) {
+	h := newHarness(t)
+	s := h.started("m")
+	writes := h.writes
+	h.node.Responded(h.now, engine.Response{Key: s.Key, Nonce: "another", Text: "wrong"})
+	h.settle()
+	if h.writes != writes {
+		t.Error("the result of another attempt is written")
+	}
+	h.node.Responded(h.now, engine.Response{Key: s.Key, Nonce: s.Lease.Nonce, Text: "right"})
+	h.node.Responded(h.now, engine.Response{Key: s.Key, Nonce: s.Lease.Nonce, Text: "twice"})
+	h.settle()
+	h.node.Responded(h.now, engine.Response{Key: keyOf("unknown"), Nonce: s.Lease.Nonce, Text: "wrong"})
+	h.settle()
+	if got := h.replied(turn.ReplyCommitted); got != "right" || h.node.Remembered() != 1 {
+		t.Errorf("committed: %q, %d conversations are remembered", got, h.node.Remembered())
+	}
+}
+
+// together has the requests and events that follow applied by one write.
+func (h *harness) together(do func()) {
+	h.submit("before", engine.Request{Op: engine.ClaimName, Name: fmt.Sprint("n", h.writes)}) // its write is under way
+	do()
+	h.settle()
+}
+
+// A lease that was taken and ended by one write begins nothing.
+func TestAnAttemptThatEndsInTheWriteOfItsLease(t *testing.T) {
+	h := newHarness(t)
+	h.say("m")
+	h.pass(time.Second - time.Millisecond)
+	h.together(func() {
+		h.now = h.now.Add(time.Millisecond)
+		h.node.Tick(h.now)
+		h.submit("pause", engine.Request{Op: engine.Pause})
+	})
+	if r := h.record(); count[engine.Start](h) != 0 || h.node.Working() != 0 || !h.node.Quiet() || r.Shown() != turn.Paused || r.Tries.Runs != 1 {
+		t.Errorf("%d run, %d work, record %+v", count[engine.Start](h), h.node.Working(), r)
+	}
+}
+
+// An attempt is told to end once, for the first reason. If its lease is gone by then, its
+// end writes nothing; else it gives the lease back, and what it says is still offered.
+func TestAnAttemptIsToldToEndOnce(t *testing.T) {
+	newer := func(h *harness) { h.say("newer"); h.settle() }
+	pause := func(h *harness) { h.submit("pause", engine.Request{Op: engine.Pause}); h.settle() }
+	leave := func(h *harness) { h.node.HandBack(h.now); h.settle() }
+	both := func(h *harness) {
+		h.together(func() { h.say("newer"); h.submit("pause", engine.Request{Op: engine.Pause}) })
+	}
+	tests := map[string]struct {
+		why    []func(h *harness)
+		reason string
+		writes int
+	}{
+		"newer input":              {[]func(*harness){newer}, turn.Superseded, 1},
+		"the node leaves":          {[]func(*harness){leave}, turn.HandedBack, 1},
+		"a pause":                  {[]func(*harness){pause}, turn.WasPaused, 0},
+		"a pause after input":      {[]func(*harness){newer, pause}, turn.Superseded, 0},
+		"both in one write":        {[]func(*harness){both}, turn.Superseded, 0},
+		"input, and it leaves":     {[]func(*harness){newer, leave}, turn.Superseded, 1},
+		"a pause, and it leaves":   {[]func(*harness){pause, leave}, turn.WasPaused, 0},
+		"it leaves, and is paused": {[]func(*harness){leave, pause}, turn.HandedBack, 0},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness(t)
+			s := h.started("m")
+			for _, happen := range test.why {
+				happen(h)
+			}
+			if stop := asked[engine.Stop](h); stop.Key != s.Key || stop.Nonce != s.Lease.Nonce || stop.Reason != test.reason || count[engine.Stop](h) != 0 {
+				t.Errorf("told %+v, and %d times more", stop, count[engine.Stop](h))
+			}
+			if h.node.Working() != 1 || h.node.Generating() != 1 {
+				t.Errorf("before it has returned %d work, in %d slots", h.node.Working(), h.node.Generating())
+			}
+			writes := h.writes
+			h.respond(s, engine.Response{Fault: turn.Failure, Reason: "canceled"})
+			if h.writes != writes+test.writes || h.node.Working() != 0 || h.node.Generating() != 0 || h.record().Lease.Nonce != "" {
+				t.Errorf("%d writes, %d work, in %d slots, under the lease %q", h.writes-writes, h.node.Working(), h.node.Generating(), h.record().Lease.Nonce)
+			}
+		})
+	}
+}
+
+// Where an attempt was stopped before its prompt was read, the responder never runs.
+func TestAnAttemptIsStoppedBeforeItsPromptIsRead(t *testing.T) {
+	for name, stop := range map[string]engine.Request{"by a pause": {Op: engine.Pause}, "by a person": {Op: engine.HumanReply, Body: store.Body{Text: "hello"}}} {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness(t)
+			read := h.asksForPrompt()
+			h.submit("stop", stop)
+			h.settle()
+			h.node.PromptRead(h.now, read.Key, read.Nonce, h.entries(read.Key, store.EntryQuery{}), nil, nil)
+			h.settle()
+			if count[engine.Start](h) != 0 || count[engine.Stop](h) != 0 || h.node.Generating() != 0 {
+				t.Errorf("%d responders run, %d were told to stop, %d slots are taken", count[engine.Start](h), count[engine.Stop](h), h.node.Generating())
+			}
+		})
+	}
+}
+
+// A text that comes while the node leaves, and before the window ends, is given up with
+// the lease: nobody is left to keep it.
+func TestAnEarlyTextThatComesWhileTheNodeLeaves(t *testing.T) {
+	h := newEarlyHarness(t)
+	s := h.early("m")
+	h.node.HandBack(h.now)
+	h.settle()
+	h.respond(s, engine.Response{Text: "hello"})
+	if r := h.record(); r.Lease.Nonce != "" || r.Phase != turn.Collecting || h.node.Working() != 0 {
+		t.Errorf("it is %s under the lease %q, %d work", r.Phase, r.Lease.Nonce, h.node.Working())
+	}
+}
+
+// A kept result is offered once. A second one of the same attempt changes nothing.
+func TestAKeptResultIsOfferedOnce(t *testing.T) {
+	h := newEarlyHarness(t)
+	s := h.early("m")
+	h.respond(s, engine.Response{Text: "first"})
+	h.respond(s, engine.Response{Text: "second"})
+	writes := h.writes
+	h.cutOff()
+	h.pass(time.Minute) // the window ends while the store is away
+	h.reconnect()
+	h.pass(2 * time.Second)
+	if got := h.replied(turn.ReplyCommitted); got != "first" && got != "" || h.writes == writes {
+		t.Errorf("committed: %q", got)
+	}
+}
+
+// Nodes tell attempts to end in the order of their keys, so that a simulation can be
+// repeated.
+func TestANodeLeavesInOrder(t *testing.T) {
+	h := newHarness(t, func(o *engine.Options) { o.MaxGenerations = 20 })
+	var want, got []string
+	for i := range 20 {
+		name := fmt.Sprintf("c%02d", 19-i)
+		want = append([]string{name}, want...)
+		h.submit(name, engine.Request{Key: keyOf(name), Op: engine.Receive, ID: "m", Body: store.Body{Text: "m"}})
+	}
+	h.pass(time.Second)
+	h.node.HandBack(h.now)
+	h.collect()
+	for count[engine.Stop](h) > 0 {
+		got = append(got, asked[engine.Stop](h).Key.Conversation)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("told in the order %v", got)
+	}
+}
+
+// A conversation that was deleted by another node does not come back with a wake-up of
+// this one.
+func TestAWakeUpOfADeletedConversation(t *testing.T) {
+	h := newHarness(t)
+	h.say("m")
+	h.settle()
+	if err := h.store.Delete(context.Background(), keyOf("c")); err != nil {
+		t.Fatal(err)
+	}
+	h.pass(2 * time.Second)
+	if h.record().Exists() || !h.node.Quiet() || h.node.Generating() != 0 {
+		t.Errorf("the record is %+v; quiet %v, %d slots are taken", h.record(), h.node.Quiet(), h.node.Generating())
+	}
+}
+
+// A deletion that fails leaves the conversation, and its caller hears of it.
+func TestADeletionThatFails(t *testing.T) {
+	h := newHarness(t)
+	s := h.started("m")
+	h.submit("forget", engine.Request{Op: engine.Forget})
+	asked[engine.Delete](h)
+	h.node.Deleted(h.now, keyOf("c"), context.DeadlineExceeded)
+	h.settle()
+	if got := h.answers["forget"]; got.Err == nil || count[engine.Stop](h) != 0 {
+		t.Errorf("answered %+v, %d attempts are stopped", got, count[engine.Stop](h))
+	}
+	h.respond(s, engine.Response{Text: "hello"})
+	if got := h.replied(turn.ReplyCommitted); got != "hello" {
+		t.Errorf("committed: %q", got)
+	}
+}
