@@ -246,3 +246,16 @@ func TestADeletionThatFails(t *testing.T) {
 		t.Errorf("committed: %q", got)
 	}
 }
+
+// A conversation that was idle and is in use again is not forgotten over it.
+func TestWhatIsInUseAgainIsKept(t *testing.T) {
+	h := newHarness(t)
+	h.answered("hello", "m")
+	h.pass(30 * time.Second)
+	s := h.started("n")
+	h.pass(2 * time.Minute)
+	h.respond(s, engine.Response{Text: "again"})
+	if got := h.replied(turn.ReplyCommitted); got != "again" {
+		t.Errorf("committed: %q", got)
+	}
+}

@@ -63,6 +63,9 @@ func TestTooManyThatWaitAreRefused(t *testing.T) {
 	if err := h.answers["late"].Err; !errors.Is(err, engine.ErrTooMany) {
 		t.Errorf("the message beyond what may wait: %v", err)
 	}
+	if n := h.record().Pending; n != 10_000 {
+		t.Errorf("%d messages wait", n)
+	}
 }
 
 func TestRepeatsAreNotedOnce(t *testing.T) {

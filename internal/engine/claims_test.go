@@ -153,24 +153,37 @@ func TestClaimedTimersAreServedInOrder(t *testing.T) {
 	}
 }
 
-// A start on a store that no other process has open takes over what a dead one held, and
-// arms the timers of the others; what belongs to no bot of it stays.
+// A start on a store that no other process has open takes over what a dead one held.
+// What belongs to no bot of it stays.
 func TestAStartAlone(t *testing.T) {
-	shared := memory.New()
-	dead := newHarnessOn(t, shared, start)
+	dead := newHarness(t)
 	dead.started("m")
-	dead.other("waits", turn.Message{}, turn.Typing{For: time.Minute / 2})
-	h := newHarnessOn(t, shared, dead.now, func(o *engine.Options) { o.Alone = true })
+	h := newHarnessOn(t, dead.store, dead.now, func(o *engine.Options) { o.Alone = true })
 	if s := asked[engine.Start](h); s.Key != keyOf("c") {
 		t.Errorf("takes over %v", s.Key)
 	}
-	h.node.Recovered(h.now, []store.Timer{{Key: store.Key{Bot: "another", Conversation: "c"}, At: 1}}, nil)
+	h.node.Recovered(h.now, []store.Timer{{Key: store.Key{Bot: "another", Conversation: "c"}, At: 1}, {Key: keyOf("d"), At: 1}}, nil)
 	h.collect()
-	if n := count[engine.Load](h); n != 0 {
-		t.Errorf("it reads %d conversations of other bots", n)
+	if read := asked[engine.Load](h); read.Key != keyOf("d") || count[engine.Load](h) != 0 {
+		t.Errorf("it reads %v, and %d more", read.Key, count[engine.Load](h))
 	}
-	h.node.Drain(h.now) // which also ends the look at timers
-	if h.node.NextTick() == 0 {
-		t.Error("nothing is armed")
+}
+
+// A start alone arms the timers of all others that are due soon, and asks for none that
+// lie behind the end of any lease.
+func TestAStartAloneArmsTimers(t *testing.T) {
+	before := newHarness(t)
+	before.other("c", turn.Message{})
+	h := newHarnessOn(t, before.store, before.now, func(o *engine.Options) { o.Alone = true })
+	h.node.Drain(h.now) // which ends the look at timers
+	if next := h.node.NextTick(); next != h.recordOf("c").Window.Due {
+		t.Errorf("armed for %d, the window ends at %d", next, h.recordOf("c").Window.Due)
+	}
+	fresh := engine.New(engine.Options{Alone: true, Bots: map[string]engine.Bot{
+		"a": {Policy: turn.Policy{Lease: time.Second}}, "b": {Policy: turn.Policy{Lease: time.Minute}}, "c": {Policy: turn.Policy{Lease: 2 * time.Second}},
+	}})
+	fresh.Start(start)
+	if out := fresh.Take(); len(out) != 1 || out[0] != engine.Output(engine.Recover{Until: start.Add(time.Minute), Limit: 10_000}) {
+		t.Errorf("asks for %+v", out)
 	}
 }

@@ -100,6 +100,47 @@ func TestWhatIsCounted(t *testing.T) {
 			func(h *harness) { sendFails(h, engine.SendResult{Err: "cut off"}) },
 			counted{engine.Tally{Inputs: 1, ModelCalls: 1}, map[string]uint64{"unknown": 1}, map[string]uint64{"unknown": 1}},
 		},
+		"a reply of unknown outcome that an operator marks as sent": {
+			func(h *harness) {
+				sendFails(h, engine.SendResult{Err: "cut off"})
+				h.submit("mark", engine.Request{Op: engine.MarkSent, Turn: 1})
+				h.settle()
+			},
+			counted{engine.Tally{Inputs: 1, ModelCalls: 1}, map[string]uint64{"unknown": 1}, map[string]uint64{"unknown": 1}},
+		},
+		"one that its channel reports as delivered": {
+			func(h *harness) {
+				sendFails(h, engine.SendResult{Err: "cut off"})
+				h.report("report", 0, turn.ReceiptDelivered)
+			},
+			counted{engine.Tally{Inputs: 1, ModelCalls: 1}, map[string]uint64{"unknown": 1}, map[string]uint64{"unknown": 1}},
+		},
+		"one that is sent again": {
+			func(h *harness) {
+				sendFails(h, engine.SendResult{Err: "cut off"})
+				h.submit("resend", engine.Request{Op: engine.Resend, Turn: 1})
+				h.pass(time.Second)
+				h.sent(asked[engine.Send](h), engine.SendResult{})
+			},
+			counted{engine.Tally{Inputs: 1, ModelCalls: 1}, map[string]uint64{"unknown": 1}, map[string]uint64{"unknown": 1, "sent": 1}},
+		},
+		"requests that are no input": {
+			func(h *harness) {
+				h.submit("typing", engine.Request{Op: engine.Typing})
+				h.submit("pause", engine.Request{Op: engine.Pause})
+				h.submit("flush", engine.Request{Op: engine.Flush})
+				h.settle()
+			},
+			counted{},
+		},
+		"inputs that a full conversation refuses": {
+			func(h *harness) {
+				for i := range turn.MaxEarly + 1 {
+					h.edit(string(rune('a'+i)), "new")
+				}
+			},
+			counted{},
+		},
 		"a reply that is withdrawn": {
 			func(h *harness) {
 				sendFails(h, engine.SendResult{Err: "busy", Certain: true})
@@ -228,5 +269,23 @@ func TestNoReplyBelongsToItsTurn(t *testing.T) {
 	}
 	if r := h.record(); r.Pending != 1 || r.Phase != turn.Collecting {
 		t.Errorf("%d wait, %s", r.Pending, r.Phase)
+	}
+}
+
+// The bounds are what a dashboard asks for by name, so they stay: a value at a bound
+// counts in its bucket, and a value beyond it in the next one.
+func TestTheBoundsOfDistributions(t *testing.T) {
+	c := engine.New(engine.Options{}).Counters
+	for name, test := range map[string]struct {
+		h    engine.Histogram
+		want []float64
+	}{
+		"messages of a reply": {c.BurstSize, []float64{1, 2, 3, 5, 8, 13, 21, 50, 100}},
+		"due to start":        {c.DueToStart, []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5, 30}},
+		"time to reply":       {c.TimeToReply, []float64{.5, 1, 2, 3, 5, 8, 13, 20, 30, 60, 120, 300}},
+	} {
+		if !slices.Equal(test.h.Bounds, test.want) || !slices.Equal(test.h.Counts, make([]uint64, len(test.want))) {
+			t.Errorf("%s: %v with counts %v, want the bounds %v", name, test.h.Bounds, test.h.Counts, test.want)
+		}
 	}
 }

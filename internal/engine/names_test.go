@@ -147,9 +147,19 @@ func TestTheTranscriptTellsNames(t *testing.T) {
 	if names := h.record().Names; names.Key != "" || !slices.Equal(names.Aliases, []string{"a", "b"}) {
 		t.Errorf("its names are %+v", names)
 	}
+}
+
+// Watchers are told the key by which a conversation is shown, from the move on.
+func TestWatchersAreToldTheKey(t *testing.T) {
+	h := newHarness(t)
+	h.say("m")
+	h.settle()
+	h.move("b")
+	h.say("n")
+	h.settle()
 	for _, e := range h.events {
-		if e.Kind == turn.KindConversationMoved && e.Name != map[int64]string{5: "b", 6: ""}[h.record().Seq] && e.Name != "b" {
-			t.Errorf("watchers are told of %+v", e)
+		if want := map[bool]string{true: "b"}[e.Version == 2 || e.Kind == turn.KindConversationMoved]; e.Name != want {
+			t.Errorf("%s of version %d names %q, want %q", e.Kind, e.Version, e.Name, want)
 		}
 	}
 }

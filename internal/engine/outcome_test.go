@@ -68,6 +68,24 @@ func TestUnknownOutcomes(t *testing.T) {
 	}
 }
 
+// The version that a sender is told is that of the conversation, which is not the number
+// of the entry.
+func TestTheVersionAfterALostAnswer(t *testing.T) {
+	h := newHarness(t)
+	h.answered("hello", "before")
+	h.fault = func(w store.Write) (store.Result, error) {
+		h.fault = nil
+		h.store.Commit(context.Background(), w)
+		h.other("c", turn.Message{})
+		return store.Result{}, store.ErrUnknown
+	}
+	h.say("m")
+	h.settle()
+	if got := h.answers["m"]; got.Version != 2 || got.Outcome != turn.Queued || got.Duplicate || h.entries(keyOf("c"), store.EntryQuery{ID: "m"})[0].Seq != 3 {
+		t.Errorf("answered %+v", got)
+	}
+}
+
 // A message that came before is a duplicate, also where the answer to its repeat is
 // lost and somebody else writes: what is stored is not what this try would have
 // stored.
