@@ -63,7 +63,7 @@ func TestWhatIsReadForAPrompt(t *testing.T) {
 
 // A result is taken once, and only of the attempt that runs.
 func TestAResultOfAnotherAttempt(t *testing.T) {
-	h := newHarness(t)
+	h, told := newToldHarness(t)
 	s := h.started("m")
 	writes := h.writes
 	h.node.Responded(h.now, engine.Response{Key: s.Key, Nonce: "another", Text: "wrong"})
@@ -73,11 +73,51 @@ func TestAResultOfAnotherAttempt(t *testing.T) {
 	}
 	h.node.Responded(h.now, engine.Response{Key: s.Key, Nonce: s.Lease.Nonce, Text: "right"})
 	h.node.Responded(h.now, engine.Response{Key: s.Key, Nonce: s.Lease.Nonce, Text: "twice"})
+	h.node.HandBack(h.now) // it has returned: there is nothing to stop
 	h.settle()
+	if results := toldOf[turn.Generated](*told); len(results) != 1 || count[engine.Stop](h) != 0 {
+		t.Errorf("%d results are told, %d attempts are stopped", len(results), count[engine.Stop](h))
+	}
 	h.node.Responded(h.now, engine.Response{Key: keyOf("unknown"), Nonce: s.Lease.Nonce, Text: "wrong"})
+	h.node.PromptRead(h.now, keyOf("gone"), s.Lease.Nonce, nil, nil, nil)
+	h.node.SendEnded(h.now, engine.SendResult{Key: keyOf("neither"), Nonce: s.Lease.Nonce})
 	h.settle()
 	if got := h.replied(turn.ReplyCommitted); got != "right" || h.node.Remembered() != 1 {
 		t.Errorf("committed: %q, %d conversations are remembered", got, h.node.Remembered())
+	}
+}
+
+// Each answer brings the time.
+func TestEachAnswerBringsTheTime(t *testing.T) {
+	h := newHarness(t)
+	h.now = h.now.Add(10 * time.Second) // no tick
+	h.other("c", turn.Message{})
+	h.node.Claimed(h.now.Add(time.Second), []store.Timer{{Key: keyOf("c"), At: h.now.Add(time.Second)}}, nil)
+	h.now = h.now.Add(time.Second)
+	for h.step() && count[engine.ReadPrompt](h) == 0 {
+	}
+	read := asked[engine.ReadPrompt](h)
+	if got := h.record().Lease.Expires; got != h.now.Add(lease) {
+		t.Errorf("the lease ends %v after a claim, want %v", got.Sub(h.now), lease)
+	}
+	h.now = h.now.Add(time.Second)
+	h.node.PromptRead(h.now, read.Key, read.Nonce, nil, nil, nil)
+	h.settle()
+	if got := h.record().Window.NotBefore; got <= h.now {
+		t.Errorf("the back-off ends %v after the prompt was read", got.Sub(h.now))
+	}
+	h.pass(time.Minute)
+	s := asked[engine.Start](h)
+	h.now = h.now.Add(time.Millisecond)
+	h.respond(s, engine.Response{Text: "hello"})
+	if got := h.theReply().At; got != h.now {
+		t.Errorf("the reply is written %v before it came", h.now.Sub(got))
+	}
+	send := asked[engine.Send](h)
+	h.now = h.now.Add(time.Millisecond)
+	h.sent(send, engine.SendResult{})
+	if got := h.events[len(h.events)-1].At; got != h.now {
+		t.Errorf("it is told as sent %v before it was", h.now.Sub(got))
 	}
 }
 
@@ -115,20 +155,20 @@ func TestAnAttemptIsToldToEndOnce(t *testing.T) {
 	tests := map[string]struct {
 		why    []func(h *harness)
 		reason string
-		writes int
+		end    turn.Event // that the core is told; nil: none
 	}{
-		"newer input":              {[]func(*harness){newer}, turn.Superseded, 1},
-		"the node leaves":          {[]func(*harness){leave}, turn.HandedBack, 1},
-		"a pause":                  {[]func(*harness){pause}, turn.WasPaused, 0},
-		"a pause after input":      {[]func(*harness){newer, pause}, turn.Superseded, 0},
-		"both in one write":        {[]func(*harness){both}, turn.Superseded, 0},
-		"input, and it leaves":     {[]func(*harness){newer, leave}, turn.Superseded, 1},
-		"a pause, and it leaves":   {[]func(*harness){pause, leave}, turn.WasPaused, 0},
-		"it leaves, and is paused": {[]func(*harness){leave, pause}, turn.HandedBack, 0},
+		"newer input":              {[]func(*harness){newer}, turn.Superseded, turn.Interrupted{}},
+		"the node leaves":          {[]func(*harness){leave}, turn.HandedBack, turn.HandBack{}},
+		"a pause":                  {[]func(*harness){pause}, turn.WasPaused, nil},
+		"a pause after input":      {[]func(*harness){newer, pause}, turn.Superseded, nil},
+		"both in one write":        {[]func(*harness){both}, turn.Superseded, nil},
+		"input, and it leaves":     {[]func(*harness){newer, leave}, turn.Superseded, turn.Interrupted{}},
+		"a pause, and it leaves":   {[]func(*harness){pause, leave}, turn.WasPaused, nil},
+		"it leaves, and is paused": {[]func(*harness){leave, pause}, turn.HandedBack, nil},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			h := newHarness(t)
+			h, told := newToldHarness(t)
 			s := h.started("m")
 			for _, happen := range test.why {
 				happen(h)
@@ -139,10 +179,17 @@ func TestAnAttemptIsToldToEndOnce(t *testing.T) {
 			if h.node.Working() != 1 || h.node.Generating() != 1 {
 				t.Errorf("before it has returned %d work, in %d slots", h.node.Working(), h.node.Generating())
 			}
-			writes := h.writes
+			*told = nil
 			h.respond(s, engine.Response{Fault: turn.Failure, Reason: "canceled"})
-			if h.writes != writes+test.writes || h.node.Working() != 0 || h.node.Generating() != 0 || h.record().Lease.Nonce != "" {
-				t.Errorf("%d writes, %d work, in %d slots, under the lease %q", h.writes-writes, h.node.Working(), h.node.Generating(), h.record().Lease.Nonce)
+			var want []turn.Event
+			switch test.end.(type) {
+			case turn.Interrupted:
+				want = []turn.Event{turn.Interrupted{Nonce: s.Lease.Nonce}}
+			case turn.HandBack:
+				want = []turn.Event{turn.HandBack{Nonce: s.Lease.Nonce}}
+			}
+			if !slices.Equal(*told, want) || h.node.Working() != 0 || h.node.Generating() != 0 || h.record().Lease.Nonce != "" {
+				t.Errorf("the core is told %#v; %d work, in %d slots, under the lease %q", *told, h.node.Working(), h.node.Generating(), h.record().Lease.Nonce)
 			}
 		})
 	}
@@ -184,13 +231,42 @@ func TestAKeptResultIsOfferedOnce(t *testing.T) {
 	s := h.early("m")
 	h.respond(s, engine.Response{Text: "first"})
 	h.respond(s, engine.Response{Text: "second"})
-	writes := h.writes
-	h.cutOff()
-	h.pass(time.Minute) // the window ends while the store is away
-	h.reconnect()
-	h.pass(2 * time.Second)
-	if got := h.replied(turn.ReplyCommitted); got != "first" && got != "" || h.writes == writes {
+	h.pass(time.Minute)
+	if got := h.replied(turn.ReplyCommitted); got != "first" {
 		t.Errorf("committed: %q", got)
+	}
+}
+
+// Where the node leaves before the write of a lease is answered, nothing is read for the
+// attempt.
+func TestANodeThatLeavesReadsNoPrompt(t *testing.T) {
+	h := newHarness(t)
+	h.say("m")
+	h.pass(time.Second - time.Millisecond)
+	h.now = h.now.Add(time.Millisecond)
+	h.node.Tick(h.now)
+	h.node.HandBack(h.now)
+	for h.step() && count[engine.ReadPrompt](h) == 0 {
+	}
+	if n := count[engine.ReadPrompt](h); n != 0 {
+		t.Errorf("%d prompts are read", n)
+	}
+}
+
+// While a conversation is deleted nothing else happens to it.
+func TestADeletionIsWaitedFor(t *testing.T) {
+	h := newHarness(t)
+	h.say("m")
+	h.settle()
+	h.submit("forget", engine.Request{Op: engine.Forget})
+	h.say("n")
+	h.submit("again", engine.Request{Op: engine.Forget})
+	if count[engine.Delete](h) != 1 || count[engine.Commit](h) != 0 || count[engine.Load](h) != 0 {
+		t.Errorf("the node asks for %T", h.out)
+	}
+	h.settle()
+	if h.record().Exists() || h.answers["n"].Outcome != turn.Queued || h.answers["n"].Version != 1 {
+		t.Errorf("n is answered %+v, the record is %+v", h.answers["n"], h.record())
 	}
 }
 

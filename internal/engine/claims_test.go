@@ -55,12 +55,14 @@ func TestWhenTheNextClaimFollows(t *testing.T) {
 		"one of ours and of another": {[]store.Timer{foreign, ours}, nil, false, true},
 		"one of another":             {[]store.Timer{foreign}, nil, false, false},
 		"nothing":                    {nil, nil, false, false},
+		"one that it works on":       {[]store.Timer{{Key: keyOf("worked on"), At: start}}, nil, false, true},
 		"one, and then it failed":    {[]store.Timer{ours}, errors.New("away"), false, false},
 		"one, and it leaves":         {[]store.Timer{ours}, nil, true, false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(t)
+			h.submit("worked on", engine.Request{Key: keyOf("worked on"), Op: engine.Receive, ID: "m"})
 			h.claims()
 			if test.leaves {
 				h.node.Drain(h.now)
@@ -135,6 +137,59 @@ func TestAClaimOfWhatIsWorkedOn(t *testing.T) {
 	}
 }
 
+// A claim of a conversation that this node works on does not move its timer: the work
+// sets it. Any other has to be written anew.
+func TestAClaimMovesATimer(t *testing.T) {
+	claim := func(h *harness) {
+		h.node.Claimed(h.now, []store.Timer{{Key: keyOf("c"), At: h.now}}, nil)
+		h.settle()
+	}
+	fails := func(h *harness, s engine.Start) {
+		h.respond(s, engine.Response{Fault: turn.Failure, Reason: "no"})
+		h.pass(time.Minute)
+	}
+	for name, test := range map[string]struct {
+		happen func(h *harness)
+		moved  bool
+	}{
+		"nothing happens here":  {func(h *harness) { h.say("m"); h.settle(); claim(h) }, true},
+		"an attempt runs":       {func(h *harness) { s := h.started("m"); claim(h); fails(h, s) }, false},
+		"its message is stored": {func(h *harness) { h.say("m"); claim(h); h.pass(time.Second) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, told := newToldHarness(t)
+			test.happen(h)
+			wakes := toldOf[turn.Wake](*told)
+			if got := wakes[len(wakes)-1]; got.Moved != test.moved || got.Holder != t.Name() || got.Alone || got.Nonce == "" {
+				t.Errorf("the last wake-up is %+v", got)
+			}
+		})
+	}
+}
+
+// A conversation that is claimed while all slots are taken waits in line, and hides no
+// alarm of others.
+func TestAClaimHidesNoAlarm(t *testing.T) {
+	h := newHarness(t, func(o *engine.Options) { o.MaxGenerations = 1 })
+	h.started("m")
+	h.submit("d", engine.Request{Key: keyOf("d"), Op: engine.Receive, ID: "d", Body: store.Body{Text: "d"}})
+	h.settle()
+	h.node.Claimed(h.now, []store.Timer{{Key: keyOf("d"), At: h.now}}, nil)
+	h.settle()
+	if next := h.node.NextTick(); next == 0 || next > h.now.Add(500*time.Millisecond) {
+		t.Errorf("it wants to be looked at at %d, it is %d", next, h.now)
+	}
+}
+
+// A node that was not started looks for nothing.
+func TestANodeThatWasNotStarted(t *testing.T) {
+	n := engine.New(engine.Options{MaxGenerations: 1, Bots: map[string]engine.Bot{"bot": {Policy: policy()}}})
+	n.Tick(start)
+	if out := n.Take(); len(out) != 0 || n.NextTick() != 0 {
+		t.Errorf("it asks for %T", out)
+	}
+}
+
 // Of the timers that a claim returns, the one that was due first is served first.
 func TestClaimedTimersAreServedInOrder(t *testing.T) {
 	h := newHarness(t, func(o *engine.Options) { o.MaxGenerations = 1 })
@@ -174,7 +229,17 @@ func TestAStartAlone(t *testing.T) {
 func TestAStartAloneArmsTimers(t *testing.T) {
 	before := newHarness(t)
 	before.other("c", turn.Message{})
-	h := newHarnessOn(t, before.store, before.now, func(o *engine.Options) { o.Alone = true })
+	told := &[]turn.Event{}
+	h := newHarnessOn(t, before.store, before.now, func(o *engine.Options) {
+		o.Alone = true
+		o.Step = func(r turn.Record, e turn.Event, now turn.Time, p turn.Policy) (turn.Record, turn.Effects) {
+			*told = append(*told, e)
+			return turn.Step(r, e, now, p)
+		}
+	})
+	if len(*told) != 0 {
+		t.Errorf("before the end of the window the core is told %#v", *told)
+	}
 	h.node.Drain(h.now) // which ends the look at timers
 	if next := h.node.NextTick(); next != h.recordOf("c").Window.Due {
 		t.Errorf("armed for %d, the window ends at %d", next, h.recordOf("c").Window.Due)

@@ -263,8 +263,8 @@ func TestNoReplyBelongsToItsTurn(t *testing.T) {
 	h.settle()
 	h.respond(s, engine.Response{None: true})
 	for _, e := range h.entries(keyOf("c"), store.EntryQuery{}) {
-		if e.Kind == store.Reply && (e.Turn != s.Turn || e.ID != engine.ReplyID(s.Key, s.Turn)) {
-			t.Errorf("the empty reply is %s of turn %d, want turn %d", e.ID, e.Turn, s.Turn)
+		if e.Kind == store.Reply && (e.Turn != s.Turn || e.ID != engine.ReplyID(s.Key, s.Turn) || !slices.Equal(e.Covers, []string{"m"})) {
+			t.Errorf("the empty reply is %s of turn %d to %q, want turn %d", e.ID, e.Turn, e.Covers, s.Turn)
 		}
 	}
 	if r := h.record(); r.Pending != 1 || r.Phase != turn.Collecting {

@@ -129,7 +129,7 @@ func TestANodeThatLeavesGivesAKeptResultUp(t *testing.T) {
 	h.node.HandBack(h.now)
 	h.settle()
 	r := h.record()
-	if at, _ := r.Wake(); r.Phase != turn.Collecting || at != h.now || h.node.Working() != 0 {
+	if at, _ := r.Wake(); r.Phase != turn.Collecting || at != h.now || h.node.Working() != 0 || count[engine.Stop](h) != 0 {
 		t.Errorf("it is %s, to be looked at in %v, %d work", r.Phase, at.Sub(h.now), h.node.Working())
 	}
 

@@ -283,7 +283,7 @@ func TestAConversationAdoptsAName(t *testing.T) {
 		"somebody types":    {engine.Request{Op: engine.Typing, For: time.Second}, turn.Done, []string{"alias a"}},
 		"it is adopted":     {engine.Request{Op: engine.Adopt, Name: "a"}, turn.Done, []string{"alias a"}},
 		"it becomes key":    {engine.Request{Op: engine.Adopt, Name: "a", Moves: true}, turn.Done, []string{"moved a"}},
-		"it is taken away ": {engine.Request{Op: engine.Drop, Name: "a"}, turn.Ignored, nil},
+		"it is taken away":  {engine.Request{Op: engine.Drop, Name: "a"}, turn.Done, nil},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -302,6 +302,24 @@ func TestAConversationAdoptsAName(t *testing.T) {
 	}
 }
 
+// A name that was taken away is not listed again by a request under it, as long as its
+// alias was not freed.
+func TestANameThatWasTakenAwayIsNotAdopted(t *testing.T) {
+	h := newHarness(t)
+	h.say("first")
+	h.settle()
+	h.alias("a")
+	h.under("c", engine.Request{Op: engine.Drop, Name: "a"})
+	for _, id := range []string{"m", "n"} {
+		if got := h.under("a", message(id)); got.Key != keyOf("c") || got.Outcome != turn.Queued {
+			t.Errorf("answered %+v", got)
+		}
+	}
+	if names := h.record().Names; len(names.Aliases) != 0 || !slices.Equal(h.names(), []string{"alias a"}) {
+		t.Errorf("its names are %+v, the transcript says %q", names, h.names())
+	}
+}
+
 // How many round trips it takes to find out that a conversation does not list the name.
 func TestRoundTripsUnderANameThatIsNotListed(t *testing.T) {
 	tests := map[string]struct {
@@ -317,7 +335,7 @@ func TestRoundTripsUnderANameThatIsNotListed(t *testing.T) {
 			h.other("c", turn.Claim{Name: "a"})
 			h.other("a", turn.Lead{To: "c", Fresh: true})
 			h.node = newHarnessOn(h.t, h.store, h.now).node
-		}, "commit load commit"},
+		}, "commit load load commit"},
 		"one alias leads to another": {func(h *harness) {
 			h.alias("b")
 			h.other("a", turn.Lead{To: "b"})

@@ -26,6 +26,16 @@ func newToldHarness(t *testing.T, changes ...func(*engine.Options)) (*harness, *
 	return newHarness(t, changes...), told
 }
 
+// toldOf is the events of a kind.
+func toldOf[E turn.Event](told []turn.Event) (all []E) {
+	for _, event := range told {
+		if e, ok := event.(E); ok {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
 // What a caller asks for reaches the core in full.
 func TestWhatTheCoreIsToldOfARequest(t *testing.T) {
 	tests := []struct {
@@ -116,6 +126,11 @@ func TestWhatTheCoreIsToldOfAnAttempt(t *testing.T) {
 		"a failure": {
 			response: engine.Response{Fault: turn.Failure, Reason: "why", After: 7 * time.Second},
 			want:     turn.GenerateFailed{Fault: turn.Failure, Text: "why", After: 7 * time.Second, Jitter: 345, Waiting: []int64{2, 3}, History: true},
+		},
+		"a history of one": {
+			change:   func(o *engine.Options) { b := o.Bots["bot"]; b.History = 1; o.Bots["bot"] = b },
+			response: engine.Response{Fault: turn.Refused, Reason: "why"},
+			want:     turn.GenerateFailed{Fault: turn.Refused, Text: "why", Jitter: 345, Waiting: []int64{2, 3}, History: true},
 		},
 		"without a history": {
 			change:   func(o *engine.Options) { b := o.Bots["bot"]; b.History = 0; o.Bots["bot"] = b },

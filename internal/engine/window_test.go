@@ -22,6 +22,7 @@ func TestTheQuietTimeAfterAMessage(t *testing.T) {
 		"a longer one":           {5, engine.Request{Body: store.Body{Text: "abcdef"}}, split},
 		"characters, not bytes":  {5, engine.Request{Body: store.Body{Text: "äöüß"}}, debounce},
 		"clients that cut none":  {0, engine.Request{Body: store.Body{Text: strings.Repeat("a", 9000)}}, debounce},
+		"each of them":           {1, engine.Request{Body: store.Body{Text: "a"}}, split},
 		"no text":                {0, engine.Request{}, debounce},
 		"of an album":            {5, engine.Request{Group: true}, group},
 		"of an album, with text": {5, engine.Request{Group: true, Body: store.Body{Text: "abcde"}}, split},
