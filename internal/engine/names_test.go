@@ -279,11 +279,11 @@ func TestAConversationAdoptsAName(t *testing.T) {
 		outcome turn.Outcome
 		names   []string
 	}{
-		"a message":         {message("m"), turn.Queued, []string{"alias a"}},
-		"somebody types":    {engine.Request{Op: engine.Typing, For: time.Second}, turn.Done, []string{"alias a"}},
-		"it is adopted":     {engine.Request{Op: engine.Adopt, Name: "a"}, turn.Done, []string{"alias a"}},
-		"it becomes key":    {engine.Request{Op: engine.Adopt, Name: "a", Moves: true}, turn.Done, []string{"moved a"}},
-		"it is taken away":  {engine.Request{Op: engine.Drop, Name: "a"}, turn.Done, nil},
+		"a message":        {message("m"), turn.Queued, []string{"alias a"}},
+		"somebody types":   {engine.Request{Op: engine.Typing, For: time.Second}, turn.Done, []string{"alias a"}},
+		"it is adopted":    {engine.Request{Op: engine.Adopt, Name: "a"}, turn.Done, []string{"alias a"}},
+		"it becomes key":   {engine.Request{Op: engine.Adopt, Name: "a", Moves: true}, turn.Done, []string{"moved a"}},
+		"it is taken away": {engine.Request{Op: engine.Drop, Name: "a"}, turn.Done, nil},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
