@@ -3,6 +3,7 @@ package server
 import (
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/onereply/onereply"
@@ -84,6 +85,13 @@ func cookieOf(r *http.Request, value string, maxAge int) *http.Cookie {
 	return &http.Cookie{
 		Name: sessionCookie, Value: value, Path: "/", MaxAge: maxAge,
 		HttpOnly: true, SameSite: http.SameSiteStrictMode,
-		Secure: r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https",
+		Secure: r.TLS != nil || overTLS(r.Header.Values("X-Forwarded-Proto")),
 	}
+}
+
+// overTLS reports whether the client spoke TLS, as proxies tell it. Each proxy adds what
+// it was spoken to with, and the first value is that of the client.
+func overTLS(forwarded []string) bool {
+	first, _, _ := strings.Cut(strings.Join(forwarded, ","), ",")
+	return strings.EqualFold(strings.TrimSpace(first), "https")
 }

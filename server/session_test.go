@@ -59,6 +59,10 @@ func TestSessionCookie(t *testing.T) {
 		"plain":           {func(*http.Request) {}, false},
 		"TLS":             {func(r *http.Request) { r.TLS = &tls.ConnectionState{} }, true},
 		"TLS at a proxy":  {func(r *http.Request) { r.Header.Set("X-Forwarded-Proto", "https") }, true},
+		"TLS in capitals": {func(r *http.Request) { r.Header.Set("X-Forwarded-Proto", "HTTPS") }, true},
+		"TLS, said twice": {func(r *http.Request) { r.Header.Set("X-Forwarded-Proto", " https , https") }, true},
+		"TLS, two lines":  {func(r *http.Request) { r.Header["X-Forwarded-Proto"] = []string{"https", "http"} }, true},
+		"TLS only inside": {func(r *http.Request) { r.Header.Set("X-Forwarded-Proto", "http, https") }, false},
 		"HTTP at a proxy": {func(r *http.Request) { r.Header.Set("X-Forwarded-Proto", "http") }, false},
 	} {
 		for _, path := range []string{"/console/login", "/console/logout"} {

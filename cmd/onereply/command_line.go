@@ -8,6 +8,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/onereply/onereply/internal/client"
 	"github.com/onereply/onereply/internal/proof/simulate"
 )
 
@@ -93,8 +94,12 @@ func (e usageError) Unwrap() error { return e.err }
 
 // report prints an error, if there is one, and returns the exit code. Each error that the
 // command has not printed itself is printed here and nowhere else, so all look alike.
+//
+// A node's refusal is made one line: its text is the server's, and must not look like
+// several of ours.
 func (p *program) report(err error) int {
 	var usage usageError
+	var refusal *client.Error
 	switch {
 	case err == nil:
 		return success
@@ -102,6 +107,9 @@ func (p *program) report(err error) int {
 		fmt.Fprintf(p.stderr, "onereply: %s\nSee onereply --help, or --help after a command.\n", err)
 		return misuse
 	case errors.Is(err, errReported):
+		return failure
+	case errors.As(err, &refusal):
+		fmt.Fprintf(p.stderr, "onereply: %s\n", line(err.Error()))
 		return failure
 	}
 	fmt.Fprintf(p.stderr, "onereply: %s\n", err)

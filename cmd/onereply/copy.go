@@ -22,8 +22,8 @@ const notCopied = "Not copied: the ids of messages whose text retention has remo
 // store to a server, or back. The steps: stop the nodes, copy, look at the verdict, and
 // start the nodes on the target. Package maintenance copies and compares.
 type copyCommand struct {
-	From   string `required:"" placeholder:"URL" help:"The store to copy. No node may run on it."`
-	To     string `required:"" placeholder:"URL" help:"The store to copy to. No node should run on it yet."`
+	From   string `placeholder:"URL" help:"The store to copy (default: ONEREPLY_FROM; other users of this machine can see a flag). No node may run on it."`
+	To     string `placeholder:"URL" help:"The store to copy to (default: ONEREPLY_TO). No node should run on it yet."`
 	Batch  int    `default:"200" placeholder:"N" help:"Entries in one write, 1 to 1000 (default: ${default})."`
 	Resume bool   `help:"Go on with a copy that was interrupted: --to may hold conversations."`
 	JSON   bool   `name:"json" help:"Print one JSON object for each conversation that differs, and one for the result."`
@@ -41,6 +41,12 @@ type copyResult struct {
 // run opens both stores and copies. The source is opened for reading only: a copy must
 // not change it. The target is created if it is missing; a missing source is an error.
 func (c *copyCommand) run(ctx context.Context, p *program) (err error) {
+	if c.From, err = p.storeURL("--from", c.From, "ONEREPLY_FROM"); err != nil {
+		return err
+	}
+	if c.To, err = p.storeURL("--to", c.To, "ONEREPLY_TO"); err != nil {
+		return err
+	}
 	if err := c.check(); err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ import (
 // store and prints. Without --repair the store is opened for reading only, so a mistaken
 // URL changes no record and creates nothing, and a user who may only read is enough.
 type doctorCommand struct {
-	Store  string `required:"" placeholder:"URL" help:"The store to examine. Nodes may run on it, except on sqlite."`
+	Store  string `placeholder:"URL" help:"The store to examine (default: ONEREPLY_STORE; other users of this machine can see a flag). Nodes may run on it, except on sqlite."`
 	Repair bool   `help:"Mend what can be mended without guessing: timers, counts, leases that no node could take over."`
 	Config string `placeholder:"FILE" help:"The configuration of the nodes: also name bots that have work and are not in it."`
 	JSON   bool   `name:"json" help:"Print one JSON object for each finding, and one with the totals."`
@@ -42,7 +42,11 @@ func (c *doctorCommand) run(ctx context.Context, p *program) (err error) {
 			bots = append(bots, bot.Settings.Name)
 		}
 	}
-	kept, err := p.openExisting(ctx, "--store", c.Store, !c.Repair)
+	url, err := p.storeURL("--store", c.Store, "ONEREPLY_STORE")
+	if err != nil {
+		return err
+	}
+	kept, err := p.openExisting(ctx, "--store", url, !c.Repair)
 	if err != nil {
 		return err
 	}
@@ -135,6 +139,16 @@ func countEntries(n int) string {
 		return "1 entry"
 	}
 	return fmt.Sprintf("%d entries", n)
+}
+
+// storeURL is a store's URL of the command line, or of the environment, which suits one
+// with a password: other users of the machine can list flags.
+func (p *program) storeURL(flag, given, variable string) (string, error) {
+	url := p.either(given, variable)
+	if url == "" {
+		return "", usageError{fmt.Errorf("name the store with %s, or with %s in the environment", flag, variable)}
+	}
+	return url, nil
 }
 
 // openExisting opens a store that must be there already: a mistyped path would

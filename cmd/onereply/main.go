@@ -21,7 +21,7 @@
 //
 // Results go to the standard output; errors, logs and progress go to the standard error.
 // So a result can be piped to another program. Texts that other people wrote are never
-// printed as they are: see line in print.go.
+// printed as they are: see screen and line in print.go.
 package main
 
 import (
@@ -77,7 +77,7 @@ type program struct {
 // stops in order. It returns only once the command has ended all that it started, so a
 // test can run it many times in one process.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env config.Lookup) int {
-	p := &program{stdin: stdin, stdout: stdout, stderr: stderr, env: env}
+	p := &program{stdin: stdin, stdout: screen{stdout}, stderr: screen{stderr}, env: env}
 	command, done, err := parse(p, args)
 	if err == nil && !done {
 		err = command(ctx)

@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/onereply/onereply"
 	"github.com/onereply/onereply/internal/client"
@@ -142,9 +145,23 @@ func conversationName(bot, conversation string) string { return line(bot) + "/" 
 // are read while things happen, or soon after.
 func clock(t onereply.Time) string { return t.UTC().Format("15:04:05.000Z") }
 
-// line makes one line of a text. Control characters are shown and not sent to the
-// terminal, which would obey them: anybody can write to a bot. Each text that other people
-// can choose goes through line or block, or is quoted, before it is printed.
+// screen is an output of the program, as each command has it. It makes all that is printed
+// visible, whichever command prints it: texts of people, names and errors that a server
+// sends, file names. Otherwise the terminal would obey their control characters, and show
+// marks of direction as another text. JSON stays the same JSON: such characters stand only
+// within its texts, and are escaped as JSON escapes them.
+type screen struct{ to io.Writer }
+
+// Write takes whole characters: each print of this program is one call.
+func (s screen) Write(text []byte) (int, error) {
+	if _, err := io.WriteString(s.to, visible(string(text))); err != nil {
+		return 0, err
+	}
+	return len(text), nil
+}
+
+// line makes one line of a text. A text that other people can choose goes through line or
+// block, or is quoted, before it is printed, so that it can't look like a line of ours.
 func line(text string) string {
 	return strings.Map(func(c rune) rune {
 		if c == '\n' || c == '\t' {
@@ -158,17 +175,22 @@ func line(text string) string {
 // entry.
 func block(text string) string { return strings.ReplaceAll(visible(text), "\n", "\n    ") }
 
-// visible escapes all characters that are neither printable nor a line break or a tab. It
-// shows them as Go writes them in a literal, such as \x1b.
+// visible escapes all characters that are neither printable nor a line break or a tab, as
+// JSON would: \u001b.
 func visible(text string) string {
+	hidden := func(c rune) bool { return c != '\n' && c != '\t' && !strconv.IsPrint(c) }
+	if utf8.ValidString(text) && !strings.ContainsFunc(text, hidden) {
+		return text
+	}
 	var b strings.Builder
 	for _, c := range text {
-		if c == '\n' || c == '\t' || strconv.IsPrint(c) {
+		if !hidden(c) {
 			b.WriteRune(c)
 			continue
 		}
-		quoted := strconv.QuoteRune(c)
-		b.WriteString(quoted[1 : len(quoted)-1])
+		for _, half := range utf16.Encode([]rune{c}) {
+			fmt.Fprintf(&b, `\u%04x`, half)
+		}
 	}
 	return b.String()
 }

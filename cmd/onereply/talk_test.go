@@ -143,7 +143,7 @@ const shown = `support/c1  generating  version 3  answered 2  pending 1
     two
 
 2026-01-02 03:04:06  someone  m2 (answered)
-    \x1b[31mred
+    \u001b[31mred
 
 2026-01-02 03:04:09  REPLY c1/1 (sent, late input) to m1, m2
     both
@@ -177,7 +177,7 @@ func TestTimeline(t *testing.T) {
 	got := do(t, env, "", "show", "support", "c1", "--timeline")
 	got.expect(t, success, "", "")
 	const want = `turn 1 (2 steps before these are not kept)
-  03:04:05.000Z  +0s    message.accepted  message m\x1b1, version 1
+  03:04:05.000Z  +0s    message.accepted  message m\u001b1, version 1
   03:04:06.500Z  +1.5s  turn.started      version 1, saw 1, attempt 1, lease 7 of n1
   03:04:08.000Z  +3s    part.failed       reply c1/1, part 2 of 3, version 1, saw 1, attempt 1, due 03:04:09.000Z, (busy)
 

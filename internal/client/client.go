@@ -48,11 +48,12 @@ type Client struct {
 // formed and wrong shows with the first call only.
 //
 // The transport bounds connecting and waiting for the header. It does not bound the
-// body: the call's context does that, and the body of a stream has no end.
+// body: the call's context does that, and the body of a stream has no end. No redirect is
+// followed: a node sends none, and it would take the key to an address that nobody named.
 func New(server, apiKey string) (*Client, error) {
 	base, err := url.Parse(server)
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Hostname() == "" {
-		return nil, fmt.Errorf("the server must be a URL such as http://127.0.0.1:8080, it is %q (--server or ONEREPLY_SERVER sets it)", server)
+		return nil, fmt.Errorf("the server must be a URL such as http://127.0.0.1:8080, it is %q (--server or ONEREPLY_SERVER sets it)", shown(base, server))
 	}
 	if base.RawQuery != "" || base.Fragment != "" {
 		return nil, errors.New("the server's URL must have no ?query and no #fragment")
@@ -63,7 +64,19 @@ func New(server, apiKey string) (*Client, error) {
 		TLSHandshakeTimeout:   dialTimeout,
 		ResponseHeaderTimeout: callTimeout,
 	}
-	return &Client{base: strings.TrimRight(server, "/"), apiKey: apiKey, http: &http.Client{Transport: transport}}, nil
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &Client{base: strings.TrimRight(server, "/"), apiKey: apiKey, http: &http.Client{Transport: transport, CheckRedirect: stay}}, nil
+}
+
+// shown is a URL as an error may show it: without the password that it may hold.
+func shown(parsed *url.URL, text string) string {
+	switch {
+	case parsed != nil:
+		return parsed.Redacted()
+	case strings.Contains(text, "@"):
+		return "a URL that can't be read"
+	}
+	return text
 }
 
 // fetch is a call whose answer is a T. It is a function because methods can't have type
@@ -135,5 +148,6 @@ func (c *Client) unreachable(err error) error {
 	if cause := errors.Unwrap(err); cause != nil {
 		err = cause // without the method and the URL, which url.Error adds
 	}
-	return fmt.Errorf("can't reach %s: %w (is it running? --server says where it is)", c.base, err)
+	base, _ := url.Parse(c.base)
+	return fmt.Errorf("can't reach %s: %w (is it running? --server says where it is)", shown(base, c.base), err)
 }

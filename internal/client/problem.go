@@ -46,7 +46,10 @@ func problem(response *http.Response) error {
 	}
 	e.Status = response.StatusCode
 	if e.Title == "" {
-		e.Title = fmt.Sprintf("the server answered %s", response.Status)
+		e.Title = "the server answered " + response.Status
+	}
+	if to, err := response.Location(); err == nil && e.Status < 400 {
+		e.Detail = fmt.Sprintf("it leads elsewhere, and nobody follows with the key; if you trust that address, give it: --server %s://%s", to.Scheme, to.Host)
 	}
 	return e
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -43,16 +44,19 @@ func expand(text string, lookup Lookup) (string, error) {
 
 // resolve is the value of a reference, which is the text between ${ and }. A variable
 // that is not set is a mistake. As an empty text it would pass for an empty key or
-// secret.
+// secret. A mistake never shows what stands between the braces, unless it can be nothing
+// but a name: people write the key itself there, ${sk-…}.
 func resolve(reference string, lookup Lookup) (string, error) {
 	name, fallback, hasFallback := strings.Cut(reference, ":-")
 	if !isVariable(name) {
-		return "", fmt.Errorf("${%s} is not the name of a variable; write ${NAME} or ${NAME:-default}, and $${ for a literal ${", reference)
+		return "", errors.New("what stands between ${ and } is not the name of a variable; write ${NAME} or ${NAME:-default}, and $${ for a literal ${")
 	}
 	value, found := lookup(name)
 	switch {
 	case hasFallback && value == "":
 		return fallback, nil
+	case !found && !isPlainName(name):
+		return "", errors.New("this environment variable is not set; set it, or write ${NAME:-default}. If the key itself stands between the braces, put its variable's name there")
 	case !found:
 		return "", fmt.Errorf("the environment variable %s is not set; set it, or write ${%s:-default}", name, name)
 	}
@@ -71,3 +75,7 @@ func isVariable(name string) bool {
 	}
 	return name != ""
 }
+
+// isPlainName reports whether a name looks like one that people give to variables, in
+// capitals and not too long. Keys have small letters, or are longer.
+func isPlainName(name string) bool { return name == strings.ToUpper(name) && len(name) <= 40 }

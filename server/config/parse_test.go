@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -243,6 +244,27 @@ bots:
 	for _, p := range problems {
 		if strings.Contains(p.Message, secret) {
 			t.Errorf("%s shows the secret", p)
+		}
+	}
+}
+
+// TestSlipsShowNoSecret: a key that was written where a variable or a text in quotes was
+// meant is in no problem, and neither is a part of it.
+func TestSlipsShowNoSecret(t *testing.T) {
+	for _, slip := range []string{
+		`"${sk-proj-hunter2}"`, `"${sk_live_hunter2}"`, `"${hunter2:-}x${sk-hunter2}"`, `"${hunter2hunter2hunter2}"`, `"$${}${ hunter2}"`, `"${HUNTER2:-hunter2}${-hunter2"`,
+		`8675309867530986753`, `0x8675309f8675309f`, `8675309.8675309`,
+	} {
+		for _, file := range []string{"api_keys: [%s]", "store: %s", "public_url: %s", "bots: {a: {responder: {kind: openai, base_url: http://x, model: m, api_key: %s}}}",
+			"bots: {a: {responder: {kind: webhook, url: http://x, secret: %[1]s, headers: {x: %[1]s}}}}"} {
+			_, err := Parse("x", fmt.Appendf(nil, file, slip), func(string) (string, bool) { return "", false }, Overrides{})
+			var problems Problems
+			errors.As(err, &problems)
+			for _, p := range problems {
+				if strings.Contains(p.Message, "unter2") || strings.Contains(p.Message, "867530") {
+					t.Errorf("%s: %s", fmt.Sprintf(file, slip), p)
+				}
+			}
 		}
 	}
 }

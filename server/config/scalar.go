@@ -52,11 +52,12 @@ func (r *reader) scalar(v value, wanted string) (scalar, bool) {
 }
 
 // plainText reads v as a text. A number without quotes is refused: YAML would turn 007
-// into 7 and 1e3 into 1000. An operator who writes such a name means its digits.
+// into 7 and 1e3 into 1000. An operator who writes such a name means its digits. The
+// problem does not show them: it may be a key.
 func (r *reader) plainText(v value) (string, bool) {
 	found, ok := r.scalar(v, "a text")
 	if ok && !found.written {
-		r.report(v.place, "must be a text: put %s in quotes", found.text)
+		r.report(v.place, "must be a text: put it in quotes")
 		return "", false
 	}
 	return found.text, ok
