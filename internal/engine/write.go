@@ -30,6 +30,9 @@ type batch struct {
 func (n *Node) write(c *conversation) {
 	tasks := slices.Clone(c.applicable())
 	c.queue = c.queue[len(tasks):]
+	for _, t := range c.queue {
+		t.stored = lookup{} // what it looked up is out of date once this is written
+	}
 	b := &batch{tasks: tasks, write: store.Write{Record: c.snap.Record, Log: c.snap.Log}, lease: c.snap.Record.Lease.Nonce}
 	n.noteRepeats(c, b)
 	for i, t := range tasks {
