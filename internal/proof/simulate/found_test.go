@@ -57,7 +57,7 @@ func playPlain(seed uint64, events []Event, v seededFault, change ...func(*setti
 func TestTimersWhileAWriteIsSlow(t *testing.T) {
 	foundBefore(t, []Event{
 		{ID: 1, At: 0, What: send, Message: "a1"},
-		{ID: 2, At: 500 * time.Millisecond, What: send, Conversation: 1, Message: "b1"},
+		{ID: 2, At: 500 * time.Millisecond, What: send, Conversation: 1, Message: "m1"},
 		{ID: 3, At: 2500 * time.Millisecond, What: storeSlow, For: 3 * time.Second},
 	})
 }
