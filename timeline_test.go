@@ -17,8 +17,7 @@ import (
 
 // received is what a subscriber got, without what the timeline leaves out.
 func received(s *onereply.Subscription) (steps []onereply.Event) {
-	for len(s.Events) > 0 {
-		e := <-s.Events
+	for _, e := range read(s) {
 		if e.Type == "reply.delta" {
 			continue
 		}

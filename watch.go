@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/onereply/onereply/internal/engine"
 	"github.com/onereply/onereply/internal/fleet"
 	"github.com/onereply/onereply/store"
 )
@@ -15,47 +14,92 @@ type EventQuery struct {
 	Conversation string // "" means all
 
 	// After resumes after the event with this ID. This node keeps its last 16,384
-	// events; an ID that is not among them, such as one from before a restart, gives all
-	// of them. "": only events from now on.
+	// events, and about 64 MiB of them at most. An ID that is not among them, such as one
+	// from before a restart, gives one event of the type events.lost, and then those from
+	// now on. "": only events from now on.
 	After string
 }
 
+// eventsBuffered is how many events a subscription holds for its reader, beside the 16 of
+// a chunk. It is small: the node keeps them anyway.
+const eventsBuffered = 16
+
 // Subscription is a stream of events, made by [App.Subscribe]. It must be closed.
 type Subscription struct {
-	// Events is closed when the node closes, and when its reader is more than
-	// 1024 events behind: a slow reader never slows anybody, it resumes.
+	// Events is closed when the subscription or the node closes. A slow reader slows
+	// nobody and is not cut off: it goes on with the events that this node keeps. One that
+	// is behind by more than those gets an event of the type events.lost.
 	Events <-chan Event
 
 	subscription *fleet.Subscription
+	done         chan struct{} // closed once copy has returned
 }
-
-// subscriber hands events of the fleet to a Subscription.
-type subscriber struct{ events chan Event }
-
-func (s *subscriber) Begin(events int) { s.events = make(chan Event, fleet.EventsAhead+events) }
-
-func (s *subscriber) Take(id string, e *engine.Event) bool {
-	select {
-	case s.events <- eventOf(id, e):
-		return true
-	default:
-		return false
-	}
-}
-
-func (s *subscriber) End() { close(s.events) }
 
 // Subscribe starts to watch. If the nodes of a store can hear each other through it, the
 // events of all of them come. Those of other nodes come a moment later, and only from the
 // moment on when they learned that somebody watches here; some may be lost. The ids are
 // this node's.
 func (a *App) Subscribe(w EventQuery) *Subscription {
-	var s subscriber
 	if w.Bot != "" && w.Conversation != "" {
 		w.Conversation = a.placeOf(w.Bot, w.Conversation)
 	}
-	subscription := a.fleet.Subscribe(fleet.Topic{Bot: w.Bot, Conversation: w.Conversation}, w.After, &s)
-	return &Subscription{Events: s.events, subscription: subscription}
+	events := make(chan Event, eventsBuffered)
+	s := &Subscription{
+		Events:       events,
+		subscription: a.fleet.Subscribe(fleet.Topic{Bot: w.Bot, Conversation: w.Conversation}, w.After),
+		done:         make(chan struct{}),
+	}
+	go s.copy(events)
+	return s
+}
+
+// copy hands the events on until the subscription ends. It then still fills the buffer, so
+// that a reader sees how the last turn of a node that closes ended.
+func (s *Subscription) copy(events chan<- Event) {
+	defer close(s.done)
+	defer close(events)
+	for {
+		taken, more := s.subscription.Take()
+		for i := range taken {
+			if !s.hand(events, eventOf(taken[i].ID, &taken[i].Event)) {
+				return
+			}
+		}
+		if !more && !s.wait() {
+			return
+		}
+	}
+}
+
+// hand gives one event to the reader, as soon as it has room. After the end it reports
+// false where there is none.
+func (s *Subscription) hand(events chan<- Event, e Event) bool {
+	select {
+	case events <- e:
+		return true
+	case <-s.subscription.Ended():
+	}
+	select {
+	case events <- e:
+		return true
+	default:
+		return false
+	}
+}
+
+// wait waits for more, and reports false at the end. What came before the end goes first.
+func (s *Subscription) wait() bool {
+	select {
+	case <-s.subscription.Wake():
+		return true
+	case <-s.subscription.Ended():
+	}
+	select {
+	case <-s.subscription.Wake():
+		return true
+	default:
+		return false
+	}
 }
 
 // placeOf is the name with which the conversation began to which a name leads, as the
@@ -74,4 +118,7 @@ func (a *App) placeOf(bot, name string) string {
 const placeTimeout = 2 * time.Second
 
 // Close ends the subscription. It may be called more than once.
-func (s *Subscription) Close() { s.subscription.Close() }
+func (s *Subscription) Close() {
+	s.subscription.Close()
+	<-s.done
+}

@@ -57,7 +57,7 @@ func (g guard) check(r *http.Request, t *route) (caller, error) {
 		return anonymous(r), nil
 	case t.access == byKey && len(g.keys) > 0:
 		return g.checkCaller(r, t)
-	case g.crossOrigin.Check(r) != nil:
+	case g.fromOtherSite(r):
 		return caller{}, newProblem(kindCrossOrigin, "This server takes nothing from the pages of other sites.")
 	}
 	return anonymous(r), nil
@@ -83,11 +83,19 @@ func (g guard) checkCaller(r *http.Request, t *route) (caller, error) {
 	return caller{by: g.keys.label(key), from: addressOf(r)}, nil
 }
 
-// checkSession guards against other sites: a browser sends the cookie with their requests
-// too, but only a page of this site can read the token. Reading needs no token: another
-// site's page may cause a request, but can't read its answer.
+// fromOtherSite reports whether a browser sent the request for a page of another site. It
+// judges a GET as a POST: the page can't read its answer, but could have this node do the
+// work, and hold event streams open.
+func (g guard) fromOtherSite(r *http.Request) bool {
+	changing := *r
+	changing.Method = http.MethodPost
+	return g.crossOrigin.Check(&changing) != nil
+}
+
+// checkSession guards against other sites: a browser sends the cookie with some of their
+// requests too, but only a page of this site can read the token. Reading needs no token.
 func (g guard) checkSession(r *http.Request, found session) (caller, error) {
-	if g.crossOrigin.Check(r) != nil {
+	if g.fromOtherSite(r) {
 		return caller{}, newProblem(kindCrossOrigin, "A session is for the pages of this site only.")
 	}
 	if err := found.checkToken(r); err != nil {

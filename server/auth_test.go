@@ -94,15 +94,31 @@ func TestOtherSitesPages(t *testing.T) {
 		{"another page, old browser", "POST", nil, []string{"Origin", "http://evil.example"}, true},
 		{"another port", "POST", nil, []string{"Origin", "http://example.com:1", "Sec-Fetch-Site", "same-site"}, true},
 		{"a hidden page", "POST", nil, []string{"Origin", "null"}, true},
+		{"another page that reads", "GET", nil, []string{"Origin", "http://evil.example", "Sec-Fetch-Site", "cross-site"}, true},
+		{"another page that can't see the answer", "GET", nil, []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors"}, true},
+		{"a page of another port that reads", "GET", nil, []string{"Sec-Fetch-Site", "same-site"}, true},
+		{"another page that reads, old browser", "GET", nil, []string{"Origin", "http://evil.example"}, true},
+		{"another page that asks for the header", "HEAD", nil, []string{"Sec-Fetch-Site", "cross-site"}, true},
+		{"our page that reads", "GET", nil, []string{"Sec-Fetch-Site", "same-origin"}, false},
+		{"a person who typed the address", "GET", nil, []string{"Sec-Fetch-Site", "none"}, false},
+		{"a program that reads", "GET", nil, nil, false},
 		{"another page with the key", "POST", []string{"alpha"}, []string{"Origin", "http://evil.example", "Authorization", "Bearer alpha"}, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			app := newFakeApp()
-			got := ask(t, New(app, Options{APIKeys: test.keys}), test.method, here+"/flush", "", test.header...)
+			path, good := here+"/flush", http.StatusAccepted
+			if test.method != "POST" {
+				path, good = here, http.StatusOK
+			}
+			got := ask(t, New(app, Options{APIKeys: test.keys}), test.method, path, "", test.header...)
 			switch {
+			case test.refused && test.method == "HEAD":
+				if got.status != http.StatusForbidden {
+					t.Errorf("status = %d", got.status)
+				}
 			case test.refused:
 				got.wantProblem(t, kindCrossOrigin, "")
-			case got.status != http.StatusAccepted:
+			case got.status != good:
 				t.Errorf("status = %d", got.status)
 			}
 			if test.refused && app.calls() > 0 {

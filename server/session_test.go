@@ -240,6 +240,7 @@ func TestSessionsAreForOurPagesOnly(t *testing.T) {
 		{"Origin", "null"},
 	} {
 		b.flush(t, s, header...).wantProblem(t, kindCrossOrigin, "")
+		ask(t, s, "GET", here, "", append([]string{"Cookie", b.cookie}, header...)...).wantProblem(t, kindCrossOrigin, "")
 		ask(t, s, "POST", "/console/login", `{"key":"alpha"}`, header...).wantProblem(t, kindCrossOrigin, "")
 		ask(t, s, "POST", "/console/logout", "", header...).wantProblem(t, kindCrossOrigin, "")
 	}

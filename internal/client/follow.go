@@ -31,9 +31,8 @@ var errSilent = errors.New("the stream was silent for too long")
 // once.
 //
 // A node keeps its last events, in its memory only. If it does not know the event to go
-// on after, because it was restarted or is another one, the stream begins with the
-// oldest event that it has: some may be missing, and some may come twice. The
-// transcript has all messages and replies.
+// on after, because it was restarted or is another one, each gets an event of the type
+// events.lost, and then what is new. The transcript has all messages and replies.
 func (c *Client) Follow(ctx context.Context, bot, conversation string, each func(Document[onereply.Event]) error) error {
 	f := &follower{client: c, path: "/v1/events", each: each}
 	switch {

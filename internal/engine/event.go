@@ -27,6 +27,10 @@ type Event struct {
 // responder gives it.
 const Delta turn.Kind = "reply.delta"
 
+// EventsLost is the kind of an event that no conversation makes: it tells a reader that it
+// has missed some.
+const EventsLost turn.Kind = "events.lost"
+
 // NewEvent adds to a notice what follows from it without the transcript.
 func NewEvent(key store.Key, notice turn.Notice) Event {
 	e := Event{Notice: notice, Key: key}

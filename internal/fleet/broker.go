@@ -5,15 +5,21 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/onereply/onereply/internal/engine"
+	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
 )
 
 // Limits of a broker.
 const (
-	EventsKept  = 1 << 14 // events that are kept for readers who come back
-	EventsAhead = 1 << 10 // events that a reader may be behind, before it is dropped
-	eventsBlock = 1 << 9  // by which the memory for events grows
+	EventsKept     = 1 << 14   // events that are kept for readers who come back
+	EventBytesKept = 64 << 20  // about what these may take; the oldest go first
+	chunkEvents    = 16        // events that a reader takes at once
+	chunkBytes     = 256 << 10 // about what these may take, but for a single larger one
+	chunkLooked    = 1 << 10   // events that are looked at for one chunk
+	eventsBlock    = 1 << 9    // by which the memory for events grows
 )
 
 // ring holds the last events, by number modulo EventsKept. It grows by blocks, so
@@ -32,36 +38,31 @@ func (r *ring) at(number uint64) *engine.Event {
 	return &(*block)[number%eventsBlock]
 }
 
-// Reader takes events from a broker, one call at a time. Its methods must neither
-// block nor call the broker.
-type Reader interface {
-	// Begin is called first: at most so many events follow at once. The reader can make
-	// room for them. Events of other topics are counted, and not handed over.
-	Begin(events int)
-	// Take takes an event and its id. A reader that has no room returns false; it is
-	// dropped, and resumes after the last event that it took.
-	Take(id string, e *engine.Event) bool
-	// End is called last, exactly once: the subscription was closed, the reader was too
-	// slow, or the node closes.
-	End()
+// Taken is an event as a reader gets it.
+type Taken struct {
+	ID    string // resumes after it
+	Event engine.Event
 }
 
-// Broker hands events to the readers of this node and keeps the last of them, so that
-// a reader whose connection broke resumes without a gap. It never blocks a publisher: a
-// reader that is too slow is dropped, and comes back when it can.
+// Broker keeps the last events of this node for its readers. It never waits for one: each
+// reader has a place in the events that are kept, and takes the next ones from there when
+// it can. So a slow reader costs no memory beside a chunk that it took, and one whose
+// connection broke goes on where it was.
 //
 // Events are numbered in the order in which they come. Their ids are this broker's
 // epoch and the number, because after a restart, or on another node, the same number
-// is another event.
+// is another event. A reader whose next event is not kept any more, or whose id is not
+// known, is told so by one event, [engine.EventsLost], and goes on with what is new. What
+// is kept is not replayed to it: nobody knows how much of that it has seen.
 //
-// One lock guards everything, and readers are called under it. So every reader gets the
-// events in the order of their numbers, and nothing comes between the events that were
-// kept and those that are new. Only what a [Reader] promises keeps this fast: it takes
-// an event into a buffer of its own and returns.
+// One lock guards everything. It is held for one event, or for one chunk, so however many
+// readers come back at once, a publisher waits for a few of them at most.
 type Broker struct {
 	mu      sync.Mutex
 	epoch   string // tells the ids of this broker from those of another
 	last    uint64 // number of the last event
+	dropped uint64 // number of the last event that is not kept any more
+	bytes   int    // about what the kept events take
 	ring    ring
 	readers map[*Subscription]bool
 	topics  topics
@@ -69,12 +70,16 @@ type Broker struct {
 	changed func() // called when a topic is new
 }
 
-// Subscription is one reader of a broker. The broker holds it until the reader is too
-// slow or the subscription or the broker is closed.
+// Subscription is the place of one reader in the events of a broker. The reader calls
+// Take until there is no more, and waits for Wake. All of it is for one goroutine, but for
+// Close.
 type Subscription struct {
 	broker *Broker
-	reader Reader
 	topic  Topic
+	seen   uint64        // number of the last event that it has taken, or that is not for it
+	lost   bool          // it named an event that is not kept
+	wake   chan struct{} // holds a value when there may be something to take
+	ended  chan struct{} // closed when the subscription is, or the broker
 }
 
 func newBroker(changed func()) *Broker {
@@ -116,34 +121,52 @@ func (b *Broker) watched() []Topic {
 	return b.topics.current()
 }
 
-// add gives an event its number, keeps it, and hands it to the readers.
+// add gives an event its number, keeps it, and wakes the readers. The newest event is
+// kept, however large it is.
 func (b *Broker) add(e *engine.Event) {
 	if e.Erases() {
 		b.erase(e)
 	}
-	*b.ring.at(b.last) = *e
-	b.last++
-	for s := range b.readers {
-		b.offer(s, e, b.last)
+	if b.last-b.dropped == EventsKept {
+		b.dropOldest()
 	}
+	*b.ring.at(b.last) = *e
+	b.bytes += sizeOf(e)
+	b.last++
+	for b.bytes > EventBytesKept && b.dropped+1 < b.last {
+		b.dropOldest()
+	}
+	for s := range b.readers {
+		s.published(e)
+	}
+}
+
+// dropOldest forgets the oldest event.
+func (b *Broker) dropOldest() {
+	oldest := b.ring.at(b.dropped)
+	b.bytes -= sizeOf(oldest)
+	*oldest = engine.Event{}
+	b.dropped++
+}
+
+// sizeOf is about what an event takes in memory.
+func sizeOf(e *engine.Event) int {
+	size := sizeOfEvent + len(e.Key.Bot) + len(e.Key.Conversation) + len(e.MessageID) + len(e.ReplyID) + len(e.Text) + len(e.Reason)
+	for _, id := range e.Covers {
+		size += len(id)
+	}
+	return size
 }
 
 // erase removes the texts of a message from the events that are kept: its author has
 // deleted it, and readers that resume must not see it. It looks at all of them, which
 // takes a fraction of a millisecond, since deletions are rare.
 func (b *Broker) erase(deletion *engine.Event) {
-	for number := b.last - min(b.last, EventsKept); number < b.last; number++ {
+	for number := b.dropped; number < b.last; number++ {
 		if e := b.ring.at(number); e.MessageID == deletion.MessageID && e.Key == deletion.Key {
+			b.bytes -= len(e.Text)
 			e.Text = ""
 		}
-	}
-}
-
-// offer hands an event to a reader of its topic, and drops a reader that is too
-// slow. The id is made here because most events have no reader.
-func (b *Broker) offer(s *Subscription, e *engine.Event, number uint64) {
-	if s.topic.matches(e) && !s.reader.Take(b.epoch+"-"+strconv.FormatUint(number, 10), e) {
-		b.drop(s)
 	}
 }
 
@@ -151,47 +174,95 @@ func (b *Broker) offer(s *Subscription, e *engine.Event, number uint64) {
 func (b *Broker) drop(s *Subscription) {
 	delete(b.readers, s)
 	b.topics.leave(s.topic)
-	s.reader.End()
+	close(s.ended)
 }
 
-// since is the number of the event with an id. Where the id is not known any more, or
-// is of another broker, it is the number before the oldest event that is kept: the reader
-// may see events twice, but misses none that could be had.
-func (b *Broker) since(id string) uint64 {
+// id is that of the event with a number.
+func (b *Broker) id(number uint64) string { return b.epoch + "-" + strconv.FormatUint(number, 10) }
+
+// since is the number of the event with an id, and whether all that came after it is
+// still kept.
+func (b *Broker) since(id string) (number uint64, known bool) {
 	if id == "" {
-		return b.last
+		return b.last, true
 	}
-	from := b.last - min(b.last, EventsKept)
-	epoch, number, _ := strings.Cut(id, "-")
-	if n, err := strconv.ParseUint(number, 10, 64); err == nil && epoch == b.epoch && n <= b.last {
-		from = max(from, n)
-	}
-	return from
+	epoch, text, _ := strings.Cut(id, "-")
+	number, err := strconv.ParseUint(text, 10, 64)
+	return number, err == nil && epoch == b.epoch && b.dropped <= number && number <= b.last
 }
 
-// Subscribe starts to hand the events of a topic to a reader, those after the event
-// with the id first; "" starts with the next one. The subscription is registered before
-// the kept events are handed over, so a reader that is too slow for those is dropped as
-// any other. On a closed broker the reader is ended at once.
-func (b *Broker) Subscribe(topic Topic, after string, reader Reader) *Subscription {
+// Subscribe starts to watch the events of a topic, those after the event with the id
+// first; "" starts with the next one. It takes nothing yet. On a closed broker the
+// subscription has ended, and there is nothing to take.
+func (b *Broker) Subscribe(topic Topic, after string) *Subscription {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	from := b.since(after)
-	s := &Subscription{broker: b, topic: topic, reader: reader}
-	reader.Begin(int(b.last - from))
+	s := &Subscription{broker: b, topic: topic, wake: make(chan struct{}, 1), ended: make(chan struct{})}
+	number, known := b.since(after)
+	s.seen, s.lost = number, !known
 	if b.closed {
-		reader.End()
+		s.seen, s.lost = b.last, false
+		close(s.ended)
 		return s
 	}
 	b.readers[s] = true
 	if b.topics.join(topic) {
 		b.changed()
 	}
-	for ; from < b.last && b.readers[s]; from++ {
-		b.offer(s, b.ring.at(from), from+1)
-	}
 	return s
 }
+
+// published wakes the reader for an event of its topic. For another one it moves a
+// reader's place that has seen all before: a reader that is woken seldom would else look
+// at all events since.
+func (s *Subscription) published(e *engine.Event) {
+	switch b := s.broker; {
+	case s.topic.matches(e):
+		signal(s.wake)
+	case s.seen == b.last-1:
+		s.seen = b.last
+	}
+}
+
+// Take is the next events, at most 16 and about 256 KiB, and whether there may be more. It
+// goes on after the subscription has ended.
+func (s *Subscription) Take() (events []Taken, more bool) {
+	b := s.broker
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if s.lost || s.seen < b.dropped {
+		s.lost, s.seen = false, b.last
+		return []Taken{{ID: b.id(b.last), Event: lost(s.topic)}}, false
+	}
+	bytes := 0
+	for until := min(b.last, s.seen+chunkLooked); s.seen < until; s.seen++ {
+		e := b.ring.at(s.seen)
+		if !s.topic.matches(e) {
+			continue
+		}
+		bytes += sizeOf(e)
+		if len(events) == chunkEvents || len(events) > 0 && bytes > chunkBytes {
+			break
+		}
+		events = append(events, Taken{ID: b.id(s.seen + 1), Event: *e})
+	}
+	return events, s.seen < b.last
+}
+
+// lost is the event for a reader of a topic that misses some.
+func lost(topic Topic) engine.Event {
+	return engine.Event{
+		Key:    store.Key{Bot: topic.Bot, Conversation: topic.Conversation},
+		Notice: turn.Notice{Kind: engine.EventsLost, At: turn.Time(time.Now().UnixMilli())},
+	}
+}
+
+// Wake holds a value when there may be something to take. A new subscription is not woken
+// for the events that it resumes with: take first.
+func (s *Subscription) Wake() <-chan struct{} { return s.wake }
+
+// Ended is closed when the subscription was closed, or the node closes.
+func (s *Subscription) Ended() <-chan struct{} { return s.ended }
 
 // Close ends the subscription. It may be called more than once.
 func (s *Subscription) Close() {

@@ -18,23 +18,30 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// reader keeps what it takes, as "id text", up to a number of events.
-type reader struct {
-	began  int
-	events []string
-	room   int
-	ended  int
+// taken is all that a subscription has, each as "number text", or "lost".
+func taken(s *Subscription) (events []string) {
+	for {
+		chunk, more := s.Take()
+		for _, one := range chunk {
+			_, number, _ := strings.Cut(one.ID, "-")
+			if one.Event.Kind == engine.EventsLost {
+				number = "lost"
+			}
+			events = append(events, strings.TrimSuffix(number+" "+one.Event.Text, " "))
+		}
+		if !more {
+			return events
+		}
+	}
 }
 
-func (r *reader) Begin(events int) { r.began = events }
-func (r *reader) End()             { r.ended++ }
-func (r *reader) Take(id string, e *engine.Event) bool {
-	if len(r.events) == r.room {
+func hasEnded(s *Subscription) bool {
+	select {
+	case <-s.Ended():
+		return true
+	default:
 		return false
 	}
-	_, number, _ := strings.Cut(id, "-")
-	r.events = append(r.events, number+" "+e.Text)
-	return true
 }
 
 func event(bot, conversation, text string) *engine.Event {
@@ -52,21 +59,17 @@ func delta(conversation, text string, token int64) *engine.Event {
 func TestAFleetThatEndsWatchesNothing(t *testing.T) {
 	now := turn.Time(1_750_000_000_000)
 	f := quiet(&now)
-	r := &reader{room: 9}
-	f.Subscribe(Topic{Bot: "b"}, "", r)
+	r := f.Subscribe(Topic{Bot: "b"}, "")
 	if got, _ := json.Marshal(f.watched()); string(got) != `[{"bot":"b"}]` {
 		t.Errorf("it watches %s", got)
 	}
 	f.Close()
-	if got, _ := json.Marshal(f.watched()); string(got) != `[]` || r.ended != 1 {
-		t.Errorf("after the end it watches %s, and the reader ended %d times", got, r.ended)
+	if got, _ := json.Marshal(f.watched()); string(got) != `[]` || !hasEnded(r) {
+		t.Errorf("after the end it watches %s", got)
 	}
-	late := &reader{room: 9}
-	s := f.Subscribe(Topic{}, "", late)
-	s.Close()
-	f.Publish(event("b", "c", "x"))
-	if late.ended != 1 || len(late.events) != 0 {
-		t.Errorf("a reader that comes after the end: %+v", late)
+	late := f.Subscribe(Topic{}, "")
+	if late.Close(); !hasEnded(late) {
+		t.Error("a reader that comes after the end goes on")
 	}
 }
 
@@ -77,24 +80,43 @@ func TestSubscribe(t *testing.T) {
 		b.publish(event("b", "c", text))
 	}
 	b.publish(event("b", "other", "4"))
-	all := &reader{room: 9}
-	b.Subscribe(Topic{}, "", all)
-	one := &reader{room: 9}
-	s := b.Subscribe(Topic{Bot: "b", Conversation: "c"}, b.epoch+"-1", one)
+	all := b.Subscribe(Topic{}, "")
+	one := b.Subscribe(Topic{Bot: "b", Conversation: "c"}, b.epoch+"-1")
 	b.publish(event("b", "c", "5"))
 	b.publish(event("a", "c", "6"))
-	s.Close()
-	s.Close()
-	b.publish(event("b", "c", "7"))
-	if !slices.Equal(all.events, []string{"5 5", "6 6", "7 7"}) || all.began != 0 || all.ended != 0 {
-		t.Errorf("one that watches everything from now on: %+v", all)
+	if got := taken(all); !slices.Equal(got, []string{"5 5", "6 6"}) || hasEnded(all) {
+		t.Errorf("one that watches everything from now on: %q", got)
 	}
-	if !slices.Equal(one.events, []string{"2 2", "3 3", "5 5"}) || one.began != 3 || one.ended != 1 {
-		t.Errorf("one that resumes: %+v", one)
+	if got := taken(one); !slices.Equal(got, []string{"2 2", "3 3", "5 5"}) {
+		t.Errorf("one that resumes: %q", got)
+	}
+	one.Close()
+	one.Close()
+	if !hasEnded(one) || len(b.readers) != 1 {
+		t.Error("it goes on after its end")
 	}
 }
 
-// An id that is not known gives all that is kept, and a reader without room is dropped.
+// A reader is woken for its own events only, and those of others cost it nothing.
+func TestWaking(t *testing.T) {
+	b := newBroker(func() {})
+	s := b.Subscribe(Topic{Bot: "b", Conversation: "c"}, "")
+	b.publish(event("b", "other", "1"))
+	if len(s.Wake()) != 0 || s.seen != b.last {
+		t.Errorf("it is woken for another's event, or looks at it later: %d of %d", s.seen, b.last)
+	}
+	b.publish(event("b", "c", "2"))
+	b.publish(event("b", "other", "3"))
+	if len(s.Wake()) != 1 || s.seen != 1 {
+		t.Errorf("it is not woken, or has passed its own event: %d", s.seen)
+	}
+	if got := taken(s); !slices.Equal(got, []string{"2 2"}) {
+		t.Errorf("took %q", got)
+	}
+}
+
+// A reader resumes after each event that is kept. One that names another is told so, and
+// goes on with what is new.
 func TestResuming(t *testing.T) {
 	b := newBroker(func() {})
 	for i := range EventsKept + 10 {
@@ -103,18 +125,87 @@ func TestResuming(t *testing.T) {
 	last := fmt.Sprint(b.epoch, "-", EventsKept+10)
 	for id, want := range map[string]int{
 		"": 0, last: 0, b.epoch + "-" + fmt.Sprint(EventsKept+9): 1, b.epoch + "-11": EventsKept - 1, b.epoch + "-10": EventsKept,
-		b.epoch + "-9": EventsKept, b.epoch + "-0": EventsKept, "other-20": EventsKept, last + "0": EventsKept, "nonsense": EventsKept,
+		b.epoch + "-9": -1, b.epoch + "-0": -1, "other-20": -1, last + "0": -1, "nonsense": -1,
 	} {
-		r := &reader{room: EventsKept}
-		b.Subscribe(Topic{}, id, r).Close()
-		if len(r.events) != want || r.began != want || r.ended != 1 {
-			t.Errorf("after %q there are %d events of %d, ended %d times; want %d", id, len(r.events), r.began, r.ended, want)
+		s := b.Subscribe(Topic{}, id)
+		got := taken(s)
+		if want < 0 && !slices.Equal(got, []string{"lost"}) || want >= 0 && (len(got) != want || slices.Contains(got, "lost")) {
+			t.Errorf("after %q there are %d events, want %d", id, len(got), want)
+		}
+		s.Close()
+	}
+	slow := b.Subscribe(Topic{}, last)
+	for i := range EventsKept + 1 {
+		b.publish(event("b", "c", fmt.Sprint("more", i)))
+	}
+	if got := taken(slow); !slices.Equal(got, []string{"lost"}) {
+		t.Errorf("a reader that is behind by more than is kept took %d events", len(got))
+	}
+	if b.publish(event("b", "c", "new")); !slices.Equal(taken(slow), []string{fmt.Sprint(b.last, " new")}) {
+		t.Error("it does not go on with what is new")
+	}
+}
+
+// The lock is held for a chunk: 1,024 events are looked at, and 16 taken, or fewer large
+// ones, but always one.
+func TestChunks(t *testing.T) {
+	b := newBroker(func() {})
+	for i := range 3000 {
+		b.publish(event("b", fmt.Sprint("c", i/2999), ""))
+	}
+	rare, all := b.Subscribe(Topic{Bot: "b", Conversation: "c1"}, b.epoch+"-0"), b.Subscribe(Topic{}, b.epoch+"-0")
+	for want := uint64(chunkLooked); want < 3000; want += chunkLooked {
+		if got, more := rare.Take(); len(got) != 0 || !more || rare.seen != want {
+			t.Errorf("took %d, %v, and looked at %d events, want %d", len(got), more, rare.seen, want)
 		}
 	}
-	r := &reader{room: 5}
-	b.Subscribe(Topic{}, "nonsense", r)
-	if len(r.events) != 5 || r.events[0] != "11 10" || r.ended != 1 || len(b.readers) != 0 {
-		t.Errorf("a slow reader took %q, and ended %d times", r.events, r.ended)
+	if got, more := rare.Take(); len(got) != 1 || more {
+		t.Errorf("took %d, %v", len(got), more)
+	}
+	if got, more := all.Take(); len(got) != chunkEvents || !more {
+		t.Errorf("took %d, %v", len(got), more)
+	}
+	large := b.Subscribe(Topic{}, "")
+	for range 3 {
+		b.publish(event("b", "c", strings.Repeat("x", chunkBytes+1)))
+	}
+	for left := 2; left >= 0; left-- {
+		if got, more := large.Take(); len(got) != 1 || more != (left > 0) {
+			t.Errorf("of large events it took %d, %v", len(got), more)
+		}
+	}
+}
+
+// What is kept is bounded in bytes too, and the count of them is right whatever happens.
+func TestKeptBytes(t *testing.T) {
+	b := newBroker(func() {})
+	text := strings.Repeat("x", 250<<10)
+	for i := range 2 * EventBytesKept / len(text) {
+		e := said("c", fmt.Sprint("m", i))
+		e.Text = text
+		b.publish(e)
+		if i%3 == 0 {
+			b.publish(deleted("c", e.MessageID, turn.KindMessageErased, ""))
+		}
+	}
+	for range EventsKept + 5 {
+		b.publish(event("b", "d", "short"))
+	}
+	b.publish(event("b", "c", strings.Repeat("x", 2*EventBytesKept)))
+	if b.last-b.dropped != 1 {
+		t.Errorf("%d events are kept beside one that is larger than all", b.last-b.dropped-1)
+	}
+	for range 100 {
+		b.publish(event("b", "c", text))
+	}
+	kept, counted := 0, 0
+	for number := b.last - EventsKept; number < b.last; number++ {
+		if e := b.ring.at(number); e.Kind != "" {
+			kept, counted = kept+1, counted+sizeOf(e)
+		}
+	}
+	if uint64(kept) != b.last-b.dropped || counted != b.bytes || b.bytes > EventBytesKept {
+		t.Errorf("%d events with %d bytes are kept; counted are %d with %d", kept, counted, b.last-b.dropped, b.bytes)
 	}
 }
 
@@ -147,10 +238,8 @@ func TestErasing(t *testing.T) {
 				for _, e := range []*engine.Event{said("c", "m"), said("d", "m"), said("c", "n"), said("c", "m"), deletion} {
 					b.publish(e)
 				}
-				r := &reader{room: EventsKept}
-				b.Subscribe(Topic{}, fmt.Sprint(b.epoch, "-", before), r)
 				var texts []string
-				for _, e := range r.events {
+				for _, e := range taken(b.Subscribe(Topic{}, fmt.Sprint(b.epoch, "-", before))) {
 					_, text, _ := strings.Cut(e, " ")
 					texts = append(texts, text)
 				}
@@ -173,10 +262,8 @@ func TestErasingOnOtherNodes(t *testing.T) {
 	f.publish(said("c", "m"))
 	text, _ := json.Marshal(deletion)
 	f.hear(message{Instance: "x", Events: []json.RawMessage{text}})
-	r := &reader{room: 9}
-	f.Subscribe(Topic{}, "unknown", r)
-	if !slices.Equal(r.events, []string{"1 "}) {
-		t.Errorf("a reader that resumes is shown %q", r.events)
+	if got := taken(f.Subscribe(Topic{}, f.epoch+"-0")); !slices.Equal(got, []string{"1"}) {
+		t.Errorf("a reader that resumes is shown %q", got)
 	}
 }
 
@@ -186,7 +273,7 @@ func TestTopics(t *testing.T) {
 		changed := 0
 		b := newBroker(func() { changed++ })
 		topic := Topic{Bot: "b", Conversation: "c"}
-		watch := func() *Subscription { return b.Subscribe(topic, "", &reader{room: 9}) }
+		watch := func() *Subscription { return b.Subscribe(topic, "") }
 		first, second := watch(), watch()
 		first.Close()
 		wait(topicLingers * 2)
@@ -383,8 +470,7 @@ func TestInterestIsForgotten(t *testing.T) {
 func TestRelayedEvents(t *testing.T) {
 	now := turn.Time(1_750_000_000_000)
 	f := quiet(&now)
-	r := &reader{room: 9}
-	f.Subscribe(Topic{Bot: "b", Conversation: "c"}, "", r)
+	s := f.Subscribe(Topic{Bot: "b", Conversation: "c"}, "")
 	var texts []json.RawMessage
 	for _, e := range []*engine.Event{event("b", "other", "1"), event("b", "c", "2"), event("a", "c", "3"), {Key: store.Key{Bot: "b", Conversation: "c"}}} {
 		text, _ := json.Marshal(e)
@@ -396,8 +482,8 @@ func TestRelayedEvents(t *testing.T) {
 	f.hear(message{Instance: strings.Repeat("x", maxNameBytes+1), Events: texts})
 	f.hear(message{Instance: "x", Node: strings.Repeat("x", maxNameBytes+1), Events: texts})
 	f.heard([]byte("nonsense"))
-	if !slices.Equal(r.events, []string{"1 2"}) || f.last != 1 {
-		t.Errorf("%q of %d", r.events, f.last)
+	if got := taken(s); !slices.Equal(got, []string{"1 2"}) || f.last != 1 {
+		t.Errorf("%q of %d", got, f.last)
 	}
 }
 
@@ -610,7 +696,7 @@ func TestSpeaking(t *testing.T) {
 			}
 		}
 		b.forget()
-		f.Subscribe(Topic{Bot: "b"}, "", &reader{})
+		f.Subscribe(Topic{Bot: "b"}, "")
 		wait(time.Millisecond)
 		if sent := b.broadcasts(); len(sent) != 1 || !strings.Contains(sent[0], `"watches":[{"bot":"b"}]`) {
 			t.Errorf("a new watcher: %q", sent)
@@ -705,11 +791,11 @@ func TestAStoreWithoutPowers(t *testing.T) {
 	f := quiet(&now)
 	f.Start()
 	f.Hint(store.Key{Bot: "b", Conversation: "c"})
-	r := &reader{room: 9}
-	f.Subscribe(Topic{}, "", r)
+	s := f.Subscribe(Topic{}, "")
 	f.Publish(event("b", "c", "x"))
-	if f.Close(); len(r.events) != 1 {
-		t.Errorf("%q", r.events)
+	f.Close()
+	if got := taken(s); len(got) != 1 || !hasEnded(s) {
+		t.Errorf("%q", got)
 	}
 }
 

@@ -31,6 +31,7 @@ export function watch(url, { connected, disconnected, event }) {
 			disconnected(refused && 'refused');
 			if (refused) openLater();
 		};
+		source.addEventListener('events.lost', () => connected()); // as after a break: what is stored has them
 		for (const type of types) source.addEventListener(type, receive);
 	}
 
