@@ -185,6 +185,34 @@ func TestALostWorkerIsCounted(t *testing.T) {
 	}
 }
 
+// So is one that was lost while it sent.
+func TestAWorkerThatIsLostWhileItSendsIsCounted(t *testing.T) {
+	h := newHarness(t)
+	h.respond(h.started("m"), engine.Response{Text: "hello"})
+	asked[engine.Send](h)
+	other := newHarnessOn(t, h.store, h.now)
+	other.pass(lease + 10*time.Second)
+	if c := other.node.Counters; c.LeasesLost != 1 || c.Total.LeasesLost != 1 || c.Discards != 0 {
+		t.Errorf("counted %+v, want one lost lease and no discard", c.Total)
+	}
+}
+
+// A reply may be there within a fraction of a second.
+func TestAQuickReplyIsCounted(t *testing.T) {
+	h := newHarness(t, func(o *engine.Options) {
+		b := o.Bots["bot"]
+		b.Policy.Debounce = 125 * time.Millisecond
+		o.Bots["bot"] = b
+	})
+	h.say("m")
+	h.pass(125 * time.Millisecond)
+	h.respond(asked[engine.Start](h), engine.Response{Text: "hello"})
+	h.sent(asked[engine.Send](h), engine.SendResult{})
+	if c := h.node.Counters; c.TimeToReply.Sum != 0.125 || c.DueToStart.Sum != 0 || c.BurstSize.Sum != 1 {
+		t.Errorf("after %v s, %v s after it was due, for %v messages", c.TimeToReply.Sum, c.DueToStart.Sum, c.BurstSize.Sum)
+	}
+}
+
 // The distributions: a value counts in every bucket that holds it, and the buckets
 // are in order.
 func TestDistributions(t *testing.T) {
