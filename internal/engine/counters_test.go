@@ -72,9 +72,9 @@ func TestWhatIsCounted(t *testing.T) {
 		},
 		"an attempt that failed": {
 			func(h *harness) {
-				h.respond(h.started("m"), engine.Response{Fault: turn.Rejected, Reason: "no", Tokens: 3})
+				h.respond(h.started("m"), engine.Response{Fault: turn.Rejected, Reason: "no", Tokens: 1})
 			},
-			counted{engine.Tally{Inputs: 1, ModelCalls: 1, Failed: 1, TokensDiscarded: 3}, map[string]uint64{"failed": 1}, nil},
+			counted{engine.Tally{Inputs: 1, ModelCalls: 1, Failed: 1, TokensDiscarded: 1}, map[string]uint64{"failed": 1}, nil},
 		},
 		"no reply": {
 			func(h *harness) { h.respond(h.started("m"), engine.Response{None: true, Tokens: 3}) },
