@@ -286,3 +286,26 @@ func TestTheAnswerToAnEarlyChangeIsLost(t *testing.T) {
 		}
 	}
 }
+
+// A read shows what was there before the write that follows it. Here a message comes, and
+// while it is looked up two more requests: another message, which must wait for the next
+// read, and behind it an edit of the first. The read says for that edit too that its
+// message is not there.
+func TestAWriteMakesWhatWasReadBeforeOutOfDate(t *testing.T) {
+	h := newHarness(t)
+	h.edit("m", "first") // so that each message is looked up
+	h.say("m")
+	if count[engine.Load](h) != 1 {
+		t.Fatalf("the node asked for %T", h.out)
+	}
+	h.say("other")
+	text := "second"
+	h.submit("edit", engine.Request{Op: engine.Edit, ID: "m", Text: &text})
+	h.settle()
+	h.wants("m", "queued")
+	h.wants("edit", "queued")
+	h.pass(time.Second)
+	if got := texts(asked[engine.Start](h).Prompt.Messages); got != "second other" {
+		t.Errorf("the prompt holds %q", got)
+	}
+}

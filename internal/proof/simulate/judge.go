@@ -150,7 +150,7 @@ func sentAgain(r turn.Record) bool { return r.Reply != nil && r.Reply.Kind == tu
 
 // judgeInputs is P4: the version counts what was accepted and nothing else.
 func (l *ledger) judgeInputs(n *node, t *conversation, write store.Write, before turn.Record) {
-	visible, folded := int64(0), false
+	visible, folded, changed := int64(0), false, false
 	for _, e := range slices.Concat(write.Append, write.Change) {
 		if e.Kind != store.Message || neverCame(e) {
 			continue
@@ -174,9 +174,7 @@ func (l *ledger) judgeInputs(n *node, t *conversation, write store.Write, before
 			t.first = write.At
 		}
 		folded = folded || e.EditedAt != 0 || e.Status == turn.InputDeleted
-		if folded {
-			clear(t.refusals) // what waits now was never tried as it is
-		}
+		changed = changed || t.messages[e.ID] != nil
 		if t.messages[e.ID] == nil {
 			t.messages[e.ID] = &message{id: e.ID, accepted: l.now}
 			l.sums.Inputs++
@@ -184,7 +182,11 @@ func (l *ledger) judgeInputs(n *node, t *conversation, write store.Write, before
 		}
 		t.messages[e.ID].accepted = l.now
 	}
-	if grown := write.Record.Version - before.Version; grown < visible || grown > visible && !folded {
+	grown := write.Record.Version - before.Version
+	if changed || grown > visible { // what waits now was never tried as it is
+		clear(t.refusals)
+	}
+	if grown < visible || grown > visible && !folded {
 		l.fail("P4 version", "%d inputs were accepted, and the version grew by %d", visible, grown)
 	}
 }
