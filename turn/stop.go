@@ -72,7 +72,7 @@ func (s *step) acceptStopWord(e StopWord) {
 		reason, e.Seq = "", s.Seq
 	}
 	s.countInput(reason, e.Seq)
-	s.noteAuthor(false)
+	s.Bots.Count = 0 // a person wrote; but no reply answers that
 	s.Outcome = Closed
 }
 
@@ -113,6 +113,9 @@ func (s *step) closeOwn(own []Waiting) (seen bool) {
 			seen = true
 		default:
 			s.uncountMessage(m.Media)
+		}
+		if m.Version == s.Bots.Person {
+			s.Bots.Person = 0
 		}
 		s.Pending--
 		s.settleOne(m.Version)
