@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -37,13 +38,13 @@ func (o Options) idle() time.Duration {
 }
 
 // Endpoint is one address that is posted to. It may be used by many goroutines at once.
-// It knows the secret parts of its headers, so that they can be removed from every error:
-// a provider may quote a wrong key in its answer.
+// It knows the secret parts of its headers and of its address, so that they can be removed
+// from every error: a provider may quote a wrong key, or the whole request, in its answer.
 type Endpoint struct {
 	address string
 	host    string
 	headers http.Header
-	secrets []string
+	secrets []string // the longest first: one may contain another
 	idle    time.Duration
 	client  *http.Client
 }
@@ -57,9 +58,11 @@ func New(o Options) (*Endpoint, error) {
 	e := &Endpoint{address: address.String(), host: address.Host, headers: http.Header{}, idle: o.idle(), client: newClient(o.Client)}
 	for name, value := range o.Headers {
 		e.headers.Set(name, value)
-		e.secrets = append(e.secrets, value)
-		e.secrets = append(e.secrets, strings.Fields(value)...) // the key of "Bearer key"
+		e.hide(minSecretBytes, value)
+		e.hide(minSecretBytes, strings.Fields(value)...) // the key of "Bearer key"
 	}
+	e.hideAddress(address)
+	slices.SortFunc(e.secrets, func(a, b string) int { return len(b) - len(a) })
 	return e, nil
 }
 

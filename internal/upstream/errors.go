@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -146,16 +145,10 @@ func (a *Answer) RetryAfter() time.Duration { return RetryAfter(a.Header, time.N
 // UTF-8 without secrets.
 func (a *Answer) Excerpt(text string) string { return a.endpoint.excerpt(text) }
 
-const minSecretBytes = 8 // shorter values are no secrets, and occur anywhere
-
 // excerpt replaces secrets, and shortens the text to one line.
 func (e *Endpoint) excerpt(text string) string {
-	// Longest first: a header's value may contain a secret that is one itself.
-	secrets := slices.SortedFunc(slices.Values(e.secrets), func(a, b string) int { return len(b) - len(a) })
-	for _, secret := range secrets {
-		if len(secret) >= minSecretBytes {
-			text = strings.ReplaceAll(text, secret, "[secret]")
-		}
+	for _, secret := range e.secrets {
+		text = strings.ReplaceAll(text, secret, "[secret]")
 	}
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " ")
 	if utf8.RuneCountInString(text) > maxExcerptRunes {
