@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
@@ -23,11 +24,12 @@ const (
 // guard decides who may call. With keys, a request needs one, or the cookie of a session
 // that one opened. Without keys, it must not come from the page of another site: such a
 // page could post here from the browser of a user who does not know it. A key may do
-// everything: there are no roles. The one limit on guesses is that of the logins of the
-// console; a bearer key is too long to be guessed.
+// everything: there are no roles. Who sends wrong keys is slowed down and logged.
 type guard struct {
 	keys         keys
 	sessions     sessions
+	ended        *endedSessions
+	wrong        *wrongKeys
 	loopbackOnly bool
 	crossOrigin  *http.CrossOriginProtection
 }
@@ -36,10 +38,12 @@ type guard struct {
 // only requests that name this machine as their host: without keys, a page that rebinds
 // its own name to 127.0.0.1 could call here otherwise. The command sets it exactly where
 // there are no keys.
-func newGuard(plain []string, loopbackOnly bool) guard {
+func newGuard(plain []string, loopbackOnly bool, log *slog.Logger) guard {
 	return guard{
 		keys:         newKeys(plain),
 		sessions:     newSessions(plain),
+		ended:        &endedSessions{},
+		wrong:        &wrongKeys{log: log},
 		loopbackOnly: loopbackOnly,
 		crossOrigin:  http.NewCrossOriginProtection(),
 	}
@@ -68,7 +72,7 @@ func (g guard) check(r *http.Request, t *route) (caller, error) {
 // own: a header that is missing is another mistake than a key that is wrong.
 func (g guard) checkCaller(r *http.Request, t *route) (caller, error) {
 	header := r.Header.Get("Authorization")
-	if found, ok := g.sessions.of(r, time.Now()); ok && header == "" && t.takesSessions() {
+	if found, ok := g.session(r, time.Now()); ok && header == "" && t.takesSessions() {
 		return g.checkSession(r, found)
 	}
 	scheme, token, _ := strings.Cut(header, " ")
@@ -78,7 +82,7 @@ func (g guard) checkCaller(r *http.Request, t *route) (caller, error) {
 	}
 	key, ok := g.keys.find(token)
 	if !ok {
-		return caller{}, newProblem(kindUnauthorized, "The key is none of the configured api_keys.")
+		return caller{}, g.wrong.refuse(r, "a call")
 	}
 	return caller{by: g.keys.label(key), from: addressOf(r)}, nil
 }

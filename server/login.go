@@ -9,10 +9,9 @@ import (
 	"github.com/onereply/onereply"
 )
 
-// postLogin opens a session for a caller who has a key. The steps: take one attempt of
-// this address, compare the key, give the attempt back if the key is right, set the
-// cookie. The attempt is taken before the comparison: many requests at once could
-// otherwise all pass before the first was counted.
+// postLogin opens a session for a caller who has a key. A right key is never refused and
+// never waits, however many wrong ones came from its address: behind a proxy everybody has
+// the same.
 func (s *Server) postLogin(w http.ResponseWriter, r *http.Request) error {
 	var body struct {
 		Key string `json:"key"`
@@ -24,33 +23,29 @@ func (s *Server) postLogin(w http.ResponseWriter, r *http.Request) error {
 		return errField("key", "This server has no api_keys: no login is needed.")
 	}
 	now := time.Now()
-	if wait := s.logins.take(addressOf(r), now); wait > 0 {
-		return tooManyLogins(wait)
-	}
 	number, ok := s.guard.keys.find(body.Key)
 	if !ok || body.Key == "" {
-		s.options.Logger.LogAttrs(r.Context(), slog.LevelWarn, "a login to the console was refused: the key is wrong", slog.String("from", addressOf(r)))
-		return newProblem(kindUnauthorized, "The key is none of the configured api_keys.")
+		return s.guard.wrong.refuse(r, "a login to the console")
 	}
-	s.logins.giveBack(addressOf(r), now)
 	s.options.Logger.LogAttrs(r.Context(), slog.LevelInfo, "a login to the console",
 		slog.String("by", s.guard.keys.label(number)), slog.String("from", addressOf(r)))
 	http.SetCookie(w, cookieOf(r, s.guard.sessions.open(number, now), int(sessionTime.Seconds())))
 	return respondEmpty(w)
 }
 
-// postLogout removes the cookie. It can't end the session earlier than its time: the
-// server keeps no list of sessions to remove it from. The token is checked as for any
+// postLogout ends the session on this node, and removes the cookie. The token is checked as for any
 // change: another site's page must not sign people out. Without a valid session there is
 // nothing to guard, and the cookie is removed all the same.
 func (s *Server) postLogout(w http.ResponseWriter, r *http.Request) error {
 	if err := decodeOptional(w, r, &struct{}{}); err != nil {
 		return err
 	}
-	if found, ok := s.guard.sessions.of(r, time.Now()); ok {
+	now := time.Now()
+	if found, ok := s.guard.session(r, now); ok {
 		if err := found.checkToken(r); err != nil {
 			return err
 		}
+		s.guard.ended.add(found, now)
 	}
 	http.SetCookie(w, cookieOf(r, "", -1))
 	return respondEmpty(w)
@@ -70,7 +65,7 @@ type sessionState struct {
 // because the page asks before anybody has given a key.
 func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
 	out := sessionState{Required: len(s.guard.keys) > 0}
-	if found, ok := s.guard.sessions.of(r, time.Now()); ok {
+	if found, ok := s.guard.session(r, time.Now()); ok {
 		out.SignedIn, out.CSRF, out.ExpiresAt = true, found.csrf, onereply.Time{Time: found.expires}
 	}
 	return respond(w, http.StatusOK, out)

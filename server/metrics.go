@@ -25,7 +25,7 @@ type metrics struct {
 // newMetrics makes a registry of its own, so that a program that embeds the server can
 // have its own metrics, and two servers in one process do not collide. It starts no
 // goroutine: the App's counters are read when /metrics is asked.
-func newMetrics(app App, open *streams, version string) *metrics {
+func newMetrics(app App, open *streams, wrong *atomic.Uint64, version string) *metrics {
 	m := &metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "onereply_http_requests_total",
@@ -38,7 +38,7 @@ func newMetrics(app App, open *streams, version string) *metrics {
 		}, []string{"method", "route"}),
 	}
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(m.requests, m.seconds, buildInfo(version), openStreams(open),
+	registry.MustRegister(m.requests, m.seconds, buildInfo(version), openStreams(open), refusedKeys(wrong),
 		newStatsCollector(app, &m.ignored),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.handler = promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
@@ -63,6 +63,14 @@ func openStreams(open *streams) prometheus.Collector {
 		Name: "onereply_event_streams",
 		Help: "Event streams that are open.",
 	}, func() float64 { return float64(open.count()) })
+}
+
+// refusedKeys counts the requests that came with a wrong API key.
+func refusedKeys(wrong *atomic.Uint64) prometheus.Collector {
+	return prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "onereply_wrong_keys_total",
+		Help: "Logins and calls with a wrong API key.",
+	}, func() float64 { return float64(wrong.Load()) })
 }
 
 // count records one answered request. The time of an event stream is that of its client,

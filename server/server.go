@@ -7,13 +7,13 @@
 // is the way of a request to its handler; messages.go has a handler, and
 // body.go and respond.go what all handlers use; problem.go is the whole error
 // policy. The rest is who may call (auth.go, session.go, login.go,
-// loginlimit.go), event streams (events.go, eventstream.go, eventcache.go,
+// wrongkeys.go), event streams (events.go, eventstream.go, eventcache.go,
 // streams.go) and metrics (metrics.go, stats.go).
 //
 // Errors have one way: a handler returns an error and writes nothing, ServeHTTP makes a
 // problem document of it, and logs it. The server keeps no state of conversations, so any
-// node may get any request. It keeps only counts: of open streams, of logins with a wrong
-// key, of requests.
+// node may get any request. It keeps only counts: of open streams, of wrong keys, of
+// requests; and the sessions that were ended.
 package server
 
 import (
@@ -113,7 +113,6 @@ type Server struct {
 	bots      map[string]bool
 	router    router
 	guard     guard
-	logins    loginLimiter
 	streams   *streams
 	encoded   *eventCache
 	unserved  loglimit.Limit // lines about requests that were answered with 503
@@ -133,7 +132,7 @@ func New(app App, options Options) *Server {
 		app:      app,
 		options:  options,
 		bots:     map[string]bool{},
-		guard:    newGuard(options.APIKeys, options.LoopbackOnly),
+		guard:    newGuard(options.APIKeys, options.LoopbackOnly, options.Logger),
 		streams:  newStreams(options.MaxStreams),
 		encoded:  newEventCache(),
 		unserved: loglimit.Limit{Lines: unservedLines},
@@ -145,7 +144,7 @@ func New(app App, options Options) *Server {
 	for _, bot := range app.Bots() {
 		s.bots[bot] = true
 	}
-	s.metrics = newMetrics(app, s.streams, options.Version)
+	s.metrics = newMetrics(app, s.streams, &s.guard.wrong.count, options.Version)
 	s.router = newRouter(s.routes(), s.page())
 	return s
 }

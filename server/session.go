@@ -7,7 +7,9 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
+	"maps"
 	"net/http"
+	"sync"
 	"time"
 )
 
@@ -21,8 +23,9 @@ const (
 // cookie says when it ends, and is signed with a secret derived from the API key that
 // opened it. So it is valid on every node with that key, and no longer than the key. A
 // cookie alone reads; a change also needs the token of the session, which only a page of
-// this site can read. A session lasts for 12 hours and is not prolonged. To end all
-// sessions of a key, an operator replaces the key.
+// this site can read. A session lasts for 12 hours and is not prolonged. One whose user
+// signs out is kept as ended until then. To end all sessions of a key, an operator
+// replaces the key.
 type sessions []signer
 
 // signer signs for one key. The zero signer signs nothing. The API key itself signs
@@ -58,7 +61,8 @@ var cookieText = base64.RawURLEncoding.Strict() // one text for each cookie: no 
 
 // session is the content of a valid cookie.
 type session struct {
-	key     int // the number of the key that opened it
+	content [contentBytes]byte // names it
+	key     int                // the number of the key that opened it
 	expires time.Time
 	csrf    string
 }
@@ -95,21 +99,57 @@ func (s sessions) read(cookie string, now time.Time) (session, bool) {
 	if key < 0 || !now.Before(expires) {
 		return session{}, false
 	}
-	return session{key: key, expires: expires, csrf: cookieText.EncodeToString(s[key].sign("csrf", content))}, true
+	return session{content: [contentBytes]byte(content), key: key, expires: expires, csrf: cookieText.EncodeToString(s[key].sign("csrf", content))}, true
 }
 
-// of finds the session of a request. Several cookies may have the name: another program
-// on this host, or on a parent domain, can set one.
-func (s sessions) of(r *http.Request, now time.Time) (session, bool) {
-	if len(s) == 0 {
+// session finds the session of a request. Several cookies may have the name: another
+// program on this host, or on a parent domain, can set one.
+func (g guard) session(r *http.Request, now time.Time) (session, bool) {
+	if len(g.sessions) == 0 {
 		return session{}, false
 	}
 	for _, cookie := range r.CookiesNamed(sessionCookie) {
-		if found, ok := s.read(cookie.Value, now); ok {
+		if found, ok := g.sessions.read(cookie.Value, now); ok && !g.ended.has(found) {
 			return found, true
 		}
 	}
 	return session{}, false
+}
+
+// maxEnded bounds the sessions that are kept as ended. Only who has a key can open one.
+const maxEnded = 10_000
+
+// endedSessions are those whose users signed out, until they would end anyway. This node
+// alone knows them, and until it stops: a copy of the cookie is good on other nodes. It
+// may be used by many goroutines at once.
+type endedSessions struct {
+	mu    sync.Mutex
+	until map[[contentBytes]byte]time.Time
+}
+
+// add ends a session. Beyond maxEnded it makes room by any other one.
+func (e *endedSessions) add(s session, now time.Time) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.until == nil {
+		e.until = map[[contentBytes]byte]time.Time{}
+	}
+	maps.DeleteFunc(e.until, func(_ [contentBytes]byte, end time.Time) bool { return !now.Before(end) })
+	for other := range e.until {
+		if len(e.until) < maxEnded {
+			break
+		}
+		delete(e.until, other)
+	}
+	e.until[s.content] = s.expires
+}
+
+// has reports whether the session was ended.
+func (e *endedSessions) has(s session) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	_, ended := e.until[s.content]
+	return ended
 }
 
 // sign makes a signature for one purpose. The purpose and the zero byte keep a signature

@@ -1,26 +1,36 @@
 package server
 
 import (
-	"math"
+	"log/slog"
+	"net/http"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/onereply/onereply/internal/loglimit"
 )
 
-// Limits of logins with a wrong key.
+// Limits of wrong keys.
 const (
-	loginBurst     = 10              // at once, from one address
-	loginEvery     = 6 * time.Second // one more in each such time
-	loginAddresses = 1024            // addresses with a bucket of their own
+	wrongBurst     = 10              // at once, from one address
+	wrongEvery     = 6 * time.Second // one more in each such time
+	wrongAddresses = 1024            // addresses with a bucket of their own
+	wrongPause     = time.Second     // before each further one is answered
 )
 
-// loginLimiter bounds how fast keys can be guessed. Each address has a leaky bucket: a
-// login with a wrong key adds to it, and it empties by itself. Its memory is bounded:
-// once loginAddresses have a bucket, all other addresses share one. So ten wrong keys may
-// come at once, and then one in six seconds. An attempt with a right key is given back.
-// While the bucket is full, a right key is refused too. The zero value is ready to use,
-// by many goroutines at once.
-type loginLimiter struct {
+// wrongKeys bounds how fast keys can be guessed. Each address has a leaky bucket: a wrong
+// key adds to it, and it empties by itself. Once ten have come at once, or more than one
+// in six seconds, each further one waits for a second before it is answered. A right key
+// never waits: behind a proxy all clients have one address, and nobody there may lock out
+// the others. Who waits holds a connection, and the command bounds those. The memory is
+// bounded: once wrongAddresses have a bucket, all other addresses share one. It may be
+// used by many goroutines at once.
+type wrongKeys struct {
+	log   *slog.Logger
+	lines loglimit.Limit
+	count atomic.Uint64
+
 	mu      sync.Mutex
 	buckets map[netip.Prefix]bucket
 }
@@ -35,39 +45,47 @@ type bucket struct {
 // sharedBucket is the bucket of all addresses that have none of their own.
 var sharedBucket = netip.Prefix{}
 
-// take uses up one attempt, or returns how long to wait for one.
-func (l *loginLimiter) take(address string, now time.Time) (wait time.Duration) {
+// refuse counts a wrong key, logs it, at most one line a second, slows its sender down,
+// and is the answer. what is the request that it came with.
+func (l *wrongKeys) refuse(r *http.Request, what string) error {
+	l.count.Add(1)
+	now := time.Now()
+	if n := l.lines.Add(now, 1); n > 0 {
+		l.log.LogAttrs(r.Context(), slog.LevelWarn, what+" was refused: the key is wrong", slog.String("from", addressOf(r)), slog.Uint64("wrong_keys", n))
+	}
+	if l.exceeds(addressOf(r), now) {
+		pause := time.NewTimer(wrongPause)
+		defer pause.Stop()
+		select {
+		case <-pause.C:
+		case <-r.Context().Done():
+		}
+	}
+	return newProblem(kindUnauthorized, "The key is none of the configured api_keys.")
+}
+
+// exceeds takes one wrong key in, and reports whether the address has sent too many.
+func (l *wrongKeys) exceeds(address string, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	network := l.bucketOf(networkOf(address), now)
 	b := l.buckets[network].leak(now)
-	if b.used > loginBurst-1 {
-		return time.Duration((b.used - (loginBurst - 1)) * float64(loginEvery))
+	if b.used > wrongBurst-1 {
+		return true
 	}
 	b.used++
 	l.buckets[network] = b
-	return 0
-}
-
-// giveBack undoes a take: the login succeeded. It never goes below empty: a bucket may
-// have leaked since the take.
-func (l *loginLimiter) giveBack(address string, now time.Time) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	network := l.bucketOf(networkOf(address), now)
-	b := l.buckets[network].leak(now)
-	b.used = max(0, b.used-1)
-	l.buckets[network] = b
+	return false
 }
 
 // bucketOf finds the key of a network's bucket: its own, or sharedBucket where too many
 // networks have one. Empty buckets make room. It looks at all buckets only when there are
 // too many, at most 1024 of them.
-func (l *loginLimiter) bucketOf(network netip.Prefix, now time.Time) netip.Prefix {
+func (l *wrongKeys) bucketOf(network netip.Prefix, now time.Time) netip.Prefix {
 	if l.buckets == nil {
 		l.buckets = map[netip.Prefix]bucket{}
 	}
-	if _, known := l.buckets[network]; known || len(l.buckets) < loginAddresses {
+	if _, known := l.buckets[network]; known || len(l.buckets) < wrongAddresses {
 		return network
 	}
 	for other, b := range l.buckets {
@@ -75,7 +93,7 @@ func (l *loginLimiter) bucketOf(network netip.Prefix, now time.Time) netip.Prefi
 			delete(l.buckets, other)
 		}
 	}
-	if len(l.buckets) < loginAddresses {
+	if len(l.buckets) < wrongAddresses {
 		return network
 	}
 	return sharedBucket
@@ -83,7 +101,7 @@ func (l *loginLimiter) bucketOf(network netip.Prefix, now time.Time) netip.Prefi
 
 // leak is the bucket at a later time.
 func (b bucket) leak(now time.Time) bucket {
-	filled := float64(max(0, now.Sub(b.at))) / float64(loginEvery)
+	filled := float64(max(0, now.Sub(b.at))) / float64(wrongEvery)
 	return bucket{used: max(0, b.used-filled), at: now}
 }
 
@@ -106,11 +124,4 @@ func networkOf(address string) netip.Prefix {
 		return sharedBucket
 	}
 	return network
-}
-
-// tooManyLogins tells the client how long to wait.
-func tooManyLogins(wait time.Duration) error {
-	p := newProblem(kindTooMany, "Too many logins with a wrong key came from this address.")
-	p.retryAfter = int(math.Ceil(wait.Seconds()))
-	return p
 }

@@ -2,74 +2,35 @@ package server
 
 import (
 	"fmt"
-	"net/http"
-	"strconv"
 	"testing"
-	"testing/synctest"
 	"time"
 )
 
-// guess logs in with a wrong key until it is stopped, and says after how many.
-func guess(t *testing.T, s *Server) (tries int, last answer) {
-	t.Helper()
-	for tries = 0; tries < 2*loginBurst; tries++ {
-		if last = ask(t, s, "POST", "/console/login", `{"key":"wrong"}`); last.status != http.StatusUnauthorized {
-			return tries, last
-		}
-	}
-	return tries, last
-}
-
-func TestGuessesAreLimited(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := New(newFakeApp(), Options{APIKeys: []string{"alpha"}})
-		tries, last := guess(t, s)
-		last.wantProblem(t, kindTooMany, "")
-		if tries != loginBurst {
-			t.Errorf("%d guesses at once, want %d", tries, loginBurst)
-		}
-		ask(t, s, "POST", "/console/login", `{"key":"alpha"}`).wantProblem(t, kindTooMany, "")
-		wait, err := strconv.Atoi(last.header.Get("Retry-After"))
-		if err != nil || wait < 1 || time.Duration(wait)*time.Second > loginEvery {
-			t.Fatalf("Retry-After = %q", last.header.Get("Retry-After"))
-		}
-		if got := ask(t, s, "GET", here, "", "Authorization", "Bearer alpha"); got.status != http.StatusOK {
-			t.Errorf("bearer keys suffer from it: status %d", got.status)
-		}
-		time.Sleep(time.Duration(wait) * time.Second)
-		if tries, _ := guess(t, s); tries != 1 {
-			t.Errorf("%d guesses after the wait, want 1", tries)
-		}
-		time.Sleep(loginEvery)
-		login(t, s, "alpha")
-	})
-}
-
 func TestGoodLoginsAreNotLimited(t *testing.T) {
 	s := New(newFakeApp(), Options{APIKeys: []string{"alpha"}})
-	for range 3 * loginBurst {
+	for range 3 * wrongBurst {
 		login(t, s, "alpha")
 	}
 }
 
-// use takes until nothing is left.
-func (a *loginLimiter) use(address string, now time.Time) (taken int) {
-	for taken < 3*loginBurst && a.take(address, now) == 0 {
+// use sends wrong keys until they are too many.
+func (l *wrongKeys) use(address string, now time.Time) (taken int) {
+	for taken < 3*wrongBurst && !l.exceeds(address, now) {
 		taken++
 	}
 	return taken
 }
 
 func TestAddressesAreToldApart(t *testing.T) {
-	var a loginLimiter
+	var l wrongKeys
 	now := time.Unix(1_800_000_000, 0)
 	for _, address := range []string{"192.0.2.1", "192.0.2.2", "2001:db8::1", "2001:db8:0:1::1", "not an address"} {
-		if got := a.use(address, now); got != loginBurst {
-			t.Errorf("%s: %d attempts, want %d", address, got, loginBurst)
+		if got := l.use(address, now); got != wrongBurst {
+			t.Errorf("%s: %d attempts, want %d", address, got, wrongBurst)
 		}
 	}
 	for _, same := range []string{"::ffff:192.0.2.1", "2001:db8::2", "2001:db8::ffff:1%eth0", "nor this"} {
-		if got := a.use(same, now); got != 0 {
+		if got := l.use(same, now); got != 0 {
 			t.Errorf("%s: %d attempts more", same, got)
 		}
 	}
@@ -78,22 +39,45 @@ func TestAddressesAreToldApart(t *testing.T) {
 // TestMemoryOfAttemptsIsBounded: who has a million addresses shares what is
 // left, and gives it back in time.
 func TestMemoryOfAttemptsIsBounded(t *testing.T) {
-	var a loginLimiter
+	var l wrongKeys
 	now := time.Unix(1_800_000_000, 0)
 	taken := 0
-	for i := range 10 * loginAddresses {
-		if a.take(fmt.Sprintf("10.%d.%d.1", i/256, i%256), now) == 0 {
+	for i := range 10 * wrongAddresses {
+		if !l.exceeds(fmt.Sprintf("10.%d.%d.1", i/256, i%256), now) {
 			taken++
 		}
 	}
-	if len(a.buckets) > loginAddresses+1 {
-		t.Errorf("%d addresses are remembered", len(a.buckets))
+	if len(l.buckets) > wrongAddresses+1 {
+		t.Errorf("%d addresses are remembered", len(l.buckets))
 	}
-	if want := loginAddresses + loginBurst; taken != want {
+	if want := wrongAddresses + wrongBurst; taken != want {
 		t.Errorf("%d attempts from many addresses, want %d", taken, want)
 	}
-	now = now.Add(loginBurst * loginEvery)
-	if got := a.use("10.200.0.1", now); got != loginBurst || len(a.buckets) != 1 {
-		t.Errorf("later: %d attempts, %d addresses", got, len(a.buckets))
+	now = now.Add(wrongBurst * wrongEvery)
+	if got := l.use("10.200.0.1", now); got != wrongBurst || len(l.buckets) != 1 {
+		t.Errorf("later: %d attempts, %d addresses", got, len(l.buckets))
+	}
+}
+
+// TestMemoryOfEndedSessionsIsBounded: those that would have ended anyway make room, then
+// any other.
+func TestMemoryOfEndedSessionsIsBounded(t *testing.T) {
+	var e endedSessions
+	now := time.Unix(1_800_000_000, 0)
+	one := func(i int) session {
+		return session{content: [contentBytes]byte{byte(i), byte(i >> 8)}, expires: now.Add(time.Hour)}
+	}
+	for i := range 2 * maxEnded {
+		e.add(one(i), now)
+		if !e.has(one(i)) {
+			t.Fatalf("session %d goes on", i)
+		}
+	}
+	if len(e.until) != maxEnded {
+		t.Errorf("%d sessions are kept, want %d", len(e.until), maxEnded)
+	}
+	now = now.Add(time.Hour)
+	if e.add(one(1), now); len(e.until) != 1 {
+		t.Errorf("%d sessions are kept", len(e.until))
 	}
 }

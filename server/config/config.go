@@ -28,7 +28,7 @@ import (
 const MaxBytes = 1 << 20
 
 // MinKeyBytes is the least length of an API key. With fewer, a key could be found by
-// trying; requests with a bearer key are not slowed down.
+// trying, although who sends wrong ones is slowed down.
 const MinKeyBytes = 16
 
 // Config is a valid configuration, with the defaults filled in. It is plain data: nothing

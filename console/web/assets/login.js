@@ -33,6 +33,5 @@ export function login(root, { title, signedIn }) {
 
 function advice({ status, message }) {
 	if (status === 401 || status === 403) return 'This is none of the server’s API keys. Look into api_keys in its configuration.';
-	if (status === 429) return 'Too many attempts. Wait a minute, then try again.';
 	return status ? message : 'The server can’t be reached. Start it, then try again.';
 }
