@@ -110,6 +110,9 @@ func TestTheAddressOfAReply(t *testing.T) {
 		if test.moved {
 			h.move("b")
 		}
+		if got := h.names(); len(got) == 0 || got[0] != "alias a" {
+			t.Errorf("the transcript begins with %q", got)
+		}
 		h.under(test.under, message("m"))
 		if got := h.record().Names.Address; got != test.noted {
 			t.Errorf("%+v: the record notes the address %q", test, got)
