@@ -35,6 +35,29 @@ func TestAReplyOfAPersonIsCut(t *testing.T) {
 	}
 }
 
+// A splitter may give one part that is not the text as it was.
+func TestAReplyOfOnePart(t *testing.T) {
+	h := newHarness(t, func(o *engine.Options) {
+		b := o.Bots["bot"]
+		b.Split = func(text string) []string { return []string{strings.TrimSpace(text)} }
+		o.Bots["bot"] = b
+	})
+	h.respond(h.started("m"), engine.Response{Text: " hello "})
+	if e := h.theReply(); e.Text != " hello " || !slices.Equal(e.Parts, []string{"hello"}) {
+		t.Errorf("the parts of %q are %q", e.Text, e.Parts)
+	}
+}
+
+// Where one send carries all parts, a channel may report each of them.
+func TestAReportOfAPartOfOneSend(t *testing.T) {
+	h := newHarness(t, func(o *engine.Options) { b := o.Bots["bot"]; b.Whole = true; o.Bots["bot"] = b })
+	h.respond(h.started("m"), engine.Response{Text: "all", Parts: []string{"a", "b"}})
+	h.sent(asked[engine.Send](h), engine.SendResult{})
+	if got := h.report("second", 2, turn.ReceiptDelivered); got.Outcome != turn.Done || !slices.Equal(h.theReply().Receipts, turn.Receipts{"", turn.ReceiptDelivered}) {
+		t.Errorf("answered %+v, the reply has %q", got, h.theReply().Receipts)
+	}
+}
+
 // Only so many replies of people wait to be sent.
 func TestTooManyRepliesOfPeople(t *testing.T) {
 	h := newHarness(t)
