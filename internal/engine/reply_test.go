@@ -58,6 +58,22 @@ func TestAReportOfAPartOfOneSend(t *testing.T) {
 	}
 }
 
+// Watchers are told of a committed reply with its text and what it answers.
+func TestACommittedReplyIsTold(t *testing.T) {
+	h := newHarness(t)
+	h.say("m")
+	h.settle()
+	h.human("hello")
+	h.settle()
+	i := slices.IndexFunc(h.events, func(e engine.Event) bool { return e.Kind == turn.KindReplyCommitted })
+	if i < 0 {
+		t.Fatal("nothing is told")
+	}
+	if e := h.events[i]; e.ReplyID != "c/2" || e.Text != "hello" || !slices.Equal(e.Covers, []string{"m"}) || e.Author != turn.ReplyHuman {
+		t.Errorf("told %+v", e)
+	}
+}
+
 // Only so many replies of people wait to be sent.
 func TestTooManyRepliesOfPeople(t *testing.T) {
 	h := newHarness(t)
