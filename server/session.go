@@ -127,21 +127,30 @@ type endedSessions struct {
 	until map[[contentBytes]byte]time.Time
 }
 
-// add ends a session. Beyond maxEnded it makes room by any other one.
+// add ends a session. At maxEnded it makes room: by those that have ended anyway, else by
+// some others.
 func (e *endedSessions) add(s session, now time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.until == nil {
 		e.until = map[[contentBytes]byte]time.Time{}
 	}
+	if len(e.until) >= maxEnded {
+		e.makeRoom(now)
+	}
+	e.until[s.content] = s.expires
+}
+
+// makeRoom is called once for many sessions, since it looks at all. The caller holds the
+// lock.
+func (e *endedSessions) makeRoom(now time.Time) {
 	maps.DeleteFunc(e.until, func(_ [contentBytes]byte, end time.Time) bool { return !now.Before(end) })
 	for other := range e.until {
-		if len(e.until) < maxEnded {
-			break
+		if len(e.until) <= maxEnded-maxEnded/10 {
+			return
 		}
 		delete(e.until, other)
 	}
-	e.until[s.content] = s.expires
 }
 
 // has reports whether the session was ended.

@@ -67,10 +67,12 @@ func runNode(ctx context.Context, c config.Config, front frontend, log *slog.Log
 		return err
 	}
 	defer closing(log, "engine", app.Close)
-	api := newAPI(app, c, front, log)
+	connections := connectionsFor(openFiles())
+	api := newAPI(app, c, front, connections/2, log)
 	announce(url)
 	log.Info("listening", "url", url, "store", kept.Guarantees().Name, "bots", len(c.Bots))
-	return serve(ctx, listener, httpServer(api, log), app, c.Drain, log)
+	s := httpServer(api, log)
+	return serve(ctx, limitConnections(listener, connections, s), s, app, c.Drain, log)
 }
 
 // openApp starts the node's engine. The engine outlives ctx, whose end only starts the

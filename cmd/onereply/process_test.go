@@ -33,7 +33,12 @@ type process struct {
 // spawn starts the program and waits for the line that has its URL.
 func spawn(t *testing.T, args ...string) *process {
 	t.Helper()
-	p := &process{command: exec.Command(os.Args[0], args...), stderr: &bytes.Buffer{}}
+	return spawnCommand(t, exec.Command(os.Args[0], args...))
+}
+
+func spawnCommand(t *testing.T, command *exec.Cmd) *process {
+	t.Helper()
+	p := &process{command: command, stderr: &bytes.Buffer{}}
 	p.command.Env = append(os.Environ(), asProgram+"=1")
 	p.command.Stderr = p.stderr
 	stdout, err := p.command.StdoutPipe()

@@ -91,16 +91,21 @@ func (f frontend) useDemo(bots []onereply.Bot) {
 	}
 }
 
+// maxStreams bounds the event streams of a node, where there are connections for them.
+const maxStreams = 1000
+
 // newAPI is the HTTP API with the pages. Without API keys it answers only requests that
 // name this machine as their host: a page from elsewhere, open in a browser here,
 // could use the API otherwise. The demo gets the engine here, before the first request.
-func newAPI(app *onereply.App, c config.Config, front frontend, log *slog.Logger) *server.Server {
+// Event streams get at most so many of the connections, since each keeps one for long.
+func newAPI(app *onereply.App, c config.Config, front frontend, streams int, log *slog.Logger) *server.Server {
 	options := server.Options{
 		APIKeys:      c.APIKeys,
 		LoopbackOnly: len(c.APIKeys) == 0,
 		Logger:       log,
 		Version:      version(),
 		Page:         front.pages,
+		MaxStreams:   min(maxStreams, streams),
 	}
 	if front.demo != nil {
 		front.demo.app = app
