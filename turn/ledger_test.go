@@ -265,7 +265,10 @@ func (l *ledger) mark(mark turn.Mark, reported bool) error {
 		return fmt.Errorf("reply %d is marked %s, but was never committed", mark.Seq, mark.Status)
 	}
 	if reported {
-		if r.status != turn.ReplySent && r.status != turn.ReplyUnknown && r.status != turn.ReplyFailed {
+		switch allowed := r.status == turn.ReplySent || r.status == turn.ReplyUnknown || r.status == turn.ReplyFailed; {
+		case allowed:
+		case r.status == turn.ReplyPartial && mark.Status == turn.ReplySent: // the rest arrived after all
+		default:
 			return fmt.Errorf("reply %d is %s, and a report makes it %s", mark.Seq, r.status, mark.Status)
 		}
 		r.status = mark.Status
