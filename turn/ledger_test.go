@@ -287,6 +287,9 @@ func (l *ledger) mark(mark turn.Mark, reported bool) error {
 		return fmt.Errorf("reply %d is withdrawn, but something irreversible stands behind it", mark.Seq)
 	}
 	r.status = mark.Status
+	for mark.Status == turn.ReplyPartial && r.delivered < len(r.receipts) && (r.receipts[r.delivered] == turn.ReceiptDelivered || r.receipts[r.delivered] == turn.ReceiptRead) {
+		r.delivered++ // its channel says so
+	}
 	r.cut = mark.Status == turn.ReplyPartial && (mark.Reason == turn.ByHuman || mark.Reason == turn.Stopped)
 	return nil
 }
