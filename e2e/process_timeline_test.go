@@ -29,14 +29,22 @@ type eventLog struct {
 	steps []map[string]any
 }
 
-// keep watches a node from its first event on.
+// keep watches a node from now on. It names an event that the node does not know: the
+// answer to that, the first event, shows that the stream is open.
 func (l *eventLog) keep(t *testing.T, c *caller, base string) {
+	t.Helper()
+	open := make(chan struct{})
+	var once sync.Once
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	t.Cleanup(func() { cancel(); <-done })
 	go func() {
 		defer close(done)
-		c.stream(ctx, base+"/v1/events?after=the-beginning", func(_, data string) {
+		c.stream(ctx, base+"/v1/events?after=the-beginning", func(kind, data string) {
+			if kind == "events.lost" {
+				once.Do(func() { close(open) })
+				return
+			}
 			var event map[string]any
 			if err := json.Unmarshal([]byte(data), &event); err != nil {
 				t.Errorf("an event is no JSON: %s", data)
@@ -44,6 +52,11 @@ func (l *eventLog) keep(t *testing.T, c *caller, base string) {
 			l.add(event)
 		})
 	}()
+	select {
+	case <-open:
+	case <-time.After(limit):
+		t.Fatal("the stream of events does not open")
+	}
 }
 
 // add keeps of an event what a timeline keeps of it.
