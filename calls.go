@@ -350,6 +350,19 @@ func (a *App) Forget(ctx context.Context, bot, conversation string) error {
 			return c.of(err)
 		}
 	}
-	_, err = a.act(ctx, "delete", &engine.Request{Key: found.key, Op: engine.Forget})
-	return c.of(err)
+	if _, err = a.act(ctx, "delete", &engine.Request{Key: found.key, Op: engine.Forget}); err != nil {
+		return c.of(err)
+	}
+	a.tellDeleted(found.key, conversation)
+	return nil
+}
+
+// tellDeleted tells all who watch, on all nodes, that nothing of the conversation is left.
+// So the events that nodes keep of it lose their texts.
+func (a *App) tellDeleted(key store.Key, name string) {
+	e := engine.Event{Key: key, Node: a.options.Node, Notice: turn.Notice{Kind: engine.ConversationDeleted, At: a.clock.Now()}}
+	if name != key.Conversation {
+		e.Name = name
+	}
+	a.fleet.Publish(&e)
 }

@@ -97,6 +97,33 @@ func TestAReaderThatIsFarBehind(t *testing.T) {
 	})
 }
 
+// Nothing of a conversation that is deleted is shown to who resumes, and it is told that it
+// was.
+func TestADeletedConversationLeavesNoEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, settings{})
+		defer w.close()
+		all := w.nodes[0].Subscribe(onereply.EventQuery{})
+		defer all.Close()
+		w.say(0, "m1")
+		rest(time.Minute)
+		first := read(all)[0].ID
+		if err := w.nodes[0].Forget(t.Context(), "bot", "c"); err != nil {
+			t.Fatal(err)
+		}
+		if got := types(all); !slices.Equal(got, []string{"conversation.deleted"}) {
+			t.Errorf("told %q", got)
+		}
+		again := w.nodes[0].Subscribe(onereply.EventQuery{After: first})
+		defer again.Close()
+		for _, e := range read(again) {
+			if e.Text != "" || e.Reason != "" || e.Bot != "bot" || e.Conversation != "c" {
+				t.Errorf("left over: %+v", e)
+			}
+		}
+	})
+}
+
 // heap is what is in use.
 func heap() uint64 {
 	runtime.GC()

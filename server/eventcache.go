@@ -18,10 +18,11 @@ type eventCache struct {
 	slots [64]atomic.Pointer[encodedEvent] // chosen by a hash of the event's id
 }
 
-// encodedEvent is one event as it stands in a stream: id, event and data lines.
+// encodedEvent is one event as it stands in a stream: id, event and data lines. The event
+// of an id changes only where its texts are erased.
 type encodedEvent struct {
-	id   string
-	text []byte
+	id, message, reason string // of the event
+	text                []byte
 }
 
 func newEventCache() *eventCache { return &eventCache{seed: maphash.MakeSeed()} }
@@ -30,14 +31,14 @@ func newEventCache() *eventCache { return &eventCache{seed: maphash.MakeSeed()} 
 // streams share them. The data is one line, since json.Marshal writes no line break.
 func (c *eventCache) encode(e onereply.Event) ([]byte, error) {
 	slot := &c.slots[maphash.String(c.seed, e.ID)%uint64(len(c.slots))]
-	if kept := slot.Load(); kept != nil && kept.id == e.ID {
+	if kept := slot.Load(); kept != nil && kept.id == e.ID && kept.message == e.Text && kept.reason == e.Reason {
 		return kept.text, nil
 	}
 	data, err := json.Marshal(e)
 	if err != nil {
 		return nil, err
 	}
-	made := &encodedEvent{id: e.ID, text: fmt.Appendf(nil, "id: %s\nevent: %s\ndata: %s\n\n", e.ID, e.Type, data)}
+	made := &encodedEvent{id: e.ID, message: e.Text, reason: e.Reason, text: fmt.Appendf(nil, "id: %s\nevent: %s\ndata: %s\n\n", e.ID, e.Type, data)}
 	slot.Store(made)
 	return made.text, nil
 }

@@ -33,3 +33,16 @@ func TestEventsAreEncodedOnce(t *testing.T) {
 		}
 	}
 }
+
+// A text that was erased since is not shown from the cache to who resumes.
+func TestErasedTextsAreNotShownFromTheCache(t *testing.T) {
+	all := newEventCache()
+	e := onereply.Event{ID: "epoch-1", Type: "message.accepted", Text: "a secret", Reason: "another"}
+	if first, err := all.encode(e); err != nil || !strings.Contains(string(first), "a secret") {
+		t.Fatalf("%s, %v", first, err)
+	}
+	e.Text, e.Reason = "", ""
+	if later, err := all.encode(e); err != nil || strings.Contains(string(later), "secret") || strings.Contains(string(later), "another") {
+		t.Errorf("after it was erased: %s, %v", later, err)
+	}
+}

@@ -53,10 +53,14 @@ func IsOfMessage(kind turn.Kind) bool {
 	return false
 }
 
-// Erases reports whether the event is the deletion of a message: its text must not be
-// shown any more, by whoever keeps events.
+// ConversationDeleted is the kind of an event that no write makes: all that is stored of
+// the conversation was deleted.
+const ConversationDeleted turn.Kind = "conversation.deleted"
+
+// Erases reports whether the event is the deletion of a message or of a conversation: its
+// texts must not be shown any more, by whoever keeps events.
 func (e *Event) Erases() bool {
-	return e.Kind == turn.KindMessageErased || e.Kind == turn.KindMessageAccepted && e.Reason == turn.WasDeleted
+	return e.Kind == ConversationDeleted || e.Kind == turn.KindMessageErased || e.Kind == turn.KindMessageAccepted && e.Reason == turn.WasDeleted
 }
 
 // event adds to a notice the texts that this node knows: of the request that the

@@ -158,15 +158,22 @@ func sizeOf(e *engine.Event) int {
 	return size
 }
 
-// erase removes the texts of a message from the events that are kept: its author has
-// deleted it, and readers that resume must not see it. It looks at all of them, which
-// takes a fraction of a millisecond, since deletions are rare.
+// erase removes the texts of a message, or of a whole conversation, from the events that
+// are kept: it was deleted, and readers that resume must not see them. It looks at all
+// events, which takes a fraction of a millisecond, since deletions are rare.
 func (b *Broker) erase(deletion *engine.Event) {
+	whole := deletion.Kind == engine.ConversationDeleted
 	for number := b.dropped; number < b.last; number++ {
-		if e := b.ring.at(number); e.MessageID == deletion.MessageID && e.Key == deletion.Key {
-			b.bytes -= len(e.Text)
-			e.Text = ""
+		e := b.ring.at(number)
+		if e.Key != deletion.Key || !whole && e.MessageID != deletion.MessageID {
+			continue
 		}
+		b.bytes -= sizeOf(e)
+		e.Text = ""
+		if whole {
+			e.Reason = "" // an operator's words, or what a model answered
+		}
+		b.bytes += sizeOf(e)
 	}
 }
 
