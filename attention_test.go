@@ -82,7 +82,7 @@ func TestAttention(t *testing.T) {
 			r := &receiver{wrong: []func(context.Context) error{giving(onereply.RefusedError(errors.New("no such chat")))}}
 			w := newWorld(t, settings{bot: onereply.Bot{Sender: r}})
 			defer w.close()
-			if _, err := w.nodes[0].Answer(t.Context(), "bot", "c", "hello"); err != nil {
+			if _, err := w.nodes[0].Answer(t.Context(), "bot", "c", onereply.HumanReply{Text: "hello"}); err != nil {
 				t.Fatal(err)
 			}
 			rest(time.Minute)

@@ -80,7 +80,7 @@ func TestAuditIsWrittenWithTheAction(t *testing.T) {
 			_, err := one.Pause(t.Context(), "bot", "c", onereply.Pause{Reason: "unnoted"})
 			return err
 		})
-		if _, err := one.Answer(by(t, "a1"), "bot", "c", "hello"); err != nil { // it is sent at once, which is another write
+		if _, err := one.Answer(by(t, "a1"), "bot", "c", onereply.HumanReply{Text: "hello"}); err != nil { // it is sent at once, which is another write
 			t.Fatal(err)
 		}
 		const want = "reply by a1 of c\nresume by b2 of c\npause by a1 of c: lunch"

@@ -291,25 +291,58 @@ func (a *App) control(ctx context.Context, op, bot, conversation string, r engin
 	return stateOf(result.Key, *result.Record), nil
 }
 
-// Answer delivers what a human wrote, also while the conversation is paused,
-// and settles the messages that wait. The text has 1 to [MaxTextBytes]. The receipt's
-// MessageID is the reply's ID. A reply has no ID by which a repeat could be told: after
-// an error with [CodeUnknown], look at the transcript before you call it again.
-// [CodeTooMany] says that [MaxQueuedHumanReply] replies wait to be sent.
-func (a *App) Answer(ctx context.Context, bot, conversation, text string) (Receipt, error) {
+// HumanReply is a reply given from outside: by a person, or by a program in their place.
+type HumanReply struct {
+	// Text has 1 to [MaxTextBytes].
+	Text string
+
+	// ID tells a repeat, for as long as IDs of messages are kept: the same reply given
+	// twice is sent once. It has at most [MaxNameBytes], and stands apart from the IDs of
+	// messages. "": it has none.
+	ID string
+
+	// Beside: it closes nothing, such as a notification. What waits is left to the bot, and
+	// its attempt and its reply go on. It goes out as soon as nothing else is under way.
+	Beside bool
+
+	// Sent: it was sent elsewhere, as from a person's phone. It is recorded, and not sent.
+	Sent bool
+
+	// PauseFor is how long the bot is silent after it, at most [MaxPauseFor]: a pause that
+	// ends by itself. One that lasts longer stays. 0: it need not be.
+	PauseFor time.Duration
+}
+
+// Answer delivers a reply from outside, also while the conversation is paused, and settles
+// the messages that wait, unless it says otherwise. The receipt's MessageID is the
+// reply's ID in deliveries and in the transcript, the same for a repeat; "" for a repeat
+// of a reply that is not kept any more. After an error with [CodeUnknown] a reply without
+// an ID may have been accepted: look at the transcript before you call it again. With an
+// ID, call it again. [CodeTooMany] says that [MaxQueuedHumanReply] replies wait to be
+// sent.
+func (a *App) Answer(ctx context.Context, bot, conversation string, r HumanReply) (Receipt, error) {
 	c, err := a.begin("answer", bot, conversation)
 	if err != nil {
 		return Receipt{}, err
 	}
-	if err := checkText(text, false); err != nil {
-		return Receipt{}, c.fail(CodeInvalid, "text", err)
+	if field, err := checkReply(r); err != nil {
+		return Receipt{}, c.fail(CodeInvalid, field, err)
 	}
-	result, err := a.act(ctx, "reply", &engine.Request{Key: c.key, Op: engine.HumanReply, Body: store.Body{Text: text}})
-	if err != nil && ctx.Err() != nil {
+	result, err := a.act(ctx, "reply", &engine.Request{
+		Key: c.key, Op: engine.HumanReply, ID: r.ID, Body: store.Body{Text: r.Text}, Beside: r.Beside, Sent: r.Sent, For: r.PauseFor,
+	})
+	if err != nil && ctx.Err() != nil && r.ID == "" {
 		err = fmt.Errorf("%w: %w", engine.ErrOutcomeUnknown, err)
 	}
 	receipt := receiptOf(result)
-	receipt.Outcome, receipt.DueAt = OutcomeQueued, Time{}
+	receipt.DueAt = Time{}
+	switch {
+	case receipt.Duplicate:
+	case r.Sent:
+		receipt.Outcome = OutcomeRecorded
+	default:
+		receipt.Outcome = OutcomeQueued
+	}
 	return receipt, c.of(err)
 }
 

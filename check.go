@@ -57,6 +57,19 @@ func checkPause(d time.Duration) error {
 	return nil
 }
 
+// checkReply returns the field that is at fault.
+func checkReply(r HumanReply) (string, error) {
+	if r.ID != "" {
+		if err := checkName(r.ID); err != nil {
+			return "id", err
+		}
+	}
+	if err := checkText(r.Text, false); err != nil {
+		return "text", err
+	}
+	return "pause_for", checkPause(r.PauseFor)
+}
+
 // checkMessage returns the field that is at fault.
 func checkMessage(m Message) (string, error) {
 	if m.ID != "" {

@@ -109,9 +109,12 @@ func TestCallsThatAreRefused(t *testing.T) {
 			_, err := app.Pause(ctx, b, c, onereply.Pause{})
 			return err
 		},
-		"resume":     func(ctx context.Context, b, c string) error { _, err := app.Resume(ctx, b, c, true); return err },
-		"requeue":    func(ctx context.Context, b, c string) error { _, err := app.Requeue(ctx, b, c); return err },
-		"answer":     func(ctx context.Context, b, c string) error { _, err := app.Answer(ctx, b, c, "x"); return err },
+		"resume":  func(ctx context.Context, b, c string) error { _, err := app.Resume(ctx, b, c, true); return err },
+		"requeue": func(ctx context.Context, b, c string) error { _, err := app.Requeue(ctx, b, c); return err },
+		"answer": func(ctx context.Context, b, c string) error {
+			_, err := app.Answer(ctx, b, c, onereply.HumanReply{Text: "x"})
+			return err
+		},
 		"seal":       func(ctx context.Context, b, c string) error { return app.Seal(ctx, b, c, 1) },
 		"forget":     func(ctx context.Context, b, c string) error { return app.Forget(ctx, b, c) },
 		"state":      func(ctx context.Context, b, c string) error { _, err := app.State(ctx, b, c); return err },
@@ -142,7 +145,9 @@ func TestCallsThatAreRefused(t *testing.T) {
 		"a long reason":           {one(app.Pause(ctx, "bot", "c", onereply.Pause{Reason: long})), onereply.CodeInvalid, "reason"},
 		"a long pause":            {one(app.Pause(ctx, "bot", "c", onereply.Pause{For: onereply.MaxPauseFor + 1})), onereply.CodeInvalid, "for"},
 		"a pause before now":      {one(app.Pause(ctx, "bot", "c", onereply.Pause{For: -1})), onereply.CodeInvalid, "for"},
-		"a blank answer":          {one(app.Answer(ctx, "bot", "c", " ")), onereply.CodeInvalid, "text"},
+		"an answer with a bad id": {one(app.Answer(ctx, "bot", "c", onereply.HumanReply{Text: "x", ID: "\x00"})), onereply.CodeInvalid, "id"},
+		"an answer for an age":    {one(app.Answer(ctx, "bot", "c", onereply.HumanReply{Text: "x", PauseFor: onereply.MaxPauseFor + 1})), onereply.CodeInvalid, "pause_for"},
+		"a blank answer":          {one(app.Answer(ctx, "bot", "c", onereply.HumanReply{Text: " "})), onereply.CodeInvalid, "text"},
 		"a seal of nothing":       {app.Seal(ctx, "bot", "c", 1), onereply.CodeConflict, "token"},
 		"a state of nothing":      {one(app.State(ctx, "bot", "none")), onereply.CodeNotFound, "conversation"},
 		"the end too long":        {one(app.TranscriptBefore(ctx, "bot", "c", 0, -1)), onereply.CodeInvalid, "limit"},

@@ -196,7 +196,7 @@ func ExampleApp_Pause() {
 	fmt.Println(state.Phase)
 	receipt, _ := app.Receive(ctx, "support", "alice", onereply.Message{Text: "is anybody there?"})
 	fmt.Println(receipt.Outcome)
-	app.Answer(ctx, "support", "alice", "Bob here, how can I help?")
+	app.Answer(ctx, "support", "alice", onereply.HumanReply{Text: "Bob here, how can I help?"})
 	fmt.Println(<-said)
 
 	app.Resume(ctx, "support", "alice", true)

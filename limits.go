@@ -11,7 +11,7 @@ import (
 // Limits of names and texts, in bytes. An input that exceeds one is refused with
 // [CodeInvalid], and nothing of it is stored.
 const (
-	MaxNameBytes       = 512       // of a bot's name, a conversation, a message's ID
+	MaxNameBytes       = 512       // of a bot's name, a conversation, the ID of a message or a reply
 	MaxTextBytes       = 64 << 10  // of a message, of one that it quotes, or of a human's reply
 	MaxAttachmentBytes = 4 << 10   // of an attachment's URL, kind and type together
 	MaxMetadataBytes   = 16 << 10  // of a message's metadata

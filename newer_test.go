@@ -78,7 +78,7 @@ func TestARecordOfANewerSchema(t *testing.T) {
 		_, edit := app.Edit(ctx, "bot", "c", "m1", onereply.Edit{Text: new("other")})
 		_, state := app.State(ctx, "bot", "c")
 		_, flush := app.Flush(ctx, "bot", "c")
-		_, answer := app.Answer(ctx, "bot", "c", "hello")
+		_, answer := app.Answer(ctx, "bot", "c", onereply.HumanReply{Text: "hello"})
 		_, ignored := app.Receive(ctx, "bot", "c", onereply.Message{ID: "m3", Text: "hello", FromMe: true})
 		for name, err := range map[string]error{
 			"receive": receive, "edit": edit, "state": state, "flush": flush, "answer": answer, "ignored": ignored,

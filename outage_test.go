@@ -100,7 +100,7 @@ func TestTheStoreGoesAwayAndComesBack(t *testing.T) {
 					calls := map[string]error{"forget": app.Forget(t.Context(), "bot", "other"), "ready": nil}
 					_, calls["receive"] = app.Receive(t.Context(), "bot", "c", onereply.Message{ID: "n", Text: "hi"})
 					_, calls["pause"] = app.Pause(t.Context(), "bot", "c", onereply.Pause{})
-					_, calls["answer"] = app.Answer(t.Context(), "bot", "c", "hello")
+					_, calls["answer"] = app.Answer(t.Context(), "bot", "c", onereply.HumanReply{Text: "hello"})
 					_, calls["state"] = app.State(t.Context(), "bot", "c")
 					_, calls["transcript"] = app.Transcript(t.Context(), "bot", "c", 0, 0)
 					for name, err := range calls {

@@ -35,8 +35,8 @@ const (
 // Receipt acknowledges an input. The caller need not keep the input any longer: it is
 // durable, as far as the store promises durability.
 type Receipt struct {
-	// MessageID is the given ID, or the one that was made. Of a human's reply it is
-	// the reply's ID.
+	// MessageID is the given ID, or the one that was made. Of a reply from outside it is
+	// the reply's ID, which has the number of its turn.
 	MessageID string `json:"message_id"`
 
 	// Version counts the inputs that the conversation has accepted so far, this one

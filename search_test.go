@@ -185,7 +185,7 @@ func TestPreview(t *testing.T) {
 		}
 		receive(onereply.Message{ID: "m1", Text: strings.Repeat("ä", 300), Sender: onereply.Person{ID: "u1", Name: "Ann"}})
 		for range 5 { // people's replies
-			if _, err := app.Answer(t.Context(), "bot", "c", "reply"); err != nil {
+			if _, err := app.Answer(t.Context(), "bot", "c", onereply.HumanReply{Text: "reply"}); err != nil {
 				t.Fatal(err)
 			}
 		}

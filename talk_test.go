@@ -89,7 +89,7 @@ func TestAHumansReplyInEachPhase(t *testing.T) {
 					if paused {
 						w.nodes[0].Pause(t.Context(), "bot", "c", onereply.Pause{})
 					}
-					receipt, err := w.nodes[0].Answer(t.Context(), "bot", "c", "I see.")
+					receipt, err := w.nodes[0].Answer(t.Context(), "bot", "c", onereply.HumanReply{Text: "I see."})
 					if err != nil || receipt.Outcome != onereply.OutcomeQueued || !strings.HasPrefix(receipt.MessageID, "c/") {
 						t.Fatalf("answered: %+v, %v", receipt, err)
 					}

@@ -66,7 +66,7 @@ func TestEventsSayWhatWasLate(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		w.say(0, "n")
 		rest(time.Minute)
-		w.nodes[0].Answer(t.Context(), "bot", "c", "I see.")
+		w.nodes[0].Answer(t.Context(), "bot", "c", onereply.HumanReply{Text: "I see."})
 		time.Sleep(time.Second)
 		var late []bool
 		for _, e := range read(all) {

@@ -98,17 +98,28 @@ func (s *Server) postReset(w http.ResponseWriter, r *http.Request) error {
 	return respondState(w, http.StatusAccepted, now, err)
 }
 
-// postReply takes a human's reply. It goes out also while the conversation is paused, and
-// settles what waits: the bot does not answer the same messages again. It has no id by
-// which a repeat could be told.
+// postReply takes a reply from outside. It goes out also while the conversation is paused,
+// and settles what waits, unless it closes nothing: then the bot answers the same messages
+// as if it were not there.
 func (s *Server) postReply(w http.ResponseWriter, r *http.Request) error {
 	var body struct {
-		Text string `json:"text"`
+		ID       string  `json:"id"`
+		Text     string  `json:"text"`
+		Closes   *bool   `json:"closes"`
+		Sent     bool    `json:"sent"`
+		PauseFor *string `json:"pause_for"`
 	}
 	if err := decode(w, r, &body); err != nil {
 		return err
 	}
-	got, err := s.app.Answer(r.Context(), r.PathValue("bot"), r.PathValue("conversation"), body.Text)
+	silent, err := duration("pause_for", body.PauseFor)
+	if err != nil {
+		return err
+	}
+	reply := onereply.HumanReply{
+		ID: body.ID, Text: body.Text, Beside: body.Closes != nil && !*body.Closes, Sent: body.Sent, PauseFor: silent,
+	}
+	got, err := s.app.Answer(r.Context(), r.PathValue("bot"), r.PathValue("conversation"), reply)
 	return accepted(w, got, err)
 }
 

@@ -158,9 +158,9 @@ func (f *fakeApp) Resume(ctx context.Context, bot, conversation string, answerPe
 	return f.state, f.err
 }
 
-func (f *fakeApp) Answer(ctx context.Context, bot, conversation, text string) (onereply.Receipt, error) {
+func (f *fakeApp) Answer(ctx context.Context, bot, conversation string, r onereply.HumanReply) (onereply.Receipt, error) {
 	f.acts(ctx)
-	f.record("answer", bot, conversation, text)
+	f.record("answer", bot, conversation, r)
 	return f.receipt, f.err
 }
 

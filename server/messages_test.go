@@ -141,6 +141,8 @@ func TestBodiesThatAreRefused(t *testing.T) {
 		{"answer_pending is a string", "/resume", `{"answer_pending":"no"}`, kindWrongType, "answer_pending"},
 		{"reply without a body", "/replies", "", kindMalformedBody, ""},
 		{"reply is a list", "/replies", `{"text":[]}`, kindWrongType, "text"},
+		{"reply that closes perhaps", "/replies", `{"text":"x","closes":"no"}`, kindWrongType, "closes"},
+		{"reply with a pause of nothing", "/replies", `{"text":"x","pause_for":"0s"}`, kindInvalid, "pause_for"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			app := newFakeApp()

@@ -39,7 +39,7 @@ type App interface {
 	Flush(ctx context.Context, bot, conversation string) (onereply.State, error)
 	Pause(ctx context.Context, bot, conversation string, p onereply.Pause) (onereply.State, error)
 	Resume(ctx context.Context, bot, conversation string, answerPending bool) (onereply.State, error)
-	Answer(ctx context.Context, bot, conversation, text string) (onereply.Receipt, error)
+	Answer(ctx context.Context, bot, conversation string, r onereply.HumanReply) (onereply.Receipt, error)
 	Move(ctx context.Context, bot, conversation, to string) (onereply.State, error)
 	SetAlias(ctx context.Context, bot, alias, conversation string) (onereply.NamedConversation, error)
 	Alias(ctx context.Context, bot, alias string) (onereply.NamedConversation, error)

@@ -1,5 +1,7 @@
 package turn
 
+import "time"
+
 // The actions of people on a conversation.
 //
 // A human who steps in comes before the bot. A pause, a reply by hand and a close
@@ -149,7 +151,7 @@ func (s *step) recallReply(how Ending) {
 
 // takeBack is the same for a stop word, after which others may still wait.
 func (s *step) takeBack(reason string) {
-	if s.Phase != Sending || s.Lease.Nonce != "" || s.Reply.Kind == ReplyHuman || s.Reply.Kind == ReplyResend {
+	if s.Phase != Sending || s.Lease.Nonce != "" || s.Reply.DespitePause() {
 		return
 	}
 	if !s.mayBeSent() || s.Reply.unseen() && !s.Reply.Sealed {
@@ -160,7 +162,7 @@ func (s *step) takeBack(reason string) {
 // settledThrough is the version up to which inputs are settled or part of the
 // reply that is being sent.
 func (s *step) settledThrough() int64 {
-	if s.Phase == Sending && s.Reply.Kind != ReplyResend {
+	if s.Phase == Sending && !s.Reply.beside() {
 		return max(s.Answered, s.Reply.Through)
 	}
 	return s.Answered
@@ -179,27 +181,91 @@ func (s *step) settleAll(status Status, by int64) {
 	}
 }
 
-// humanReply queues a reply that a person wrote, and settles what waits. The bot does
-// not talk on over it: the part of its reply that is on its way is the last one.
+// humanReply takes in a reply from outside. The bot may have to be silent after it.
 func (s *step) humanReply(e HumanReply) {
-	if len(s.Queue) >= maxQueue {
+	if len(s.Queue) >= maxQueue && !e.Sent {
 		s.ignore(QueueFull)
 		return
 	}
 	s.Changed = true
+	if e.Beside {
+		s.replyBeside(e)
+	} else {
+		s.answerByHand(e)
+	}
+	if e.Claims {
+		s.Seq++
+		s.AppendClaim = s.Seq
+	}
+	if e.PauseFor > 0 {
+		s.keepSilent(e.PauseFor)
+	}
+}
+
+// answerByHand settles what waits by a reply that a person wrote. The bot does not talk
+// on over it: the part of its reply that is on its way is the last one.
+func (s *step) answerByHand(e HumanReply) {
 	s.recallReply(EndedClosed)
 	s.cutReply(ByHuman)
 	s.closeTurn(EndedClosed)
-	s.Turn++
-	s.Seq++
-	s.AppendReply = s.Seq
+	s.nextTurn()
 	reply := Reply{
-		Turn: s.Turn, Seq: s.Seq, Through: s.Version, From: s.settledThrough(), AfterSeq: s.AfterSeq, ThroughSeq: s.Seq,
+		Turn: s.Turn, Seq: s.Seq + 1, Through: s.Version, From: s.settledThrough(), AfterSeq: s.AfterSeq, ThroughSeq: s.Seq + 1,
 		Parts: e.Parts, Kind: ReplyHuman, Since: s.now, RetryAt: s.now,
 	}
-	s.Queue = append(s.Queue, reply)
+	s.commitByHand(e, reply)
+	s.settleAll(InputAnswered, reply.Seq)
+	s.wasSent(e, reply)
+}
+
+// replyBeside has a reply sent that settles nothing: what waits is left to the bot, whose
+// attempt, reply and window go on. It gets a number of its own, and the current turn keeps
+// its. It goes out as soon as nothing else is under way: see startBeside.
+func (s *step) replyBeside(e HumanReply) {
+	s.Beside++
+	reply := Reply{
+		Turn: s.LastTurn(), Seq: s.Seq + 1, Through: s.Answered, From: s.Answered, AfterSeq: s.AfterSeq,
+		Parts: e.Parts, Kind: ReplyBeside, Since: s.now, RetryAt: s.now,
+	}
+	s.commitByHand(e, reply)
+	s.wasSent(e, reply)
+}
+
+// commitByHand commits a reply from outside, which is sent after those before it, if it
+// is to be sent at all.
+func (s *step) commitByHand(e HumanReply, reply Reply) {
+	s.Seq++
+	s.AppendReply = s.Seq
+	if !e.Sent {
+		s.Queue = append(s.Queue, reply)
+	}
 	s.notifyReply(KindReplyCommitted, &reply, ReplyHuman)
-	s.settleAll(InputAnswered, s.Seq)
+}
+
+// wasSent ends the turn of a reply that was sent elsewhere.
+func (s *step) wasSent(e HumanReply, reply Reply) {
+	if !e.Sent {
+		return
+	}
+	s.Marks = append(s.Marks, Mark{Seq: reply.Seq, Status: ReplySent, Reason: SentElsewhere})
+	s.noteSaid()
+	reply.Done = reply.Parts
+	s.notifyReply(KindReplySent, &reply, SentElsewhere)
+	s.endTurn(reply.Turn, EndedSent)
+}
+
+// keepSilent pauses the bot for so long. A pause of people that lasts longer stays as it
+// is.
+func (s *step) keepSilent(d time.Duration) {
+	until := s.now.Add(d)
+	if s.WithPeople && (s.PausedUntil == 0 || s.PausedUntil >= until) {
+		return
+	}
+	if !s.WithPeople {
+		s.PauseReason = HumanReplied
+	}
+	s.WithPeople, s.PausedUntil = true, until
+	s.hold()
 }
 
 // requeue starts a failed turn again, now. Messages that earlier turns set aside

@@ -1,5 +1,7 @@
 package turn
 
+import "slices"
+
 // Outcome is the result of an event, returned to its caller.
 type Outcome string
 
@@ -56,6 +58,8 @@ const (
 	NothingNew      = "nothing_new"      // the channel said as much before
 	ByChannel       = "by_channel"       // the channel reported it after it had taken the reply
 	ByOperator      = "by_operator"      // an operator sent the reply again, or marked it as sent
+	SentElsewhere   = "sent_elsewhere"   // a person sent the reply without us
+	HumanReplied    = "human_reply"      // a person's reply asked for a pause
 )
 
 // Ending is the way in which a turn ended. It is the reason of its
@@ -140,6 +144,7 @@ type Effects struct {
 	AppendReset   int64   // the mark of a reset, at this sequence; 0: none
 	AppendEarly   int64   // an edit that is kept, or the claim of a deletion, at this sequence; 0: none
 	DropEarly     []int64 // the texts of these kept edits are to be removed
+	AppendClaim   int64   // what claims the id of a reply from outside, at this sequence; 0: none
 	ResetReason   string
 	AppendName    int64 // that a name was adopted, at this sequence; 0: none was
 	Settles       []Settle
@@ -152,6 +157,14 @@ type Effects struct {
 
 	// What happened, for people and programs that watch.
 	Notices []Notice
+}
+
+// Answers reports whether the reply that the step commits answers a message with this
+// version: one that is settled with the commit.
+func (e Effects) Answers(version int64) bool {
+	return slices.ContainsFunc(e.Settles, func(s Settle) bool {
+		return s.ReplySeq != 0 && s.ReplySeq == e.AppendReply && s.From < version && version <= s.Through
+	})
 }
 
 // Action is an effect that is carried out after the write.

@@ -117,9 +117,15 @@ type OptIn struct{}
 // that wait are still to be answered; otherwise they are closed.
 type Resume struct{ Answer bool }
 
-// HumanReply is a reply that a person wrote. It is delivered, and settles the
-// messages that wait up to now.
-type HumanReply struct{ Parts int }
+// HumanReply is a reply from outside: a person wrote it, or a program in their place. It
+// is delivered, and settles the messages that wait up to now.
+type HumanReply struct {
+	Parts    int
+	Beside   bool          // it settles nothing: a notification, say, beside the turns
+	Sent     bool          // it was sent elsewhere, and is only recorded
+	Claims   bool          // its caller gave it an id, which is claimed by an entry of its own
+	PauseFor time.Duration // the bot is silent for so long; 0: it need not be
+}
 
 // Reset begins afresh: it closes all messages that wait, and prompts know nothing any
 // more of what was said before.

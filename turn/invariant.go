@@ -47,7 +47,7 @@ var rules = []struct {
 		return r.Phase != Idle || r.Pending == 0 && r.Answered == r.Version
 	}},
 	{"collecting needs something that waits", func(r Record) bool { return r.Phase != Collecting || r.Pending > 0 }},
-	{"a window that a resend interrupts has something that waits", func(r Record) bool { return !r.windowInterrupted() || r.Pending > 0 }},
+	{"an interrupted window has something that waits", func(r Record) bool { return !r.windowInterrupted() || r.Pending > 0 }},
 	{"generating needs something that waits, or a seal", func(r Record) bool {
 		return r.Phase != Generating || r.Pending > 0 || r.Attempt.Sealed
 	}},
@@ -70,7 +70,9 @@ var rules = []struct {
 	{"a reply has parts left to send", func(r Record) bool {
 		return r.Reply == nil || 0 <= r.Reply.Done && r.Reply.Done < r.Reply.Parts
 	}},
-	{"replies wait only behind another", func(r Record) bool { return len(r.Queue) == 0 || r.Phase == Sending }},
+	{"replies wait only behind work", func(r Record) bool {
+		return len(r.Queue) == 0 || r.Phase == Sending || r.Phase == Generating && !r.answersQueued()
+	}},
 	{"a window ends at a definite moment", func(r Record) bool {
 		return r.Phase != Collecting || r.Window.Due >= r.Window.Start && r.Window.Due > 0
 	}},

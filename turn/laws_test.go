@@ -43,6 +43,8 @@ var stepLaws = []func(w *world, before turn.Record, event turn.Event, after turn
 	nothingFollowsTheCut,
 	stopWordClosesItsSenders,
 	holdsEndWhenTheyMay,
+	besideLeavesTheTurns,
+	sentIsNotSentAgain,
 	againChangesNothing,
 	turnsEnd,
 	signsAreGivenOnce,
@@ -72,8 +74,8 @@ func signsAreGivenOnce(w *world, before turn.Record, _ turn.Event, _ turn.Record
 // turnsEnd: each turn that has begun ends once, and is told to.
 func turnsEnd(w *world, before turn.Record, _ turn.Event, after turn.Record, e turn.Effects) error {
 	open := map[int64]bool{}
-	for number := int64(1); number <= after.Turn; number++ {
-		open[number] = number > before.Turn || before.TurnOpen(number)
+	for number := int64(1); number <= after.LastTurn(); number++ {
+		open[number] = number > before.LastTurn() || before.TurnOpen(number)
 	}
 	for _, n := range e.Notices {
 		if n.Kind != turn.KindTurnEnded {
@@ -352,7 +354,7 @@ func sendsAreInOrder(w *world, before turn.Record, event turn.Event, after turn.
 			return errors.New("a part is sent without the live lease")
 		case doubtful && !w.policy.ResendUnknown:
 			return errors.New("a part whose outcome is unknown is sent again")
-		case e.Changed && after.OnHold && send.Reply.Kind != turn.ReplyHuman && send.Reply.Kind != turn.ReplyResend:
+		case e.Changed && after.OnHold && !slices.Contains([]string{turn.ReplyHuman, turn.ReplyBeside, turn.ReplyResend}, send.Reply.Kind):
 			return errors.New("a reply of the responder is sent under a pause")
 		}
 	}
@@ -465,6 +467,45 @@ func holdsEndWhenTheyMay(w *world, before turn.Record, event turn.Event, after t
 	return nil
 }
 
+// besideLeavesTheTurns: a reply that closes nothing leaves what waits, and the work under
+// way, as it is. Only a pause that comes with it does not.
+func besideLeavesTheTurns(_ *world, before turn.Record, event turn.Event, after turn.Record, e turn.Effects) error {
+	h, ok := event.(turn.HumanReply)
+	if !ok || !h.Beside || h.PauseFor > 0 || !e.Changed {
+		return nil
+	}
+	same := after.Turn == before.Turn && after.Answered == before.Answered && after.Pending == before.Pending && after.Lease == before.Lease
+	if !same || len(e.Settles)+len(e.Actions) > 0 {
+		return fmt.Errorf("a reply beside the turns changed %+v to %+v", before, after)
+	}
+	working := before.Phase == turn.Generating || before.Phase == turn.Sending
+	if working && (after.Phase != before.Phase || !reflect.DeepEqual(after.Reply, before.Reply)) {
+		return fmt.Errorf("a reply beside the turns touched work under way: %+v became %+v", before, after)
+	}
+	return nil
+}
+
+// sentIsNotSentAgain: a reply that was sent elsewhere is recorded as sent, and never
+// handed to the channel. And a pause that comes with a reply ends none that lasts longer.
+func sentIsNotSentAgain(_ *world, before turn.Record, event turn.Event, after turn.Record, e turn.Effects) error {
+	h, ok := event.(turn.HumanReply)
+	if !ok || !e.Changed {
+		return nil
+	}
+	settled := slices.ContainsFunc(e.Marks, func(m turn.Mark) bool { return m.Seq == e.AppendReply && m.Status == turn.ReplySent })
+	waits := slices.ContainsFunc(append(current(after), after.Queue...), func(r turn.Reply) bool { return r.Seq == e.AppendReply })
+	shorter := before.WithPeople && (before.PausedUntil == 0) != (after.PausedUntil == 0) || after.PausedUntil < before.PausedUntil
+	switch {
+	case settled != h.Sent || waits == h.Sent:
+		return fmt.Errorf("reply %d counts as sent: %v, and waits to be sent: %v", e.AppendReply, settled, waits)
+	case h.PauseFor > 0 && shorter || h.PauseFor > 0 && !after.OnHold:
+		return fmt.Errorf("the pause until %s became one until %s", moment(before.PausedUntil), moment(after.PausedUntil))
+	case h.Claims != (e.AppendClaim == after.Seq), h.Claims != (e.AppendClaim > e.AppendReply):
+		return fmt.Errorf("the id of reply %d is claimed by entry %d of %d", e.AppendReply, e.AppendClaim, after.Seq)
+	}
+	return nil
+}
+
 // againChangesNothing: the same event of a lease holder, on the record that it
 // made, changes no more. Renewing sets the same expiry once more.
 func againChangesNothing(w *world, _ turn.Record, event turn.Event, after turn.Record, e turn.Effects) error {
@@ -528,12 +569,14 @@ func pendingIsCounted(l *ledger, r turn.Record) error {
 // without its attachment has been waited for, also where the reply leaves it out.
 func newerIsCounted(l *ledger, r turn.Record) error {
 	newer, media := 0, 0
-	l.tried = max(l.tried, r.Attempt.Through)
+	beside := r.Reply != nil && (r.Reply.Kind == turn.ReplyBeside || r.Reply.Kind == turn.ReplyResend)
+	if !beside { // which shows nothing to an attempt
+		l.tried = max(l.tried, r.Attempt.Through)
+	}
 	for _, m := range l.waiting(r.Answered) {
-		if m.version <= r.Attempt.Through {
-			continue
+		if m.version > r.Attempt.Through {
+			newer++
 		}
-		newer++
 		if m.media && m.version > l.tried {
 			media++
 		}
@@ -618,7 +661,7 @@ func unconfirmedAreRemembered(l *ledger, r turn.Record) error {
 		known[t.Seq] = t.Status
 	}
 	for seq, reply := range l.replies {
-		answers := reply.kind == turn.ReplyHuman || l.answers(seq)
+		answers := reply.kind == turn.ReplyHuman || reply.kind == turn.ReplyBeside || l.answers(seq)
 		unconfirmed := reply.status == turn.ReplyUnknown || reply.status == turn.ReplyPartial && !reply.cut || reply.status == turn.ReplyFailed
 		if known[seq] != "" && reply.cut {
 			return fmt.Errorf("reply %d was cut on purpose, and somebody is told", seq)

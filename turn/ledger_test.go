@@ -67,7 +67,7 @@ func newLedger() *ledger { return &ledger{replies: map[int64]*reply{}, forgotten
 func (l *ledger) record(event turn.Event, touched *message, before, after turn.Record, effects turn.Effects) error {
 	l.input(event, touched, after, effects)
 	if effects.AppendReply != 0 {
-		l.append(before, after, effects)
+		l.append(event, before, after, effects)
 	}
 	for _, settle := range effects.Settles {
 		if err := l.settle(settle); err != nil {
@@ -220,13 +220,16 @@ func (l *ledger) begin(actions []turn.Action) {
 }
 
 // append adds a reply. One that the responder wrote carries its prompt.
-func (l *ledger) append(before, after turn.Record, effects turn.Effects) {
+func (l *ledger) append(event turn.Event, before, after turn.Record, effects turn.Effects) {
 	r := &reply{seq: effects.AppendReply, kind: turn.ReplyAnswer, status: turn.ReplyCommitted}
 	for _, candidate := range append(slices.Clone(after.Queue), current(after)...) {
 		if candidate.Seq == r.seq {
 			r.kind, r.sealed = candidate.Kind, before.Attempt.Sealed
 			r.turn, r.parts = candidate.Turn, candidate.Parts
 		}
+	}
+	if e, ok := event.(turn.HumanReply); ok && e.Sent {
+		r.kind, r.turn, r.parts, r.delivered = turn.ReplyHuman, after.LastTurn(), e.Parts, e.Parts
 	}
 	if r.kind == turn.ReplyAnswer && l.token == before.Lease.Token {
 		r.prompt = l.prompt

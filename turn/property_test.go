@@ -113,7 +113,10 @@ func (w *world) people() map[string]func(*rapid.T) {
 		"resume":  word(turn.Resume{Answer: true}, turn.Resume{Answer: true}, turn.Resume{}),
 		"step in": word(turn.Flush{}, turn.Flush{}, turn.Requeue{}, turn.Reset{}),
 		"human": func(t *rapid.T) {
-			w.must(t, turn.HumanReply{Parts: rapid.IntRange(1, 2).Draw(t, "parts")}, nil)
+			w.must(t, turn.HumanReply{
+				Parts: rapid.IntRange(1, 2).Draw(t, "parts"), Beside: rapid.Bool().Draw(t, "beside"), Sent: rapid.IntRange(0, 3).Draw(t, "sent") == 3,
+				Claims: rapid.Bool().Draw(t, "id"), PauseFor: time.Duration(rapid.SampledFrom([]int{0, 0, 0, 3, 60}).Draw(t, "pause for")) * time.Second,
+			}, nil)
 		},
 		"report": func(t *rapid.T) {
 			var told []*reply

@@ -1,6 +1,9 @@
 package turn
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Schema is the version of the [Record] layout that this package writes. A
 // record with a newer one must be refused by whoever reads it.
@@ -73,7 +76,7 @@ func (l Lost) more(holder string, at Time) Lost {
 type Reply struct {
 	Turn       int64  `json:"turn"`                  // the reply's id is conversation/turn
 	Seq        int64  `json:"seq"`                   // its entry in the transcript
-	Through    int64  `json:"through"`               // the version that it answers
+	Through    int64  `json:"through"`               // the version that it answers; of one beside the turns: see interrupt
 	From       int64  `json:"from,omitempty"`        // the version answered before it
 	AfterSeq   int64  `json:"after_seq,omitempty"`   // the inputs that it answers have a greater sequence
 	ThroughSeq int64  `json:"through_seq,omitempty"` // the last sequence in use when its prompt was read
@@ -99,12 +102,17 @@ const (
 	ReplyHuman    = "human"    // from a person; it is sent also while the conversation is paused
 	ReplyFallback = "fallback" // the text that stands in for a failed turn; it answers nothing
 	ReplyRefusal  = "refusal"  // the same, for a turn all of whose messages the model refused
+	ReplyBeside   = "beside"   // from a person, beside the turns: it settles nothing; it too is sent under a pause
 	ReplyResend   = "resend"   // an unconfirmed reply that an operator has sent again; it goes out under a pause too, and answers nothing anew
 )
 
 // DespitePause reports whether the reply goes out under a pause too: only a reply
 // that a human wrote, or has sent again, does.
-func (r Reply) DespitePause() bool { return r.Kind == ReplyHuman || r.Kind == ReplyResend }
+func (r Reply) DespitePause() bool { return r.Kind == ReplyHuman || r.beside() }
+
+// beside reports whether the reply is sent between two works and settles nothing: the
+// window, or the failure, that it interrupts goes on afterwards.
+func (r Reply) beside() bool { return r.Kind == ReplyBeside || r.Kind == ReplyResend }
 
 // standsIn reports whether the reply stands in for one that a turn did not give.
 func (r Reply) standsIn() bool { return r.Kind == ReplyFallback || r.Kind == ReplyRefusal }
@@ -158,6 +166,7 @@ type Record struct {
 	Answered int64 `json:"answered"`            // the version up to which inputs are settled
 	Pending  int   `json:"pending,omitempty"`   // messages that the next prompt would hold
 	Turn     int64 `json:"turn,omitempty"`      // number of the current turn, or of the last one
+	Beside   int64 `json:"beside,omitempty"`    // how many numbers after that were given to replies beside the turns
 	Seq      int64 `json:"seq,omitempty"`       // the last sequence given out
 	AfterSeq int64 `json:"after_seq,omitempty"` // every pending input has a greater sequence
 
@@ -174,7 +183,7 @@ type Record struct {
 
 	Reply       *Reply        `json:"reply,omitempty"`         // it is being sent
 	NoSendUntil Time          `json:"no_send_until,omitempty"` // the receiver asked for a pause: nothing is sent before
-	Queue       []Reply       `json:"queue,omitempty"`         // replies of people, which wait for their turn to be sent
+	Queue       []Reply       `json:"queue,omitempty"`         // replies of people, which wait until nothing else is under way
 	StoodIn     bool          `json:"stood_in,omitempty"`      // a text stood in for a reply, and no turn has succeeded since
 	Signs       Signs         `json:"signs,omitzero"`          // which signs of life people were given
 	Unconfirmed []Unconfirmed `json:"unconfirmed,omitempty"`   // replies that need somebody, oldest first
@@ -294,6 +303,9 @@ func (r Record) NextSign() Time {
 // the receiver's and not the reply's: it outlives a reply that is withdrawn.
 func (r Record) NextSend() Time { return max(r.Reply.RetryAt, r.NoSendUntil) }
 
+// LastTurn is the greatest number of a turn that was given out.
+func (r Record) LastTurn() int64 { return r.Turn + r.Beside }
+
 // TurnOpen reports whether the turn with a number has begun and not ended. Besides the
 // turn of the current window, attempt or reply, the replies of people that wait to be
 // sent are turns of their own. A reply that is sent again is not: its turn ended before.
@@ -303,8 +315,8 @@ func (r Record) TurnOpen(number int64) bool {
 			return true
 		}
 	}
-	if r.Reply != nil && r.Reply.Kind != ReplyResend {
-		return r.Reply.Turn == number
+	if r.Reply != nil && r.Reply.Turn == number && r.Reply.Kind != ReplyResend {
+		return true
 	}
 	return number == r.Turn && r.turnWaits()
 }
@@ -314,10 +326,16 @@ func (r Record) turnWaits() bool {
 	return r.Phase == Collecting || r.Phase == Generating || r.windowInterrupted()
 }
 
-// windowInterrupted reports whether a reply is being sent again while a window is open,
-// which goes on afterwards. Only a window has a start.
+// windowInterrupted reports whether a reply beside the turns is being sent while a window
+// is open, which goes on afterwards. Only a window has a start.
 func (r Record) windowInterrupted() bool {
-	return r.Reply != nil && r.Reply.Kind == ReplyResend && r.Window.Start != 0
+	return r.Reply != nil && r.Reply.beside() && r.Window.Start != 0
+}
+
+// answersQueued reports whether a reply waits to be sent that a person gave to what
+// waited.
+func (r Record) answersQueued() bool {
+	return slices.ContainsFunc(r.Queue, func(reply Reply) bool { return reply.Kind == ReplyHuman })
 }
 
 // mayBeSent reports whether the current reply goes out now: under a pause only what

@@ -105,7 +105,7 @@ func (s *step) partSent(e Sent) {
 		s.finishReply(ReplyPartial, s.Reply.Cut)
 	case !s.mayBeSent():
 		s.finishReply(ReplyPartial, WasPaused)
-	case e.Pause > 0 && s.Reply.Kind != ReplyHuman: // what a person wrote is not written just now
+	case e.Pause > 0 && s.Reply.Kind != ReplyHuman && s.Reply.Kind != ReplyBeside: // what a person wrote is not written just now
 		s.pauseBeforePart(e.Pause)
 	case s.receiverPaused():
 		s.waitForReceiver()
@@ -171,7 +171,7 @@ func (s *step) partUnknown(e SendUnknown) {
 // human has replied meanwhile it is ended: that reply goes out under the pause and
 // must not wait behind it.
 func (s *step) survivesPause() bool {
-	return len(s.Queue) == 0 && (s.Reply.Sealed || s.Reply.Unsure && s.policy.ResendUnknown)
+	return !s.answersQueued() && (s.Reply.Sealed || s.Reply.Unsure && s.policy.ResendUnknown)
 }
 
 // unseen reports whether nothing of the reply can have reached anybody.
@@ -213,7 +213,7 @@ func (s *step) answerAfresh() {
 		how = EndedDeleted
 	}
 	s.endTurn(reply.Turn, how)
-	if how == EndedUndelivered && len(s.Queue) == 0 {
+	if how == EndedUndelivered {
 		s.openTurn(s.now)
 		return
 	}
@@ -297,7 +297,7 @@ func (s *step) finishReply(status Status, reason string) {
 	s.addUnconfirmed(reply, status)
 	s.Reply = nil
 	s.Lease = Lease{}
-	beside := reply.standsIn() || reply.Kind == ReplyResend
+	beside := reply.standsIn() || reply.beside()
 	failed := beside && (s.Pending > 0 || s.LastTurnSetAside())
 	if status == ReplySent && !failed {
 		s.Tries.LastError = ""
@@ -309,7 +309,11 @@ func (s *step) finishReply(status Status, reason string) {
 		s.returnToFailure()
 		return
 	case ReplyResend:
-		s.returnToInterrupted()
+		s.returnToInterrupted(reply)
+		return
+	case ReplyBeside:
+		s.endTurn(reply.Turn, ending(status, reason))
+		s.returnToInterrupted(reply)
 		return
 	case ReplyAnswer:
 		s.StoodIn = false
@@ -378,9 +382,11 @@ func (s *step) settleInputs(reply Reply, status Status, by int64) {
 // somebody wrote meanwhile.
 func (s *step) returnToFailure() {
 	switch {
-	case len(s.Queue) == 0 && s.Pending > 0 && s.Version == s.Attempt.Through:
+	case s.answersQueued():
+		s.startNext()
+	case s.Pending > 0 && s.Version == s.Attempt.Through:
 		s.Phase = Failed
-	case len(s.Queue) == 0 && s.Pending == 0 && s.LastTurnSetAside():
+	case s.Pending == 0 && s.LastTurnSetAside():
 		s.startNext()
 		s.Phase = Failed
 	default:

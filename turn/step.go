@@ -35,7 +35,7 @@ func Step(record Record, event Event, now Time, policy Policy) (Record, Effects)
 	if !s.Changed {
 		return record, Effects{Outcome: s.Outcome, Reason: s.Reason, Actions: s.Actions}
 	}
-	s.startResend()
+	s.startBeside()
 	return s.Record, s.Effects
 }
 

@@ -106,14 +106,11 @@ func (s *step) closeOwn(own []Waiting) (seen bool) {
 		answered = max(answered, s.Reply.Through)
 	}
 	for _, m := range own {
-		switch {
-		case m.Version <= answered:
+		if m.Version <= answered {
 			continue
-		case m.Version <= s.Attempt.Through:
-			seen = true
-		default:
-			s.uncountMessage(m.Media)
 		}
+		seen = seen || m.Version <= s.Attempt.Through
+		s.uncountMessage(m.Version, m.Media)
 		if m.Version == s.Bots.Person {
 			s.Bots.Person = 0
 		}

@@ -56,6 +56,9 @@ func replies(e turn.Effects) []string {
 	if e.AppendReply != 0 {
 		lines = append(lines, fmt.Sprintf("reply %d is written", e.AppendReply))
 	}
+	if e.AppendClaim != 0 {
+		lines = append(lines, fmt.Sprintf("its id is claimed by %d", e.AppendClaim))
+	}
 	if e.AppendReset != 0 {
 		lines = append(lines, fmt.Sprintf("reset %d is written", e.AppendReset))
 	}

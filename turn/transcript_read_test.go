@@ -132,7 +132,10 @@ func (s *story) readWord(t *testing.T, d *datadriven.TestData, kind string) turn
 	case "reset":
 		return turn.Reset{Reason: text(t, d, "reason")}
 	case "human":
-		return turn.HumanReply{Parts: number(t, d, "parts", 1)}
+		return turn.HumanReply{
+			Parts: number(t, d, "parts", 1), Beside: d.HasArg("beside"), Sent: d.HasArg("was_sent"),
+			Claims: d.HasArg("id"), PauseFor: optional(t, d, "pause_for"),
+		}
 	case "requeue":
 		return turn.Requeue{}
 	case "resend":

@@ -104,14 +104,37 @@ func (s *step) notifyUnconfirmed(kind Kind, u Unconfirmed) {
 	n.Turn, n.Seq, n.Part, n.Parts = u.Turn, u.Seq, u.Next(), u.Parts
 }
 
-// startResend begins to send a reply that an operator asked for, once nothing
-// else is under way. It runs after every step. The window, or the failure, that
-// it interrupts stays in the record and goes on afterwards: see
-// returnToInterrupted.
-func (s *step) startResend() {
-	if s.Phase == Generating || s.Phase == Sending {
-		return
+// startBeside begins to send a reply beside the turns, or one that an operator wants
+// sent again, once nothing else is under way. It runs after every step. The window, or
+// the failure, that it interrupts stays in the record and goes on afterwards: see
+// returnToInterrupted. What comes meanwhile is newer.
+func (s *step) startBeside() {
+	switch {
+	case s.working():
+	case len(s.Queue) > 0:
+		s.sendQueued()
+		s.interrupt()
+	default:
+		s.startResend()
 	}
+}
+
+// interrupt puts the reply between two works: what comes from now on is newer than it. It
+// keeps what attempts have seen before, for the window that goes on afterwards.
+func (s *step) interrupt() {
+	s.Reply.Through, s.Attempt.Through = s.Attempt.Through, s.Version
+}
+
+// seenThrough is the version up to which an attempt has seen what waits.
+func (s *step) seenThrough() int64 {
+	if s.windowInterrupted() {
+		return s.Reply.Through
+	}
+	return s.Attempt.Through
+}
+
+// startResend begins to send a reply that an operator asked for.
+func (s *step) startResend() {
 	i := slices.IndexFunc(s.Unconfirmed, func(u Unconfirmed) bool { return u.Resend })
 	if i < 0 {
 		return
@@ -119,23 +142,21 @@ func (s *step) startResend() {
 	u := s.Unconfirmed[i]
 	s.Unconfirmed = slices.Delete(s.Unconfirmed, i, i+1)
 	s.Phase = Sending
-	s.Attempt.Through, s.Window.Media = s.Version, 0
 	s.Reply = &Reply{
-		Turn: u.Turn, Seq: u.Seq, Through: s.Version, From: s.Answered, AfterSeq: s.AfterSeq, Parts: u.Parts, Done: u.Next(),
+		Turn: u.Turn, Seq: u.Seq, From: s.Answered, AfterSeq: s.AfterSeq, Parts: u.Parts, Done: u.Next(),
 		Kind: ReplyResend, Unsure: u.Status == ReplyUnknown, Fresh: u.Status == ReplyFailed || u.Failed > 0, Since: s.now, RetryAt: s.now,
 	}
+	s.interrupt()
 	s.Marks = append(s.Marks, Mark{Seq: u.Seq, Status: ReplyCommitted, Reason: ByOperator})
 }
 
-// returnToInterrupted goes back to what the resend interrupted. Only a window has
-// a start; one whose turn has ended meanwhile is gone: see endOpenTurn.
-func (s *step) returnToInterrupted() {
-	switch {
-	case len(s.Queue) > 0:
-		s.startNext()
-	case s.Window.Start != 0:
+// returnToInterrupted goes back to what the reply beside the turns interrupted. Only a
+// window has a start; one whose turn has ended meanwhile is gone: see endOpenTurn.
+func (s *step) returnToInterrupted(reply Reply) {
+	if s.Window.Start != 0 {
+		s.Attempt.Through = reply.Through
 		s.openWindow(s.Window.Start)
-	default:
-		s.returnToFailure()
+		return
 	}
+	s.returnToFailure()
 }

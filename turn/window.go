@@ -57,7 +57,7 @@ func (s *step) editMessage(e Edit) {
 	s.Changed = true
 	s.endSearch()
 	seen := e.Target <= s.Attempt.Through
-	if e.HadMedia && !seen {
+	if e.HadMedia && e.Target > s.seenThrough() {
 		s.Window.Media = max(s.Window.Media-1, 0)
 	}
 	if e.HasMedia {
@@ -84,9 +84,7 @@ func (s *step) deleteMessage(e Delete) {
 	s.Changed = true
 	s.endSearch()
 	s.Pending--
-	if e.Target > s.Attempt.Through {
-		s.uncountMessage(e.HadMedia)
-	}
+	s.uncountMessage(e.Target, e.HadMedia)
 	s.countInput(WasDeleted, e.Seq)
 	if s.Pending == 0 {
 		s.Outcome = Emptied
@@ -143,12 +141,13 @@ func (s *step) promptIsEmpty() bool {
 	return s.Phase == Generating && s.Pending == s.Attempt.Newer && !s.Attempt.Edited
 }
 
-// uncountMessage takes a message that no attempt has seen out of the counts.
-func (s *step) uncountMessage(hadMedia bool) {
-	if hadMedia {
+// uncountMessage takes a message out of the counts of those that no attempt has seen, if
+// it is one of them.
+func (s *step) uncountMessage(target int64, hadMedia bool) {
+	if hadMedia && target > s.seenThrough() {
 		s.Window.Media = max(s.Window.Media-1, 0)
 	}
-	if !s.working() {
+	if !s.working() || target <= s.Attempt.Through {
 		return
 	}
 	s.Attempt.Newer--
@@ -276,10 +275,15 @@ func (s *step) keepWindowOpen(e Typing) {
 
 // openTurn starts the window of a new turn.
 func (s *step) openTurn(start Time) {
-	s.Turn++
+	s.nextTurn()
 	s.Tries = Tries{LastError: s.Tries.LastError}
 	s.Window.NotBefore = 0
 	s.openWindow(start)
+}
+
+// nextTurn gives the next turn its number.
+func (s *step) nextTurn() {
+	s.Turn, s.Beside = s.LastTurn()+1, 0
 }
 
 // openWindow starts a window: the first one of a turn, or one that follows an
@@ -338,11 +342,13 @@ func (s *step) hardCap() Time {
 func (s *step) startNext() {
 	s.Lease = Lease{}
 	switch {
-	case len(s.Queue) > 0:
-		next := s.Queue[0]
-		next.Since, next.RetryAt = s.now, s.now
-		s.Reply, s.Queue = &next, append([]Reply(nil), s.Queue[1:]...)
-		s.Attempt.Through, s.Phase = next.Through, Sending
+	case s.answersQueued():
+		s.sendQueued()
+		if s.Reply.beside() {
+			s.Window.Start = 0 // there is no window to return to
+		} else {
+			s.Attempt.Through = s.Reply.Through
+		}
 	case s.settling != "" && s.Pending > 0:
 		s.Phase = Idle // settleAll follows
 	case s.Pending > 0:
@@ -360,6 +366,13 @@ func (s *step) startNext() {
 		s.AfterSeq = s.Seq
 		s.clearTurn()
 	}
+}
+
+// sendQueued takes the next reply of a person to be sent.
+func (s *step) sendQueued() {
+	next := s.Queue[0]
+	next.Since, next.RetryAt = s.now, s.now
+	s.Reply, s.Queue, s.Phase = &next, append([]Reply(nil), s.Queue[1:]...), Sending
 }
 
 // clearTurn forgets what only a window or an attempt needs.

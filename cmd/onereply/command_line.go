@@ -20,7 +20,7 @@ type commandLine struct {
 	Serve   serveCommand   `cmd:"" help:"Run a node."`
 	Check   checkCommand   `cmd:"" help:"Check a configuration and name every mistake in it."`
 	Send    sendCommand    `cmd:"" help:"Send a message to a bot."`
-	Reply   replyCommand   `cmd:"" help:"Reply as a human, and close all waiting messages."`
+	Reply   replyCommand   `cmd:"" help:"Reply as a human, and close all waiting messages, unless told otherwise."`
 	Tail    tailCommand    `cmd:"" help:"Follow the events as they happen."`
 	Show    showCommand    `cmd:"" help:"Show a conversation: its state and its transcript."`
 	List    listCommand    `cmd:"" help:"List conversations, newest activity first."`

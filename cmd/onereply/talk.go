@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/onereply/onereply"
 	"github.com/onereply/onereply/internal/client"
@@ -55,18 +56,24 @@ func (c *sendCommand) run(ctx context.Context, p *program) error {
 }
 
 // replyCommand replies as a human. It works whether the conversation is paused or not,
-// and all messages that wait are closed by it.
+// and all messages that wait are closed by it, unless a flag says otherwise.
 type replyCommand struct {
 	target
 	words
+	ID       string        `placeholder:"ID" help:"The reply's id: it is sent once, however often the command is repeated with it."`
+	Beside   bool          `help:"Close nothing, such as a notification: the bot still answers waiting messages."`
+	Sent     bool          `help:"Only record it: you have sent it elsewhere."`
+	PauseFor time.Duration `placeholder:"DURATION" help:"Keep the bot silent for so long afterwards, such as 30m."`
 	remote
 }
 
-// run hands in a human's reply. It has no id of the caller's, so after an error look at
-// the transcript before you repeat it.
+// run hands in a human's reply. Without an id, after an error look at the transcript
+// before you repeat it.
 func (c *replyCommand) run(ctx context.Context, p *program) error {
 	return c.talk(p, c.words, func(node *client.Client, text string) (receipt, error) {
-		return node.Reply(ctx, c.Bot, c.Conversation, text)
+		return node.Reply(ctx, c.Bot, c.Conversation, onereply.HumanReply{
+			ID: c.ID, Text: text, Beside: c.Beside, Sent: c.Sent, PauseFor: c.PauseFor,
+		})
 	})
 }
 

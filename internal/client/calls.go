@@ -24,12 +24,20 @@ func (c *Client) Send(ctx context.Context, bot, conversation string, m Message) 
 	return fetch[Document[onereply.Receipt]](ctx, c, http.MethodPost, path(bot, conversation, "/messages"), m)
 }
 
-// Reply delivers a human's reply, and closes all waiting messages. It has no id, so a
-// repeat sends a second reply: after an error, look at the transcript first.
-func (c *Client) Reply(ctx context.Context, bot, conversation, text string) (Document[onereply.Receipt], error) {
+// Reply delivers a reply from outside, and closes all waiting messages, unless it says
+// otherwise. Without an ID a repeat sends a second reply: after an error, look at the
+// transcript first.
+func (c *Client) Reply(ctx context.Context, bot, conversation string, r onereply.HumanReply) (Document[onereply.Receipt], error) {
 	body := struct {
-		Text string `json:"text"`
-	}{text}
+		ID       string `json:"id,omitempty"`
+		Text     string `json:"text"`
+		Closes   bool   `json:"closes"`
+		Sent     bool   `json:"sent,omitempty"`
+		PauseFor string `json:"pause_for,omitempty"`
+	}{ID: r.ID, Text: r.Text, Closes: !r.Beside, Sent: r.Sent}
+	if r.PauseFor != 0 {
+		body.PauseFor = r.PauseFor.String()
+	}
 	return fetch[Document[onereply.Receipt]](ctx, c, http.MethodPost, path(bot, conversation, "/replies"), body)
 }
 

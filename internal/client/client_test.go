@@ -57,8 +57,13 @@ func TestCalls(t *testing.T) {
 		{"send", func(c *Client) (string, error) {
 			return receipt(c.Send(ctx, "b/1", "..", Message{ID: "m", Text: "hi", Sender: &onereply.Person{Name: "Ann"}}))
 		}, request{"POST", one("/messages"), "", "application/json", `{"id":"m","text":"hi","sender":{"name":"Ann"}}`}},
-		{"reply", func(c *Client) (string, error) { return receipt(c.Reply(ctx, "b/1", "..", "hi")) },
-			request{"POST", one("/replies"), "", "application/json", `{"text":"hi"}`}},
+		{"reply", func(c *Client) (string, error) {
+			return receipt(c.Reply(ctx, "b/1", "..", onereply.HumanReply{Text: "hi"}))
+		},
+			request{"POST", one("/replies"), "", "application/json", `{"text":"hi","closes":true}`}},
+		{"reply beside", func(c *Client) (string, error) {
+			return receipt(c.Reply(ctx, "b/1", "..", onereply.HumanReply{ID: "r", Text: "hi", Beside: true, Sent: true, PauseFor: time.Minute}))
+		}, request{"POST", one("/replies"), "", "application/json", `{"id":"r","text":"hi","closes":false,"sent":true,"pause_for":"1m0s"}`}},
 		{"flush", func(c *Client) (string, error) { return state(c.Flush(ctx, "b/1", "..")) },
 			request{"POST", one("/flush"), "", "", ""}},
 		{"requeue", func(c *Client) (string, error) { return state(c.Requeue(ctx, "b/1", "..")) },

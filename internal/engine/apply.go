@@ -206,5 +206,5 @@ func isReplyID(c *conversation, b *batch, id string) bool {
 		return false
 	}
 	number, err := strconv.ParseInt(digits, 10, 64)
-	return err == nil && 0 < number && number <= b.write.Record.Turn && id == ReplyID(c.key, number)
+	return err == nil && 0 < number && number <= b.write.Record.LastTurn() && id == ReplyID(c.key, number)
 }

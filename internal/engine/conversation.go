@@ -208,7 +208,7 @@ func (n *Node) read(c *conversation) {
 			load.Turns = append(load.Turns, t.Turn)
 		}
 		if t.needsMessage(c.snap.Record) {
-			load.IDs = append(load.IDs, t.ID)
+			load.IDs = append(load.IDs, t.messageID())
 			if t.Op == Retract {
 				load.Quoting = append(load.Quoting, t.ID)
 			}

@@ -42,12 +42,12 @@ func isSettled(message store.Entry) bool {
 // message is the message that a task is about, as the batch leaves it.
 func (b *batch) message(t *task) *store.Entry {
 	for i := len(b.write.Change) - 1; i >= 0; i-- {
-		if e := &b.write.Change[i]; e.Kind == store.Message && e.ID == t.ID {
+		if e := &b.write.Change[i]; e.Kind == store.Message && e.ID == t.messageID() {
 			return e
 		}
 	}
 	for i := range b.write.Append {
-		if e := &b.write.Append[i]; e.Kind == store.Message && e.ID == t.ID {
+		if e := &b.write.Append[i]; e.Kind == store.Message && e.ID == t.messageID() {
 			return e
 		}
 	}

@@ -27,17 +27,18 @@ import (
 // message's id is claimed in the same write, so a second try is refused as a
 // duplicate, and placements tells whether the claim was the task's own. An event
 // of a lease holder is fenced by its nonce. An edit or a deletion that finds its
-// work done answers that it is done. A person's reply carries no id, so a repeat
-// can't be recognised: its caller gets [ErrOutcomeUnknown].
+// work done answers that it is done. A reply from outside is like a message if its caller
+// gave it an id. Without one a repeat can't be recognised, and its caller gets
+// [ErrOutcomeUnknown].
 type history struct {
 	mayBeApplied bool // an earlier write of the task may have been applied
 
 	mayLand bool     // an earlier write was not applied up to now, and still can be
 	landsOn store.Op // while the record is the one with this Op; zero: while there is none
 
-	idClaimed  bool        // Receive, Retract: the store refused a write because the id was claimed before
-	placement  placement   // Receive: where the write under way puts the message
-	placements []placement // Receive: where writes put it that may have been applied
+	idClaimed  bool        // Receive, Retract, HumanReply: the store refused a write because the id was claimed before
+	placement  placement   // Receive, HumanReply: where the write under way puts the message, or the claim of the id
+	placements []placement // Receive, HumanReply: where writes put it that may have been applied
 
 	readSince bool // the record was read, or is being read, since the task was asked for
 }

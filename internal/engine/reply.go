@@ -7,33 +7,60 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// humanReply commits a reply that a person wrote. It ends an attempt that runs, and
-// covers all waiting messages, except those that a reply on its way answers. A person's
-// reply has no id, so a second try after an unknown outcome can't be told from a second
-// reply: it is refused.
+// humanReply commits a reply from outside. It covers the waiting messages that it settles,
+// which are all but those that a reply on its way answers, or none. Its id is claimed by an
+// entry of its own, so that a repeat is recognised, however long ago the reply was given.
+// Without an id a second try after an unknown outcome can't be told from a second reply:
+// it is refused.
 func (n *Node) humanReply(c *conversation, b *batch, t *task) {
-	if t.history.mayBeApplied {
+	claimed := b.message(t)
+	switch {
+	case t.ID == "" && t.history.mayBeApplied:
 		t.result.Err = ErrOutcomeUnknown
+		return
+	case t.ID != "" && (claimed != nil || t.history.idClaimed):
+		t.result.Outcome, t.result.Duplicate, t.result.MessageID = Duplicate, true, ""
+		if claimed != nil { // retention has not removed it
+			t.result.MessageID = ReplyID(c.key, claimed.Turn)
+		}
 		return
 	}
 	before := *b // the messages as they wait before this reply settles them
 	t.reply = t.Body
 	t.reply.Author = turn.ReplyHuman
 	t.reply.Parts = n.bot(c).cut(t.Body.Text)
-	effects := n.step(c, b, t, turn.HumanReply{Parts: n.bot(c).sends(t.reply.Parts)})
+	effects := n.step(c, b, t, turn.HumanReply{
+		Parts: n.bot(c).sends(t.reply.Parts), Beside: t.Beside, Sent: t.Sent, Claims: t.ID != "", PauseFor: t.For,
+	})
 	if effects.Outcome == turn.Ignored {
 		t.result.Err = ErrTooMany
 		return
 	}
-	from := b.findReply(effects.AppendReply).From
 	for _, e := range before.waiting(t.stored.waiting) {
-		if e.Version > from {
+		if effects.Answers(e.Version) {
 			t.reply.Covers = append(t.reply.Covers, e.ID)
 		}
 	}
 	n.writeReplies(c, b, t, effects)
-	t.result.MessageID = ReplyID(c.key, b.write.Record.Turn)
+	t.result.MessageID = b.reply.ID
+	if effects.AppendClaim != 0 {
+		n.claimReply(b, t, effects.AppendClaim)
+	}
 }
+
+// claimReply appends what claims the id of a reply from outside. It is an entry that
+// nobody is shown, like the claim of a message that was deleted before it came.
+func (n *Node) claimReply(b *batch, t *task, seq int64) {
+	b.appendEntry(store.Entry{
+		Seq: seq, Kind: store.Message, ID: t.messageID(), Status: turn.InputDeleted, At: n.now,
+		ReplySeq: b.reply.Seq, Body: store.Body{Turn: b.reply.Turn},
+	})
+	t.history.placement = placement{seq: seq, at: n.now, outcome: t.result.Outcome, reason: t.result.Reason, version: b.write.Record.Version}
+}
+
+// claimOf is the id that the reply with an id claims. No message has it: no channel gives
+// an id with a control character.
+func claimOf(id string) string { return "\x01reply/" + id }
 
 // waiting is the messages that wait as the batch leaves them. stored are those of the
 // transcript, as of the record that the batch began with.
@@ -170,8 +197,11 @@ func (n *Node) replyEntry(c *conversation, b *batch, t *task, seq int64) store.E
 		if text := n.bot(c).standIn(reply.Kind); text != "" {
 			entry.Body = store.Body{Text: text, Parts: []string{text}, Author: reply.Kind, Turn: reply.Turn}
 		}
-	} else { // settled at once: the responder had nothing to say
-		entry.Turn = b.emptyReplyTurn()
+	} else { // settled at once: the responder had nothing to say, or a person has sent it elsewhere
+		entry.Turn = b.settledReplyTurn()
+	}
+	if t.Op == HumanReply {
+		entry.Version = b.write.Record.Answered
 	}
 	entry.ID = ReplyID(c.key, entry.Turn)
 	return entry
@@ -197,7 +227,7 @@ func (bot Bot) signs(sign turn.Sign) string {
 }
 
 // findReply is the committed reply with a sequence: the current one, or one that waits
-// behind it. There is none where the responder chose not to reply.
+// behind it. There is none where it was settled at once.
 func (b *batch) findReply(seq int64) *turn.Reply {
 	if reply := b.write.Record.Reply; reply != nil && reply.Seq == seq {
 		return reply
@@ -210,9 +240,9 @@ func (b *batch) findReply(seq int64) *turn.Reply {
 	return nil
 }
 
-// emptyReplyTurn is the number of the turn whose responder chose not to reply, taken from
-// the notice of its commit.
-func (b *batch) emptyReplyTurn() int64 {
+// settledReplyTurn is the number of the turn whose reply was settled with its commit,
+// taken from the notice of that.
+func (b *batch) settledReplyTurn() int64 {
 	for i := len(b.events) - 1; i >= 0; i-- {
 		if b.events[i].Kind == turn.KindReplyCommitted {
 			return b.events[i].Turn

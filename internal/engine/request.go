@@ -42,7 +42,7 @@ type Request struct {
 	Ticket any // comes back with the Answer
 	Op     Op
 
-	ID          string              // Receive, Edit, Retract: of the message
+	ID          string              // Receive, Edit, Retract: of the message; HumanReply: of the reply, where its caller gave it one
 	Body        store.Body          // Receive, HumanReply
 	Group       bool                // Receive: the message belongs to a group
 	Context     bool                // Receive: it is there to be known only
@@ -50,7 +50,9 @@ type Request struct {
 	Text        *string             // Edit
 	Attachments *[]store.Attachment // Edit
 	EditedAt    turn.Time           // Edit: when, by the channel's clock; 0: it did not say
-	For         time.Duration       // Typing, Pause
+	For         time.Duration       // Typing, Pause; HumanReply: the bot is silent for so long
+	Beside      bool                // HumanReply: it settles nothing
+	Sent        bool                // HumanReply: it was sent elsewhere
 	Reason      string              // Pause, Reset
 	Answer      bool                // Resume
 	Token       int64               // Seal
@@ -143,6 +145,8 @@ func (t *task) needsMessage(r turn.Record) bool {
 		return true
 	case Receive:
 		return len(r.Early) > 0 || r.Retracted && t.history.idClaimed || t.mayBeItsOwnRepeat()
+	case HumanReply:
+		return t.ID != ""
 	}
 	return false
 }
@@ -153,10 +157,20 @@ func (t *task) needsWaiting(r turn.Record) bool {
 	return t.Op == HumanReply || t.word.closes() || t.Op == Receive && len(r.Early) > 0
 }
 
-// mayBeItsOwnRepeat reports whether the message's id was claimed before, perhaps by an
-// earlier write of this very request.
+// messageID is the id under which the transcript has the task's message: of a reply from
+// outside, that of the entry that claims its id.
+func (t *task) messageID() string {
+	if t.Op == HumanReply {
+		return claimOf(t.ID)
+	}
+	return t.ID
+}
+
+// mayBeItsOwnRepeat reports whether the id was claimed before, perhaps by an earlier write
+// of this very request.
 func (t *task) mayBeItsOwnRepeat() bool {
-	return t.Op == Receive && t.history.idClaimed && len(t.history.placements) > 0
+	claimed := t.Op == Receive && t.history.idClaimed || t.Op == HumanReply
+	return claimed && len(t.history.placements) > 0
 }
 
 // look takes the entries that the task needs out of the answer to its Load: the message
@@ -171,7 +185,7 @@ func (t *task) look(asked Load, l LoadResult) {
 		t.lookForReply(asked, l)
 		return
 	case t.needsWaiting(r) && !asked.Pending,
-		t.needsMessage(r) && (!slices.Contains(asked.IDs, t.ID) || len(r.Early) > 0 && !asked.Early),
+		t.needsMessage(r) && (!slices.Contains(asked.IDs, t.messageID()) || len(r.Early) > 0 && !asked.Early),
 		t.Op == Retract && !slices.Contains(asked.Quoting, t.ID): // it came during the read
 		return
 	}
@@ -180,7 +194,7 @@ func (t *task) look(asked Load, l LoadResult) {
 		t.stored.waiting = l.Pending
 	}
 	for i := range l.Messages {
-		if t.needsMessage(r) && l.Messages[i].ID == t.ID {
+		if t.needsMessage(r) && l.Messages[i].ID == t.messageID() {
 			t.stored.message = &l.Messages[i]
 		}
 	}

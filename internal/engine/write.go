@@ -137,12 +137,12 @@ func (n *Node) Committed(now turn.Time, key store.Key, result store.Result, err 
 	n.pump(c)
 }
 
-// noteClaimed notes which messages, or deletions of messages that had not come, have ids
-// that were claimed before.
+// noteClaimed notes which messages, deletions of messages that had not come, and replies
+// from outside have ids that were claimed before.
 func (b *batch) noteClaimed(ids []string) {
 	for _, t := range b.tasks {
-		claims := t.Op == Receive || t.Op == Retract
-		t.history.idClaimed = t.history.idClaimed || claims && slices.Contains(ids, t.ID)
+		claims := t.Op == Receive || t.Op == Retract || t.Op == HumanReply
+		t.history.idClaimed = t.history.idClaimed || claims && slices.Contains(ids, t.messageID())
 	}
 }
 
@@ -269,10 +269,10 @@ func (n *Node) storeFailed(c *conversation, err error) {
 	n.release(c)
 }
 
-// refusal is a caller's error while the store is out of reach. A message has an id, and
-// can be sent again in any case; a reply that a person wrote has none.
+// refusal is a caller's error while the store is out of reach. What has an id can be sent
+// again in any case; a reply from outside may have none.
 func (t *task) refusal(err error) error {
-	if t.history.uncertain() && t.Op == HumanReply {
+	if t.history.uncertain() && t.Op == HumanReply && t.ID == "" {
 		return ErrOutcomeUnknown
 	}
 	return unavailable(err)

@@ -56,7 +56,7 @@ func Timeline(ctx context.Context, s store.Store, q TimelineQuery) ([]Turn, erro
 	if !r.Exists() {
 		return nil, ErrNothing
 	}
-	t := timeline{key: q.Key, record: r, first: r.Turn - q.Turns + 1, last: r.Turn, traces: []store.Trace{snapshot.Log.Trace}}
+	t := timeline{key: q.Key, record: r, first: r.LastTurn() - q.Turns + 1, last: r.LastTurn(), traces: []store.Trace{snapshot.Log.Trace}}
 	if q.Turn > 0 {
 		t.first, t.last = q.Turn, q.Turn
 	}
@@ -75,12 +75,14 @@ type timeline struct {
 	ids         map[int64]string // of messages, by sequence
 }
 
-// read goes backwards through the transcript, to the reply before the first turn. An
+// read goes backwards through the transcript, to the reply before the first turn. That is
+// the second one with a smaller number: the reply of a turn may come after replies beside
+// the turns, which were given later numbers. An
 // entry that was appended after the record was read has taken the record's trace with
 // it, so that one is left out.
 func (t *timeline) read(ctx context.Context, s store.Store) error {
 	t.ids = map[int64]string{}
-	query := store.EntryQuery{Before: t.record.Seq + 1, Backward: true}
+	query, older := store.EntryQuery{Before: t.record.Seq + 1, Backward: true}, 0
 	for {
 		page, err := s.Entries(ctx, t.key, query)
 		if err != nil {
@@ -88,6 +90,9 @@ func (t *timeline) read(ctx context.Context, s store.Store) error {
 		}
 		for _, e := range page {
 			if e.Kind == store.Reply && e.Turn < t.first {
+				older++
+			}
+			if older == 2 {
 				return nil
 			}
 			if e.Kind == store.Message {

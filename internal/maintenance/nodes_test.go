@@ -75,7 +75,7 @@ func act(t *testing.T, app *onereply.App, random *rand.Rand, i int) {
 	case 3, 4:
 		app.Resume(ctx, "support", c, random.IntN(2) == 0)
 	case 5:
-		app.Answer(ctx, "support", c, "a person replies")
+		app.Answer(ctx, "support", c, onereply.HumanReply{Text: "a person replies"})
 	case 6:
 		app.Requeue(ctx, "support", c)
 	case 7:

@@ -55,6 +55,9 @@ func (w *world) judge(q request, x write, before *storage) {
 	if q.settled {
 		w.judgeSettledChange(x, was)
 	}
+	if q.kind == notification {
+		w.judgeNotification(x, before)
+	}
 	w.judgeFailed(q, x, was)
 	w.judgeSends(q, x, was)
 	w.judgeReset(q)
@@ -93,6 +96,19 @@ func (w *world) judgeContext(x write, was turn.Record) {
 func (w *world) judgeSettledChange(x write, was turn.Record) {
 	if !reflect.DeepEqual(was, w.store.record) || len(x.effects.Actions)+len(x.effects.Settles) > 0 {
 		w.fail("P2 settled", "a change of a settled message changed the record from %+v to %+v", was, w.store.record)
+	}
+}
+
+// judgeNotification checks that a reply which closes nothing leaves all else as it is: what
+// waits, the turn, and the work under way.
+func (w *world) judgeNotification(x write, before *storage) {
+	was, is := before.record, w.store.record
+	same := is.Turn == was.Turn && is.Lease == was.Lease && is.Answered == was.Answered && w.store.waiting() == before.waiting()
+	if was.Phase == turn.Generating || was.Phase == turn.Sending {
+		same = same && reflect.DeepEqual(was.Reply, is.Reply) && is.Attempt == was.Attempt
+	}
+	if !same || len(x.effects.Actions) > 0 {
+		w.fail("P2 beside", "a reply that closes nothing changed the record from %+v to %+v", was, is)
 	}
 }
 
@@ -315,7 +331,7 @@ func (w *world) judgeGivenUp(q request, x write, was turn.Record, r reply) {
 		return
 	}
 	p := w.scope.Policy
-	byHuman := was.OnHold || q.kind == pause || q.kind == optOut || q.kind == human || q.kind == reset || q.stops() || r.last != 0
+	byHuman := was.OnHold || q.kind == pause || q.kind == optOut || q.answersByHand() || q.kind == reset || q.stops() || r.last != 0
 	unknown := q.kind == sendUnknown && !p.ResendUnknown
 	lost := (q.kind == wake || q.kind == claim) && (!p.ResendUnknown || int(r.lost)+1 >= p.MaxAttempts)
 	long := (q.kind == sendFailed || q.kind == sendUnknown) && w.overlong(x, &r)
@@ -439,18 +455,26 @@ func nextLook(window turn.Window) turn.Time {
 }
 
 // works reports whether something is to be done without anybody's help, as the
-// transcript tells it.
+// transcript tells it. A notification cuts no reply, so it waits behind one that a pause
+// keeps for the resume.
 func (s *storage) works() bool {
 	r := s.record
 	if r.Lease.Nonce != "" || s.waiting() != 0 && !r.OnHold && r.Phase != turn.Failed {
 		return true
 	}
+	committed, notified, kept := false, false, false
 	for _, e := range s.replies {
-		if e.status == turn.ReplyCommitted && (!r.OnHold || e.kind == turn.ReplyHuman || e.asked) {
-			return true
+		switch {
+		case e.status != turn.ReplyCommitted:
+		case !r.OnHold || e.kind == turn.ReplyHuman || e.asked:
+			committed = true
+		case e.kind == turn.ReplyBeside:
+			notified = true
+		default:
+			kept = true
 		}
 	}
-	return false
+	return committed || notified && !kept
 }
 
 // checkLog is P4: each acknowledged message is in the transcript, and the version

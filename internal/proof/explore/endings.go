@@ -7,7 +7,7 @@ import "github.com/onereply/onereply/turn"
 // promise too is told by the name of that one, so what is wrong here is kept in untold.
 func (w *world) judgeTurns(q request, x write, was turn.Record) {
 	l, is := &w.ledger, w.store.record
-	for number := was.Turn + 1; number <= is.Turn; number++ {
+	for number := was.LastTurn() + 1; number <= is.LastTurn(); number++ {
 		l.openTurns |= 1 << number
 	}
 	for _, n := range x.effects.Notices {
@@ -42,9 +42,10 @@ func openTurns(r turn.Record) uint64 {
 	waits := r.Phase == turn.Collecting || r.Phase == turn.Generating
 	switch {
 	case r.Reply == nil:
-	case sendsAgain(r):
+	case interrupts(r):
 		waits = r.Window.Start != 0
-	default:
+	}
+	if r.Reply != nil && !sendsAgain(r) {
 		open |= 1 << r.Reply.Turn
 	}
 	if waits {
@@ -62,7 +63,7 @@ func (w *world) judgeEnding(q request, x write, was turn.Record, n turn.Notice) 
 	how, so := turn.Ending(n.Reason), false
 	switch how {
 	case turn.EndedSent:
-		so = status == turn.ReplySent
+		so = status == turn.ReplySent || q.kind == sentElsewhere
 	case turn.EndedSilent:
 		so = q.kind == generated && q.parts == 0
 	case turn.EndedClosed:

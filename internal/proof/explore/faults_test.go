@@ -235,6 +235,9 @@ func settlesNothing(r turn.Record, e turn.Event, now turn.Time, p turn.Policy) (
 	return is, effects
 }
 
+// outside has people reply once, in each way.
+func outside(s *Scope) { s.Outside, s.Budget, s.Faults = true, Budget{Inputs: 1, Humans: 1}, Faults{} }
+
 // peopleFaults are in what people ask for.
 func peopleFaults() []seeded {
 	return []seeded{
@@ -302,6 +305,39 @@ func peopleFaults() []seeded {
 				r.Reply.Cut = ""
 			}
 		}), change: func(s *Scope) { s.MaxParts, s.Budget = 2, Budget{Inputs: 1, Humans: 1} }},
+		{name: "a notification closes what waits", check: "P3 answered", step: before(func(_ *turn.Record, e *turn.Event, _ *turn.Time, _ *turn.Policy) {
+			if h, ok := (*e).(turn.HumanReply); ok {
+				h.Beside = false
+				*e = h
+			}
+		}), change: outside},
+		{name: "a notification cuts the reply on its way", check: "P2 beside", step: after(func(_ turn.Record, r *turn.Record, e turn.Event, _ turn.Time, _ turn.Policy) {
+			if h, ok := e.(turn.HumanReply); ok && h.Beside && r.Reply != nil && r.Reply.Kind == turn.ReplyAnswer {
+				r.Reply.Cut = turn.ByHuman
+			}
+		}), change: outside},
+		{name: "a reply that was sent elsewhere is sent again", check: "P7 once", step: before(func(_ *turn.Record, e *turn.Event, _ *turn.Time, _ *turn.Policy) {
+			if h, ok := (*e).(turn.HumanReply); ok {
+				h.Sent = false
+				*e = h
+			}
+		}), change: outside},
+		{name: "a pause after a reply makes a longer one shorter", check: "P6 timer", step: after(func(_ turn.Record, r *turn.Record, e turn.Event, now turn.Time, _ turn.Policy) {
+			if h, ok := e.(turn.HumanReply); ok && h.PauseFor > 0 {
+				r.PausedUntil = now.Add(h.PauseFor)
+			}
+		}), change: func(s *Scope) {
+			outside(s)
+			s.Holds, s.Budget.Pauses = true, 1
+		}},
+		{name: "a window that a notification interrupts forgets the attachment that it waits for", check: "P2 due", step: after(func(_ turn.Record, r *turn.Record, e turn.Event, _ turn.Time, _ turn.Policy) {
+			if h, ok := e.(turn.HumanReply); ok && h.Beside {
+				r.Window.Media = 0
+			}
+		}), change: func(s *Scope) {
+			outside(s)
+			s.Media = true
+		}},
 		{name: "a seal is forgotten", check: "P2 seal", step: before(func(r *turn.Record, e *turn.Event, _ *turn.Time, _ *turn.Policy) {
 			if _, ok := (*e).(turn.Generated); ok {
 				r.Attempt.Sealed = false

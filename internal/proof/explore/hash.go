@@ -495,7 +495,7 @@ func (e *encoder) ledger() {
 func (e *encoder) failures() {
 	r, l := e.w.store.record, &e.w.ledger
 	e.flag(l.failed)
-	if r.Phase == turn.Collecting || r.Phase == turn.Generating || sendsAgain(r) && r.Window.Start != 0 {
+	if r.Phase == turn.Collecting || r.Phase == turn.Generating || interrupts(r) && r.Window.Start != 0 {
 		e.small(l.spent, l.lost)
 	}
 }

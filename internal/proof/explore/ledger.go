@@ -136,17 +136,15 @@ func (l *ledger) note(w *world, q request, x write, before *storage) {
 	if q.kind == seal {
 		l.sealed = true
 	}
-	if accepts(q, x, before) && (q.kind == receive || q.kind == stopping) || q.kind == sent || mayHaveArrived(was, x) {
+	if accepts(q, x, before) && (q.kind == receive || q.kind == stopping) || q.kind == sent || q.kind == sentElsewhere || mayHaveArrived(was, x) {
 		l.saidAt = x.at
 	}
 	l.noteQuiet(w, q, x, before, early)
 	l.noteMedia(w, q, x)
-	if again := sendsAgain(is) && !sendsAgain(was); is.Phase == turn.Collecting || again {
+	goesOn := was.Phase == turn.Collecting && was.OnHold && !is.OnHold && is.Phase == turn.Generating // a window that was held, and ends at once
+	if is.Phase == turn.Collecting || interruptBegins(was, is) || goesOn {
 		if !early || q.kind == pause {
 			l.noteWindow(q, x, before, &w.store)
-		}
-		if again {
-			l.announced = 0
 		}
 	}
 	if is.Phase == turn.Collecting || early {
@@ -204,6 +202,17 @@ func (l *ledger) toBots(covers inputs) int8 {
 		return -1
 	}
 	return l.byPeople
+}
+
+// interrupts reports whether a reply is sent between two works: beside the turns, or once
+// more.
+func interrupts(r turn.Record) bool {
+	return sendsAgain(r) || r.Reply != nil && r.Reply.Kind == turn.ReplyBeside
+}
+
+// interruptBegins reports whether such a reply is taken up, also right after another one.
+func interruptBegins(was, is turn.Record) bool {
+	return interrupts(is) && (!interrupts(was) || was.Reply.Seq != is.Reply.Seq)
 }
 
 // sendsAgain reports whether a reply is sent because an operator asked for it.
@@ -282,7 +291,7 @@ func (l *ledger) noteMedia(w *world, q request, x write) {
 		l.announced &^= 1 << q.message
 	case flush:
 		l.mediaUntil = min(l.mediaUntil, x.at)
-	case human, resumeClosing, reset, resetWord:
+	case human, sentElsewhere, humanSilences, resumeClosing, reset, resetWord:
 		l.announced = 0
 	case stopping, stopEditing:
 		for _, m := range w.store.messages {
@@ -304,6 +313,8 @@ func (l *ledger) noteHolds(w *world, q request, x write) {
 		if q.lasts > 0 {
 			l.heldUntil = x.at.Add(q.lasts)
 		}
+	case humanSilences:
+		l.heldUntil = max(l.heldUntil, x.at.Add(q.lasts))
 	case optOut:
 		l.optedOut = true
 	case optIn:
@@ -339,7 +350,7 @@ func (l *ledger) noteSpoken(w *world, q request, before *storage) {
 				l.removed |= input(m.version) | input(m.was)
 			}
 		}
-	} else if q.kind != human {
+	} else if !q.answersByHand() {
 		return
 	}
 	r := before.record.Reply
@@ -358,7 +369,7 @@ func (l *ledger) noteFailures(w *world, q request, x write, was turn.Record, ear
 		l.spent, l.lost = 0, 0
 		return
 	}
-	again := sendsAgain(is) && !sendsAgain(was) && w.mayFail(q, x, was) // at once after it
+	again := interrupts(is) && !interrupts(was) && w.mayFail(q, x, was) // at once after it
 	l.spent += spends(q, was, early)
 	l.lost += loses(q, was)
 	if again || is.Phase == turn.Failed || is.Reply != nil && standsIn(is.Reply.Kind) {
@@ -480,14 +491,14 @@ func (l *ledger) noteWindow(q request, x write, before, s *storage) {
 		long := x.at.Add(-time.Hour)
 		l.latest = wait{first: min(l.latest.first, x.at-1), again: x.at}
 		l.earliest = wait{first: long, again: max(l.earliest.began(), long)}
-	case sendsAgain(was) && was.Turn == s.record.Turn: // back to what it interrupted
+	case interrupts(was) && was.Turn == s.record.Turn: // back to what it interrupted
 	case was.Phase == turn.Collecting && was.OnHold && !s.record.OnHold:
 		l.latest.again, l.earliest.again = x.at, x.at
 	case was.Phase == turn.Collecting:
 	case was.Phase == turn.Generating && (q.kind == wake || q.kind == claim) && was.Turn == s.record.Turn:
 	case was.Reply != nil && was.Reply.Kind == turn.ReplyFallback && s.waitsUpTo(was.Attempt.Through): // for what it stood in for, too
 		l.latest.again, l.earliest.again = latest, earliest
-	case sendsAgain(was),
+	case interrupts(was),
 		was.Reply != nil && s.reply(was.Reply.Seq).status != turn.ReplyWithdrawn && s.reply(was.Reply.Seq).status != turn.ReplyFailed,
 		(q.kind == generated || q.kind == remove || q.stops() && was.Reply == nil) && was.Turn != s.record.Turn,
 		q.kind == wake, q.kind == claim:
@@ -627,7 +638,7 @@ func (l *ledger) noteSends(w *world, q request, x write, was turn.Record) {
 // pacedUntil is the end of the pause that follows a delivered part. What a person wrote
 // has none.
 func pacedUntil(q request, x write, was turn.Record) turn.Time {
-	if was.Reply == nil || was.Reply.Kind == turn.ReplyHuman {
+	if was.Reply == nil || was.Reply.Kind == turn.ReplyHuman || was.Reply.Kind == turn.ReplyBeside {
 		return x.at
 	}
 	return x.at.Add(q.pause)

@@ -45,6 +45,11 @@ func (w *world) peopleMoves(list []move, i uint8) []move {
 	}
 	if w.left.Humans > 0 && r.Exists() {
 		ask(human, 0)
+		if w.scope.Outside {
+			ask(notification, 0)
+			ask(sentElsewhere, 0)
+			ask(humanSilences, 0)
+		}
 	}
 	if w.left.Stops > 0 && w.ledger.messages < maxMessages {
 		for sender := range w.senders() {
@@ -157,11 +162,14 @@ func (w *world) ask(m move) {
 		}
 	case optOut, optIn:
 		w.left.Pauses--
-	case human:
+	case human, notification, sentElsewhere, humanSilences:
 		w.left.Humans--
 		w.ledger.humans++
 		q.number = w.ledger.humans
-		w.ledger.closed = true
+		w.ledger.closed = w.ledger.closed || q.answersByHand()
+		if q.kind == humanSilences {
+			q.lasts = w.scope.tick()
+		}
 	case resumeClosing:
 		w.ledger.closed = true
 	case reset:

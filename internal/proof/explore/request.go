@@ -28,6 +28,9 @@ const (
 	stopping    // a message that is a stop word
 	stopEditing // the edit of a message into one
 	human
+	notification  // a reply that closes nothing
+	sentElsewhere // a reply that is only recorded
+	humanSilences // a reply with a pause after it
 	resend
 	markSent
 	reset
@@ -54,7 +57,7 @@ const (
 
 var kindNames = [...]string{
 	"message", "reset word", "edit", "delete", "context", "typing", "flush", "requeue", "pause", "resume", "resume and close", "opt-out", "opt-in", "stop word", "edit into a stop word",
-	"a person's reply", "send again", "mark as sent", "reset", "the channel reports a failure", "the channel reports a delivery", "wake-up", "claim and wake-up", "look for a sign", "renew", "hand back", "seal", "interrupted", "generated",
+	"a person's reply", "a notification", "a person's reply from elsewhere", "a person's reply with a pause", "send again", "mark as sent", "reset", "the channel reports a failure", "the channel reports a delivery", "wake-up", "claim and wake-up", "look for a sign", "renew", "hand back", "seal", "interrupted", "generated",
 	"the model failed", "the model rejected it", "the model is out of reach", "the model refuses the prompt", "sent", "send failed",
 	"send refused for good", "send with unknown outcome",
 }
@@ -70,7 +73,7 @@ type request struct {
 	number   uint8         // of an edit, or of a person's reply: which one; of a reply in trouble: its turn
 	nonce    string        // of the lease that it comes from, or takes
 	token    int64         // of a seal
-	lasts    time.Duration // of a pause; 0: it does not end by itself
+	lasts    time.Duration // of a pause, also after a person's reply; 0: it does not end by itself
 	part     int           // of a send's result
 	parts    int           // of a reply
 	reply    int64         // of a report: the reply's sequence
@@ -160,8 +163,8 @@ func (q request) event(s *storage, tick time.Duration) turn.Event {
 		return turn.Resume{Answer: q.kind == resume}
 	case stopping, stopEditing:
 		return q.stopWord(s)
-	case human:
-		return turn.HumanReply{Parts: 1}
+	case human, notification, sentElsewhere, humanSilences:
+		return turn.HumanReply{Parts: 1, Beside: q.kind == notification, Sent: q.kind == sentElsewhere, Claims: true, PauseFor: q.lasts}
 	case resend:
 		return turn.Resend{Turn: int64(q.number)}
 	case markSent:
@@ -184,6 +187,11 @@ func (q request) event(s *storage, tick time.Duration) turn.Event {
 		return turn.Interrupted{Nonce: q.nonce}
 	}
 	return q.result(tick)
+}
+
+// answersByHand reports whether a person's reply settles what waits.
+func (q request) answersByHand() bool {
+	return q.kind == human || q.kind == sentElsewhere || q.kind == humanSilences
 }
 
 // stops reports whether a person says a stop word.
@@ -271,7 +279,7 @@ func (q request) known(s *storage) bool {
 		return m != nil && (!m.open() && !q.settled || m.edit == q.number)
 	case remove:
 		return m != nil && !m.open() && !q.settled
-	case human:
+	case human, notification, sentElsewhere, humanSilences:
 		for _, r := range s.replies {
 			if r.human == q.number {
 				return true

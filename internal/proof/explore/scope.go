@@ -56,6 +56,7 @@ type Scope struct {
 	Group    bool // two people write
 	Holds    bool // a pause ends by itself, and people opt out and in
 	Words    bool // messages may be reset words
+	Outside  bool // a person's reply may close nothing, be sent elsewhere, or pause the bot
 	Media    bool // messages come with an attachment that is still being processed
 	MaxParts int  // a reply has 1 to so many parts
 	Silence  bool // the responder may choose not to reply
@@ -297,7 +298,11 @@ func Stated() []Scope {
 		Scope{Name: "a pause ends by itself, beside an opt-out", Policy: first, Budget: Budget{Inputs: 1, Pauses: 2}, Holds: true, MaxParts: 2},
 		Scope{Name: "a pause ends by itself amid a fault", Policy: first, Budget: Budget{Inputs: 1, Pauses: 1, Seals: 1, Faults: 1}, Faults: Faults{Worker: true, Send: true}, Holds: true},
 		Scope{Name: "a human replies", Policy: first, Budget: Budget{Inputs: 2, Humans: 1}},
-		Scope{Name: "a human replies between two parts", Policy: first, Budget: Budget{Inputs: 1, Humans: 1, Faults: 1}, Faults: Faults{Worker: true, Send: true}, MaxParts: 2},
+		Scope{Name: "a human replies between two parts", Policy: first, Budget: Budget{Inputs: 1, Humans: 1, Faults: 1}, Faults: Faults{Worker: true, Send: true}, Outside: true, MaxParts: 2},
+		Scope{Name: "replies beside the turns, or sent elsewhere", Policy: first, Budget: Budget{Inputs: 2, Humans: 2}, Outside: true},
+		Scope{Name: "a reply from outside amid a fault", Policy: held(), Budget: Budget{Inputs: 1, Humans: 1, Seals: 1, Resends: 1, Faults: 1}, Faults: Faults{Worker: true, Model: true, Send: true}, Outside: true},
+		Scope{Name: "a reply from outside while an attachment is awaited", Policy: first, Budget: Budget{Inputs: 2, Humans: 1}, Outside: true, Edits: true, Media: true},
+		Scope{Name: "a reply from outside under a pause", Policy: first, Budget: Budget{Inputs: 1, Humans: 1, Pauses: 1, Seals: 1}, Outside: true, Holds: true},
 		Scope{Name: "one of two people says stop", Policy: first, Budget: Budget{Inputs: 2, Stops: 1}, Group: true, MaxParts: 2},
 		Scope{Name: "a stop word amid a fault", Policy: base(turn.Discard), Budget: Budget{Inputs: 1, Stops: 1, Seals: 1, Faults: 1}, Faults: Faults{Worker: true, Send: true}, Edits: true, MaxParts: 2},
 		Scope{Name: "an agent seals", Policy: first, Budget: Budget{Inputs: 2, Seals: 1, Faults: 1}, Faults: Faults{Worker: true}},

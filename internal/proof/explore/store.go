@@ -225,6 +225,9 @@ func (w *world) commit(q request, x write) {
 	for _, settle := range x.effects.Settles {
 		w.settle(q, settle)
 	}
+	if q.kind == sentElsewhere {
+		w.ledger.delivered |= s.reply(x.effects.AppendReply).covers
+	}
 	for _, mark := range x.effects.Marks {
 		w.mark(q, x, before.record, mark)
 	}
@@ -352,8 +355,13 @@ func (w *world) newReply(r turn.Record, q request, seq int64) reply {
 	case generated:
 		e.covers = q.covers
 		e.people = w.ledger.toBots(q.covers)
-	case human:
+	case human, sentElsewhere, humanSilences:
 		e.kind, e.parts, e.human, e.turn = turn.ReplyHuman, 1, q.number, r.Turn
+	case notification:
+		e.kind, e.parts, e.human, e.turn = turn.ReplyBeside, 1, q.number, r.LastTurn()
+	}
+	if q.kind == sentElsewhere {
+		e.delivered[0] = 1
 	}
 	return e
 }

@@ -159,6 +159,7 @@ func TestBreaches(t *testing.T) {
 		}},
 		{"still there", func(l *Ledger) { l.Conversations[0].Entries[0].Status = "deleted" }},
 		{"the person was told", func(l *Ledger) { reply(l).Covers = []string{"m1"} }},
+		{"was sent elsewhere, and", func(l *Ledger) { reply(l).Reason = "sent_elsewhere" }},
 		{"0 of 0 parts were shown", func(l *Ledger) { l.Posts = nil }},
 		{"counts as partial", func(l *Ledger) { reply(l).Status = "partial" }},
 		{"the transcript says that it is withdrawn", func(l *Ledger) { reply(l).Status = "withdrawn" }},

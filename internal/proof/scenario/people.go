@@ -237,6 +237,7 @@ type entry struct {
 	ID        string
 	Text      string
 	Status    string
+	Reason    string
 	Author    string
 	Receipt   string
 	Covers    []string

@@ -190,6 +190,8 @@ func (l *Ledger) checkTranscripts() (c complaints) {
 			c.wrong(seen && !sameSet(r.Covers, e.Covers), "reply %s: the transcript says that it covers %v, the person was told %v", e.ID, e.Covers, r.Covers)
 			switch again := l.failedAfterwards(r); {
 			case again: // it was shown, and the channel said otherwise
+			case e.Reason == "sent_elsewhere":
+				c.wrong(seen, "reply %s was sent elsewhere, and %d parts of it were shown again", e.ID, len(r.Parts))
 			case e.Status == "sent":
 				c.wrong(len(r.Parts) == 0 || len(r.Parts) != r.Of, "reply %s counts as sent, but %d of %d parts were shown", e.ID, len(r.Parts), r.Of)
 			case e.Status == "unknown":

@@ -36,6 +36,8 @@ func (l *ledger) asks(a *ask) {
 		} else {
 			l.kept[a.key] = true
 		}
+	case silences:
+		l.timed[a.key] = append(l.timed[a.key], a)
 	case optsOut:
 		l.kept[a.key] = true
 		fallthrough

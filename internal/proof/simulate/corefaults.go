@@ -480,6 +480,30 @@ func cutForgotten(r *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) tur
 	return e
 }
 
+func claimsNoID(_ *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
+	if h, ok := e.(turn.HumanReply); ok {
+		h.Claims = false
+		return h
+	}
+	return e
+}
+
+func closesAll(_ *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
+	if h, ok := e.(turn.HumanReply); ok {
+		h.Beside = false
+		return h
+	}
+	return e
+}
+
+func sendsAll(_ *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
+	if h, ok := e.(turn.HumanReply); ok {
+		h.Sent = false
+		return h
+	}
+	return e
+}
+
 func contextCounted(_, is *turn.Record, _ turn.Event, effects *turn.Effects, _ turn.Time) {
 	if effects.AppendContext && is.Phase == turn.Collecting {
 		is.Version++

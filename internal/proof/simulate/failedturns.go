@@ -103,7 +103,7 @@ func (l *ledger) judgeGivenUp(t *conversation, write store.Write, before turn.Re
 		if r.last != 0 && mark.Reason == turn.ByHuman || mark.Reason == turn.Stopped && len(l.stops[t.key]) > 0 {
 			continue
 		}
-		if mark.Reason == turn.WasPaused && l.askedFor(t.key, r.entry.At, pause, optsOut) {
+		if mark.Reason == turn.WasPaused && l.askedFor(t.key, r.entry.At, pause, silences, optsOut) {
 			continue // which may be over already, in the same write
 		}
 		if mark.Reason == turn.WasReset && l.askedFor(t.key, r.entry.At, reset) {

@@ -58,7 +58,7 @@ func workDue(r turn.Record) turn.Time {
 	switch {
 	case r.Lease.Nonce != "":
 		return r.Lease.Expires
-	case r.Reply != nil && (!r.OnHold || r.Reply.Kind == turn.ReplyHuman || r.Reply.Kind == turn.ReplyResend):
+	case r.Reply != nil && (!r.OnHold || slices.Contains([]string{turn.ReplyHuman, turn.ReplyBeside, turn.ReplyResend}, r.Reply.Kind)):
 		return max(r.Reply.RetryAt, r.NoSendUntil)
 	case r.Phase == turn.Collecting && !r.OnHold:
 		at := r.Window.Due
@@ -91,7 +91,7 @@ func (l *ledger) follow(n *node, t *conversation, write store.Write, before turn
 		t.first = 0
 	}
 	switch {
-	case !before.OnHold && after.OnHold && !l.askedFor(t.key, 0, pause, optsOut):
+	case !before.OnHold && after.OnHold && !l.askedFor(t.key, 0, pause, silences, optsOut):
 		l.fail("P2 pause", "a pause began, and nobody asked for it")
 	case before.OnHold && !after.OnHold && !l.mayResume(t) && !l.isOver(t.key):
 		l.fail("P2 pause", "the pause ended, and nobody asked for it")
@@ -114,9 +114,6 @@ func (l *ledger) follow(n *node, t *conversation, write store.Write, before turn
 // one of them asked for it, and what was sent before does not count any more.
 func (l *ledger) followRemedy(t *conversation, write store.Write, before turn.Record) {
 	after := write.Record
-	if sentAgain(before) || sentAgain(after) {
-		t.again = l.now
-	}
 	for _, mark := range write.Mark {
 		if mark.Reason == turn.ByOperator && !l.askedFor(t.key, 0, resend, markSent) {
 			l.fail("P7 once", "reply %d is %s by an operator, and nobody asked for it", mark.Seq, mark.Status)
@@ -320,9 +317,6 @@ func (l *ledger) earliest(t *conversation, write store.Write, waiting []store.En
 			media = max(media, e.At.Add(l.policy.MediaWait))
 		}
 	}
-	if t.again >= first {
-		media = 0 // a reply that is sent in between ends that wait
-	}
 	capped := first.Add(l.policy.MaxWait)
 	if window := write.Record.Window; window.Start > window.WaitingSince {
 		capped = min(capped, t.since.Add(2*l.policy.Debounce)) // after a failure, whose first message may be deleted
@@ -386,8 +380,15 @@ func (l *ledger) committed(n *node, t *conversation, write store.Write, before t
 		if other.entry.ID == e.ID {
 			l.fail("P7 id", "the replies %d and %d have one id, %s", seq, e.Seq, e.ID)
 		}
+		withID := isFromOutside(e, notifies) || isFromOutside(e, records) || isFromOutside(e, silences)
+		if withID && other.entry.Text == e.Text {
+			l.fail("P4 twice", "the reply %q was given twice with one id, and is stored as %s and as %s", e.Text, other.entry.ID, e.ID)
+		}
 	}
 	t.replies[e.Seq] = r
+	if isFromOutside(e, records) {
+		r.shown[0] = true // elsewhere
+	}
 	if e.Author != turn.ReplyAnswer {
 		return
 	}
@@ -497,7 +498,8 @@ func (l *ledger) followSpoken(t *conversation, write store.Write, before turn.Re
 	for _, e := range slices.Concat(write.Append, write.Change) {
 		stops := e.Kind == store.Message && closesOwn(e.Text) && e.Status != turn.InputFailed && !e.Recorded
 		others := slices.ContainsFunc(r.seen, func(s shownMessage) bool { return senderOf(s.id) != senderOf(e.ID) })
-		if r.last == 0 && (e.Author == turn.ReplyHuman && e.Status == turn.ReplyCommitted || stops && !others) {
+		spoken := e.Author == turn.ReplyHuman && e.Status == turn.ReplyCommitted && !isFromOutside(e, notifies)
+		if r.last == 0 && (spoken || stops && !others) {
 			r.last = before.Reply.Done + 1
 		}
 	}

@@ -57,7 +57,6 @@ type conversation struct {
 	shown       int64                   // the version that the last attempt saw
 	since       turn.Time               // it collects since then
 	waits       turn.Time               // since when the turn waits: its first waiting input
-	again       turn.Time               // when a reply was last on its way that an operator had sent again
 	rested      turn.Time               // when it was last told to rest, by a back-off or by the ceiling on turns
 	fresh       int64                   // the sequence of the last reset: no model is told what came before
 	said        turn.Time               // when somebody said something last

@@ -115,6 +115,9 @@ func (a *ask) request() *engine.Request {
 		a.op = engine.HumanReply
 		a.text = fmt.Sprintf("human%d", a.Event.ID)
 		r.Body = store.Body{Text: a.text}
+	case notifies, records, silences:
+		a.op, a.text = engine.HumanReply, fromOutside(a.What, a.Message)
+		r.Body, r.Beside, r.Sent, r.For = store.Body{Text: a.text}, a.What == notifies, a.What == records, a.For
 	case reset:
 		a.op, r.Reason = engine.Reset, "operator"
 	case requeue:
@@ -169,6 +172,15 @@ var wordOf = map[What]string{optsOut: leaveText, optsIn: backText}
 
 // closes reports whether a text closes what its sender has waiting.
 func closesOwn(text string) bool { return text == stopText || text == leaveText }
+
+// fromOutside is the text of a reply from outside that has an id. Whoever gives it twice
+// gives it with the same one.
+func fromOutside(what What, id string) string { return string(what) + " " + id }
+
+// isFromOutside reports whether a reply is one of these.
+func isFromOutside(e store.Entry, what What) bool {
+	return e.Author == turn.ReplyHuman && strings.HasPrefix(e.Text, string(what)+" ")
+}
 
 // senderOf is who wrote a message: most are by one of two people.
 func senderOf(id string) string {

@@ -47,6 +47,9 @@ const (
 	pause     What = "pause"
 	resume    What = "resume"
 	humanSays What = "human reply"
+	notifies  What = "notification"         // a reply from outside that closes nothing
+	records   What = "reply from elsewhere" // one that is only recorded
+	silences  What = "reply with a pause"
 	reset     What = "reset"
 	stopWord  What = "stop word" // a new message, or the edit of one
 	optsOut   What = "opt-out word"
@@ -83,6 +86,7 @@ func newPlan(seed uint64, o Options) *Plan {
 		p.overtake(conversation)
 		p.stop(conversation)
 		p.hold(conversation)
+		p.fromOutside(conversation)
 	}
 	p.breakThings(o.allowed())
 	slices.SortStableFunc(p.Events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })

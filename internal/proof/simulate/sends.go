@@ -40,6 +40,9 @@ func (l *ledger) sendBegins(n *node, o engine.Send, e store.Entry, arrives bool)
 	}
 	l.judgeSendLease(n, o, e, t)
 	l.judgeSendOrder(o, t, r)
+	if isFromOutside(e, records) && o.Reply.Kind != turn.ReplyResend { // an operator may want it sent after its channel reported a failure
+		l.fail("P7 elsewhere", "reply %s is sent, and a person had sent it elsewhere", s.id)
+	}
 	if r.last != 0 && o.Reply.Done >= r.last && o.Reply.Kind == turn.ReplyAnswer {
 		l.fail("P7 cut", "part %d of reply %s is sent, and a person had said something during part %d", o.Reply.Done+1, s.id, r.last)
 	}
@@ -78,10 +81,12 @@ func (l *ledger) judgeSendOrder(o engine.Send, t *conversation, r *reply) {
 	if part := o.Reply.Done; part > 0 && o.Reply.Kind == turn.ReplyAnswer && !flushed && l.now.Add(2*slack) < r.doneAt.Add(l.pace) {
 		l.fail("P7 pace", "part %d of reply %s was begun %v before the pause after part %d was over", part+1, r.entry.ID, r.doneAt.Add(l.pace).Sub(l.now), part)
 	}
-	if o.Reply.Turn < t.begun && o.Reply.Kind != turn.ReplyResend {
-		l.fail("P7 order", "reply %d was sent after reply %d", o.Reply.Turn, t.begun)
+	if o.Reply.Kind != turn.ReplyResend && o.Reply.Kind != turn.ReplyBeside {
+		if o.Reply.Turn < t.begun {
+			l.fail("P7 order", "reply %d was sent after reply %d", o.Reply.Turn, t.begun)
+		}
+		t.begun = o.Reply.Turn
 	}
-	t.begun = max(t.begun, o.Reply.Turn)
 	if o.Reply.Done < r.done {
 		l.fail("P7 once", "part %d of reply %s was sent again, and it was known to be delivered", o.Reply.Done+1, r.entry.ID)
 	}
@@ -169,7 +174,7 @@ func (l *ledger) waited(t *conversation, r *reply, seen []shownMessage) {
 	wait := l.now.Sub(oldest)
 	l.sums.Waits = append(l.sums.Waits, int(wait.Milliseconds()))
 	bound, bounded := l.waitBound(oldest)
-	disturbed := l.askedFor(t.key, oldest, pause, resume, closes, humanSays, stopWord, optsOut, reset, retract, resend, forget)
+	disturbed := l.askedFor(t.key, oldest, pause, resume, closes, humanSays, notifies, records, silences, stopWord, optsOut, reset, retract, resend, forget)
 	if bounded && !disturbed && wait > bound {
 		l.fail("P3 waiting", "a message waited %v for its reply, longer than %v", wait, bound)
 	}

@@ -10,7 +10,7 @@ import (
 // message that comes after a long silence, and not otherwise.
 func (l *ledger) judgeTalk(t *conversation, write store.Write, before turn.Record) {
 	silence := write.At.Sub(t.said)
-	limit, ended, replied := l.policy.SessionIdle, false, false
+	limit, ended, replied, said := l.policy.SessionIdle, false, false, false
 	for _, e := range write.Append {
 		if neverCame(e) {
 			continue
@@ -24,6 +24,7 @@ func (l *ledger) judgeTalk(t *conversation, write store.Write, before turn.Recor
 			}
 		case store.Reply:
 			replied = true // by a person, in the same write
+			said = said || isFromOutside(e, records)
 		case store.Message:
 			quiet := before.Phase == turn.Idle && !replied && t.said != 0 && !ended && !l.askedFor(t.key, write.At, resend)
 			if quiet && limit > 0 && silence > limit+slack {
@@ -32,7 +33,7 @@ func (l *ledger) judgeTalk(t *conversation, write store.Write, before turn.Recor
 			t.said, silence = write.At, 0
 		}
 	}
-	said := before.Reply != nil && write.Record.Reply != nil && write.Record.Reply.Done > before.Reply.Done
+	said = said || before.Reply != nil && write.Record.Reply != nil && write.Record.Reply.Done > before.Reply.Done
 	for _, mark := range write.Mark {
 		ended := before.Reply != nil && mark.Seq == before.Reply.Seq // a report of the channel marks a reply that ended before
 		arrived := mark.Status == turn.ReplySent || mark.Status == turn.ReplyPartial || mark.Status == turn.ReplyUnknown

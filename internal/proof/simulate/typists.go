@@ -210,6 +210,30 @@ func (p *Plan) hold(conversation int) {
 	}
 }
 
+// fromOutside draws replies that programs give: notifications, what a person has sent
+// elsewhere, and replies with a pause after them. Many are given twice, with one id. It
+// has dice of its own.
+func (p *Plan) fromOutside(conversation int) {
+	d := roll(p.Seed, "outside", int64(conversation))
+	if !d.chance(30) {
+		return
+	}
+	for n := range d.between(1, 3) {
+		e := Event{At: d.span(0, p.traffic), What: pick(d, notifies, notifies, records, silences), Node: d.below(p.nodes), Conversation: conversation, Message: fmt.Sprintf("r%d", n+1)}
+		if e.What == silences {
+			e.For = d.span(time.Second, 8*time.Second)
+		}
+		if d.chance(30) {
+			e.Aim, e.Offset = instants[d.below(len(instants))], d.between(-1, 1)
+		}
+		p.add(e)
+		if d.chance(60) {
+			e.At, e.Aim, e.Node = e.At+d.span(0, 3*time.Second), "", d.below(p.nodes)
+			p.add(e)
+		}
+	}
+}
+
 // remedy draws what operators do about replies whose outcome is unknown. It has
 // dice of its own.
 func (p *Plan) remedy(conversation int) {

@@ -130,7 +130,7 @@ func (l *ledger) judgeTurns(t *conversation, entries []store.Entry) {
 			}
 		}
 	}
-	for number := int64(1); number <= snapshot.Record.Turn; number++ {
+	for number := int64(1); number <= snapshot.Record.LastTurn(); number++ {
 		want := 1
 		if snapshot.Record.TurnOpen(number) {
 			want = 0
@@ -151,7 +151,7 @@ func (l *ledger) judgeMessage(t *conversation, record turn.Record, e store.Entry
 	switch e.Status {
 	case turn.InputAnswered:
 		switch {
-		case by != nil && by.entry.Author == turn.ReplyHuman && e.Seq < e.ReplySeq:
+		case by != nil && by.entry.Author == turn.ReplyHuman && !isFromOutside(by.entry, notifies) && e.Seq < e.ReplySeq:
 		case !answers:
 			l.fail("P3 answered", "%s=%s is marked as answered, by a reply that has not seen it", e.ID, e.Text)
 		case by.mayFail && fate == turn.ReplyFailed:
@@ -164,7 +164,7 @@ func (l *ledger) judgeMessage(t *conversation, record turn.Record, e store.Entry
 		}
 	case turn.InputClosed:
 		silent := answers && by.entry.Text == ""
-		if !silent && !l.stops[t.key][senderOf(e.ID)] && !l.askedFor(t.key, 0, closes, humanSays, reset) {
+		if !silent && !l.stops[t.key][senderOf(e.ID)] && !l.askedFor(t.key, 0, closes, humanSays, records, silences, reset) {
 			l.fail("P3 closed", "%s was closed, and nobody asked for it", e.ID)
 		}
 	}
