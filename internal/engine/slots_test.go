@@ -446,6 +446,35 @@ func TestASignNeedsNoSlot(t *testing.T) {
 	}
 }
 
+// The same for a conversation whose timer this node has claimed: it is looked at while it
+// waits for a slot, and no look follows another without end.
+func TestASignOfAClaimedConversationNeedsNoSlot(t *testing.T) {
+	h := newHarness(t, bots("bot"), func(o *engine.Options) {
+		bot := o.Bots["bot"]
+		bot.Policy.DelayAfter, bot.DelayText = 30*time.Second, "One moment."
+		o.Bots["bot"], o.MaxGenerations = bot, 1
+	})
+	h.other("other", turn.Message{})
+	h.now = h.now.Add(5 * time.Second)
+	h.node.Tick(h.now)
+	h.collect()
+	claim := asked[engine.Claim](h) // there is a free slot
+	h.started("m1")                 // and now there is none
+	h.call(claim)()
+	h.submit("other", engine.Request{Key: keyOf("other"), Op: engine.Receive, ID: "m", Body: store.Body{Text: "hello"}})
+	h.settle()
+	for range 40 {
+		h.pass(time.Second)
+	}
+	var told []string
+	for count[engine.Show](h) > 0 {
+		told = append(told, asked[engine.Show](h).Conversation)
+	}
+	if !slices.Contains(told, "other") {
+		t.Errorf("people were told in %q", told)
+	}
+}
+
 func TestARetriedSendNeedsNoSlot(t *testing.T) {
 	h := newHarness(t, func(o *engine.Options) { o.MaxGenerations = 1 })
 	h.respond(h.started("m"), engine.Response{Text: "hello"})

@@ -29,9 +29,9 @@ func (n *Node) due(c *conversation, at turn.Time) {
 
 // signIsDue reports whether people may have to be told that it takes longer. That needs no
 // slot, and comes before the wait for one. A claimed timer has to be written anew in any
-// case, which a wake-up does.
+// case, which a wake-up does: it comes first, or at the end of the wait for a slot.
 func (n *Node) signIsDue(c *conversation) bool {
-	if c.knows != seen || c.claimed {
+	if c.knows != seen || c.claimed && c.slot != waitsForSlot {
 		return false
 	}
 	at := c.snap.Record.NextSign()
