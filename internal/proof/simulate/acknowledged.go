@@ -139,7 +139,8 @@ func (l *ledger) acknowledgedChange(t *conversation, a *ask, result engine.Resul
 	}
 	t.changes.acknowledge(a, l.now)
 	for _, e := range l.entries(a.key, store.EntryQuery{ID: a.Message, Limit: 1}) {
-		kept := e.Text == a.text || e.Version > result.Version || e.Recorded && t.changes.written[e.Text] >= a.When
+		newer := a.What == stopWord || t.changes.written[e.Text] >= a.When // a stop word says no time: any edit that comes later is newer
+		kept := e.Text == a.text || e.Version > result.Version || e.Recorded && newer
 		kept = kept && a.op == engine.Edit
 		if !kept && e.Status != turn.InputDeleted {
 			l.fail("P4 lost", "the %s of %s was acknowledged, and it is still %s, %q", a.What, e.ID, e.Status, e.Text)

@@ -51,7 +51,9 @@ const mostCalls = 8
 // that message, and the turn has not called it more often than is allowed. Early attempts
 // come on top: they begin no search. It reports whether anything was set aside.
 func (l *ledger) judgeRefused(t *conversation, write store.Write, before turn.Record, waiting []store.Entry) bool {
-	t.refusals[before.Turn]++
+	if t.changed < t.taken { // else what waits now was not in that prompt
+		t.refusals[before.Turn]++
+	}
 	// An early attempt is no call of the search, and what a lost worker was told is lost too.
 	if most := mostCalls + before.Tries.Early + t.workers[before.Turn]; t.refusals[before.Turn] > most {
 		l.fail("P3 calls", "turn %d had %d prompts refused, and %d calls are allowed", before.Turn, t.refusals[before.Turn], most)

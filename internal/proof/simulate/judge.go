@@ -182,6 +182,7 @@ func (l *ledger) judgeInputs(n *node, t *conversation, write store.Write, before
 	grown := write.Record.Version - before.Version
 	if changed || grown > visible { // what waits now was never tried as it is
 		clear(t.refusals)
+		t.changed = l.now
 	}
 	if grown < visible || grown > visible && !folded {
 		l.fail("P4 version", "%d inputs were accepted, and the version grew by %d", visible, grown)

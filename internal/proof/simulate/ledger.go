@@ -48,6 +48,7 @@ type conversation struct {
 	resumes     []*ask                  // not seen to happen yet, nor known to have had no effect
 	openState   []openState             // what a request would end
 	told        map[toldOf]bool         // a sign and a message that waited when it was given, with its version
+	changed     turn.Time               // when a message that waits was edited or deleted last
 	refusals    map[int64]int           // prompts that the model refused, by turn
 	aside       map[string]bool         // messages that were ever set aside
 	spent       map[int64]int           // attempts that failed, by turn

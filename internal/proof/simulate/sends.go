@@ -16,6 +16,7 @@ type sending struct {
 	id           string // of the reply, as the channel is told
 	nonce        string
 	part         int
+	begun        turn.Time
 	text         string
 	arrives      bool
 	failed       bool          // the sender knows that it was not delivered
@@ -25,7 +26,7 @@ type sending struct {
 // sendBegins judges the begin of a send: P5 and P7.
 func (l *ledger) sendBegins(n *node, o engine.Send, e store.Entry, arrives bool) *sending {
 	t := l.conversation(o.Key)
-	s := &sending{ledger: l, nonce: o.Lease.Nonce, part: o.Reply.Done, arrives: arrives, id: l.seeded.replyID(o, e)}
+	s := &sending{ledger: l, nonce: o.Lease.Nonce, part: o.Reply.Done, begun: l.now, arrives: arrives, id: l.seeded.replyID(o, e)}
 	l.log(n.name, "sends part %d of reply %s: %s", o.Reply.Done+1, s.id, e.Text)
 	r := t.replies[e.Seq]
 	if !t.leases[o.Lease.Nonce] || r == nil {
@@ -77,7 +78,11 @@ func (l *ledger) judgeSendOrder(o engine.Send, t *conversation, r *reply) {
 			l.fail("P7 order", "part %d of reply %s was sent before part %d", o.Reply.Done+1, r.entry.ID, part+1)
 		}
 	}
-	flushed := l.askedFor(t.key, r.doneAt, flush, resume)
+	since := r.doneAt
+	if before := r.sends[o.Reply.Done-1]; before != nil {
+		since = before.begun // one write may tell that a part has arrived, and flush
+	}
+	flushed := l.askedFor(t.key, since, flush, resume)
 	if part := o.Reply.Done; part > 0 && o.Reply.Kind == turn.ReplyAnswer && !flushed && l.now.Add(2*slack) < r.doneAt.Add(l.pace) {
 		l.fail("P7 pace", "part %d of reply %s was begun %v before the pause after part %d was over", part+1, r.entry.ID, r.doneAt.Add(l.pace).Sub(l.now), part)
 	}
