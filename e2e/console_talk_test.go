@@ -222,8 +222,8 @@ func TestConsoleActions(t *testing.T) {
 	d.until("it is answered", counts("#messages .reply[data-state=sent]", 2))
 
 	d.says("support", "c1", "m3", "now, please")
-	// The page may be slow to look at the state: the window must last longer.
-	if typing := d.api.do("POST", d.base+"/v1/bots/support/conversations/c1/typing", `{"for":"30s"}`); typing.status != 204 {
+	// The page looks at the state every 700 ms at the most, so the window must last longer.
+	if typing := d.api.do("POST", d.base+"/v1/bots/support/conversations/c1/typing", `{"for":"3s"}`); typing.status != 204 {
 		t.Fatalf("typing: %d", typing.status)
 	}
 	d.press("#action-flush-now")

@@ -25,7 +25,7 @@ const consoleConfig = `
 bots:
   support:
     debounce: 700ms
-    max_wait: 30s
+    max_wait: 3s
     lease: 3s
     responder: {kind: echo, delay: 2500ms}
   shop:

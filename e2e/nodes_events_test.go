@@ -105,13 +105,13 @@ func TestEventsOfAnotherNode(t *testing.T) {
 				if e.kind == "reply.delta" {
 					text = e.Text
 				}
-				if e.Node == "" || e.Node != got[0].Node {
-					t.Errorf("%s of node %q, want that of the first", e.kind, e.Node)
+				if e.Node == "" {
+					t.Errorf("%s of no node", e.kind)
 				}
 			}
 			calls := c.model.of("support", conversation) // more than one where the second message came late
-			last := calls[len(calls)-1]
-			if text == "" || text != answerOf(&last) || last.instance != here.instance {
+			last := calls[len(calls)-1] // where the first node was slow, another one took the turn
+			if text == "" || text != answerOf(&last) {
 				t.Errorf("%s: instance %s wrote %q, the other node showed %q", conversation, last.instance, answerOf(&last), text)
 			}
 		}

@@ -2,8 +2,9 @@
 // them. Each test takes one thing that a person looks at a timeline for.
 
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { explain, join, read, stepsOf, summary, turnOf } from '../web/assets/lanes.js';
+import { explain, join, read, stepsOf, summary, turnOf, types } from '../web/assets/lanes.js';
 
 const zero = Date.parse('2026-01-31T12:00:00.000Z');
 const time = (after) => new Date(zero + after).toISOString();
@@ -269,4 +270,10 @@ test('a long wait is no busy time, and needs no drawing in every frame', () => {
 	assert.equal(read(busyTurn.slice(0, 4)).spans(zero + 400).some(([start, end]) => end - start >= 1200), true);
 	assert.equal(read(busyTurn.slice(0, 8)).quietFor(zero + 2500), 0);
 	assert.equal(read(busyTurn).quietFor(zero + 40_000), Infinity);
+});
+
+test('the pages listen to each type of event that the API describes', async () => {
+	const api = JSON.parse(await readFile(new URL('../../server/openapi.json', import.meta.url)));
+	const described = api.components.schemas.Event.properties.type.enum;
+	assert.deepEqual(described.filter((type) => ![...types, 'events.lost'].includes(type)), []); // which is about the stream itself
 });

@@ -359,7 +359,8 @@ const takers = {
 	},
 };
 
-export const types = Object.keys(takers);
+/** The types of events: those above, and those that are no step of any turn. */
+export const types = [...Object.keys(takers), 'message.recorded', 'message.erased', 'conversation.deleted'];
 
 /** A try that failed; the next one follows. */
 function badSend(step, at, turn, outcome, words) {
