@@ -116,11 +116,10 @@ func (d *desk) get(path string, into any) {
 	}
 }
 
-// attached waits until an element is there and clicks it, wherever on the page it is.
+// press looks and clicks in one go: the page may disable a button at any moment.
 func (d *desk) press(selector string) {
 	d.t.Helper()
-	d.until(selector+" can be pressed", one(selector)+" && !"+one(selector)+".disabled")
-	d.run(one(selector) + ".click()")
+	d.until(selector+" can be pressed", "((button) => Boolean(button) && !button.disabled && (button.click(), true))("+one(selector)+")")
 }
 
 // fails has a turn of the bot "shop" fail.

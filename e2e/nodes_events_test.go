@@ -110,7 +110,7 @@ func TestEventsOfAnotherNode(t *testing.T) {
 				}
 			}
 			calls := c.model.of("support", conversation) // more than one where the second message came late
-			last := calls[len(calls)-1] // where the first node was slow, another one took the turn
+			last := calls[len(calls)-1]                  // where the first node was slow, another one took the turn
 			if text == "" || text != answerOf(&last) {
 				t.Errorf("%s: instance %s wrote %q, the other node showed %q", conversation, last.instance, answerOf(&last), text)
 			}
