@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/onereply/onereply/store"
-	"github.com/onereply/onereply/turn"
 )
 
 // EntryKind is the kind of an entry.
@@ -152,11 +151,8 @@ func (a *App) transcript(ctx context.Context, bot, conversation string, q store.
 }
 
 // isShown reports whether people see an entry. They don't see what is kept for a message
-// that has not come.
-func isShown(e store.Entry) bool {
-	neverCame := e.Kind == store.Message && e.Status == turn.InputDeleted && e.Version == 0 && e.Reason == ""
-	return e.Kind != store.Early && !neverCame
-}
+// that has not come, nor what only claims an id.
+func isShown(e store.Entry) bool { return e.Kind != store.Early && !e.IsClaim() }
 
 // entryOf is a stored entry as the API shows it.
 func entryOf(e store.Entry) Entry {

@@ -40,6 +40,12 @@ type Entry struct {
 	Body
 }
 
+// IsClaim reports whether a message is nothing but the claim of an id, which nobody is
+// shown: its deletion came before it, or the id is that of a reply from outside.
+func (e Entry) IsClaim() bool {
+	return e.Kind == Message && e.Status == turn.InputDeleted && e.Version == 0 && e.Reason == ""
+}
+
 // Body is the part of an entry that only people and responders read. Stores keep it as
 // one JSON value and never look inside.
 type Body struct {

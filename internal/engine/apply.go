@@ -154,7 +154,7 @@ func (n *Node) receive(c *conversation, b *batch, t *task) {
 // repeated ends a message whose id was claimed before: by the same message, which makes
 // it a duplicate, or by its deletion, which is final.
 func (n *Node) repeated(b *batch, t *task) {
-	if neverCame(b.message(t)) {
+	if message := b.message(t); message != nil && message.IsClaim() {
 		t.result.Outcome, t.result.Reason = turn.Ignored, turn.WasDeleted
 		return
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// change edits or deletes a message. One that waits is changed in the transcript
+// changeMessage edits or deletes a message. One that waits is changed in the transcript
 // and counts as newer input. All others are changed in the transcript only. One that was
 // set aside takes part again after a requeue. One that is settled is erased, or
 // shown as edited from then on.
@@ -180,7 +180,7 @@ func eraseQuote(e *store.Entry, id string) {
 // what waits now.
 func (b *batch) deletedOutcome(message *store.Entry) turn.Outcome {
 	switch {
-	case neverCame(message):
+	case message.IsClaim():
 		return turn.CameEarly
 	case message.Reason == string(turn.Erased):
 		return turn.Erased

@@ -121,9 +121,3 @@ func accepted(body store.Body, kept *store.Entry) store.Body {
 	body.EditedAt, body.ChannelEdit = kept.EditedAt, kept.ChannelEdit
 	return body
 }
-
-// neverCame reports whether a message is nothing but the claim of a deletion that came
-// before it.
-func neverCame(message *store.Entry) bool {
-	return message != nil && message.Status == turn.InputDeleted && message.Version == 0 && message.Reason == ""
-}

@@ -112,9 +112,3 @@ func (p *Plan) overtake(conversation int) {
 		}
 	}
 }
-
-// neverCame reports whether an entry is nothing but the claim of a deletion that came
-// before its message.
-func neverCame(e store.Entry) bool {
-	return e.Kind == store.Message && e.Status == turn.InputDeleted && e.Version == 0 && e.Reason == ""
-}

@@ -149,7 +149,7 @@ func sentAgain(r turn.Record) bool { return r.Reply != nil && r.Reply.Kind == tu
 func (l *ledger) judgeInputs(n *node, t *conversation, write store.Write, before turn.Record) {
 	visible, folded, changed := int64(0), false, false
 	for _, e := range slices.Concat(write.Append, write.Change) {
-		if e.Kind != store.Message || neverCame(e) {
+		if e.Kind != store.Message || e.IsClaim() {
 			continue
 		}
 		l.judgeErased(e)

@@ -135,7 +135,7 @@ func (v seededFault) changeAtStore(n *node, write *store.Write, before store.Sna
 		}
 	}
 	if v.flaws.claimsForgotten {
-		write.Append = slices.DeleteFunc(write.Append, neverCame)
+		write.Append = slices.DeleteFunc(write.Append, store.Entry.IsClaim)
 	}
 	if v.flaws.refused && len(write.Append) > 1 {
 		write.Append[1].Seq = write.Append[0].Seq

@@ -12,7 +12,7 @@ func (l *ledger) judgeTalk(t *conversation, write store.Write, before turn.Recor
 	silence := write.At.Sub(t.said)
 	limit, ended, replied, said := l.policy.SessionIdle, false, false, false
 	for _, e := range write.Append {
-		if neverCame(e) {
+		if e.IsClaim() {
 			continue
 		}
 		switch e.Kind {
