@@ -60,13 +60,7 @@ func (w *writer) erase() {
 // [sqlite3.BUSY] while a reader needs what is in it; a reader that begins afterwards does
 // not.
 func (w *writer) emptyLog() error {
-	if w.db == nil {
-		var err error
-		if w.db, err = w.open(); err != nil {
-			return err
-		}
-	}
-	if err := w.database.check(); err != nil {
+	if err := w.connect(); err != nil {
 		return err
 	}
 	if err := w.db.BusyTimeout(eraseWait); err != nil {

@@ -47,14 +47,18 @@ func openDatabase(path string) (*database, error) {
 	return d, nil
 }
 
-// noteLog remembers which file the write-ahead log is, once a connection has opened it.
-func (d *database) noteLog() error {
+// withLog takes a connection that writes as it was opened, or the error of that. It
+// remembers which file the write-ahead log is, which the connection has just opened.
+func (d *database) withLog(db *connection, err error) (*connection, error) {
+	if err != nil {
+		return nil, err
+	}
 	info, err := os.Stat(d.path + logSuffix)
 	if err != nil {
-		return err
+		return nil, errors.Join(err, db.Close())
 	}
 	d.log.Store(&info)
-	return nil
+	return db, nil
 }
 
 // check reports whether the names lead elsewhere, or nowhere.

@@ -54,29 +54,17 @@ func open(path string, o Options) (*Store, error) {
 		}
 		return connect(path, name)
 	}
-	openWriter := func() (*connection, error) {
-		db, err := openWriter(connectHere)
-		if err != nil {
-			return nil, err
-		}
-		if err := database.noteLog(); err != nil {
-			return nil, errors.Join(err, db.Close())
-		}
-		return db, nil
-	}
 	var db *connection
 	err = guard(func() (err error) {
-		if db, err = prepare(connectHere, o.ReadOnly); err != nil {
-			return err
-		}
-		return database.noteLog()
+		db, err = database.withLog(prepare(connectHere, o.ReadOnly))
+		return err
 	})
 	if err != nil {
 		return nil, errors.Join(explain(path, err), database.Close(), lock.Close())
 	}
 	w := &writer{
 		queue: newQueue(), db: db, database: database, ended: make(chan struct{}),
-		open: openWriter,
+		open: func() (*connection, error) { return database.withLog(openWriter(connectHere)) },
 	}
 	s := &Store{
 		path: path, lock: lock, database: database,

@@ -118,21 +118,27 @@ func (w *writer) exec(query string) error {
 	})
 }
 
-// begin opens a transaction, on a new connection where the last one was given up.
-func (w *writer) begin() (err error) {
-	if w.db == nil {
-		if w.db, err = w.open(); err != nil {
-			return err
-		}
-	}
-	if err := w.database.check(); err != nil {
+// begin opens a transaction.
+func (w *writer) begin() error {
+	if err := w.connect(); err != nil {
 		return err
 	}
 	w.db.erases = false
 	// In: nothing. Out: the write lock. Taking it at once, and not with the
 	// first change, closes the race with a person who writes to the file.
-	_, err = w.db.run("BEGIN IMMEDIATE")
+	_, err := w.db.run("BEGIN IMMEDIATE")
 	return err
+}
+
+// connect makes a new connection where the last one was given up. It fails where the files
+// are not those that were opened.
+func (w *writer) connect() (err error) {
+	if w.db == nil {
+		if w.db, err = w.open(); err != nil {
+			return err
+		}
+	}
+	return w.database.check()
 }
 
 // rollBack leaves the connection ready for the next batch, or gives it up, so
