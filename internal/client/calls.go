@@ -34,10 +34,7 @@ func (c *Client) Reply(ctx context.Context, bot, conversation string, r onereply
 		Closes   bool   `json:"closes"`
 		Sent     bool   `json:"sent,omitempty"`
 		PauseFor string `json:"pause_for,omitempty"`
-	}{ID: r.ID, Text: r.Text, Closes: !r.Beside, Sent: r.Sent}
-	if r.PauseFor != 0 {
-		body.PauseFor = r.PauseFor.String()
-	}
+	}{ID: r.ID, Text: r.Text, Closes: !r.Beside, Sent: r.Sent, PauseFor: duration(r.PauseFor)}
 	return fetch[Document[onereply.Receipt]](ctx, c, http.MethodPost, path(bot, conversation, "/replies"), body)
 }
 
