@@ -27,9 +27,11 @@ type Event struct {
 // responder gives it.
 const Delta turn.Kind = "reply.delta"
 
-// EventsLost is the kind of an event that no conversation makes: it tells a reader that it
-// has missed some.
-const EventsLost turn.Kind = "events.lost"
+// The kinds of events that no write makes.
+const (
+	EventsLost          turn.Kind = "events.lost"          // it tells a reader that it has missed some
+	ConversationDeleted turn.Kind = "conversation.deleted" // all that is stored of the conversation was deleted
+)
 
 // NewEvent adds to a notice what follows from it without the transcript.
 func NewEvent(key store.Key, notice turn.Notice) Event {
@@ -52,10 +54,6 @@ func IsOfMessage(kind turn.Kind) bool {
 	}
 	return false
 }
-
-// ConversationDeleted is the kind of an event that no write makes: all that is stored of
-// the conversation was deleted.
-const ConversationDeleted turn.Kind = "conversation.deleted"
 
 // Erases reports whether the event is the deletion of a message or of a conversation: its
 // texts must not be shown any more, by whoever keeps events.

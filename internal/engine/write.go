@@ -30,9 +30,7 @@ type batch struct {
 func (n *Node) write(c *conversation) {
 	tasks := slices.Clone(c.applicable())
 	c.queue = c.queue[len(tasks):]
-	for _, t := range c.queue {
-		t.stored = lookup{} // what it looked up is out of date once this is written
-	}
+	forgetLookups(c.queue)
 	b := &batch{tasks: tasks, write: store.Write{Record: c.snap.Record, Log: c.snap.Log}, lease: c.snap.Record.Lease.Nonce}
 	n.noteRepeats(c, b)
 	for i, t := range tasks {
@@ -95,13 +93,18 @@ func (n *Node) putBack(c *conversation, b *batch, note func(*task)) {
 	c.putBack(b.tasks)
 }
 
-// putBack has tasks wait for the next write, in front of the others. The entries that
-// they looked up are out of date.
+// putBack has tasks wait for the next write, in front of the others.
 func (c *conversation) putBack(tasks []*task) {
+	forgetLookups(tasks)
+	c.queue = append(slices.Clone(tasks), c.queue...)
+}
+
+// forgetLookups lets go of the entries that tasks have looked up. They are out of date as
+// soon as anything is written that these tasks are not part of.
+func forgetLookups(tasks []*task) {
 	for _, t := range tasks {
 		t.stored = lookup{}
 	}
-	c.queue = append(slices.Clone(tasks), c.queue...)
 }
 
 // Committed takes the answer to a Commit. There are four, and each has its own way on:

@@ -45,8 +45,8 @@ type interest struct {
 	until  time.Time
 }
 
-// offer takes an event in, if some other node watches it and there is room. The deletion
-// of a message goes to all nodes: one that watched a while ago may keep its text. Deltas of
+// offer takes an event in, if some other node watches it and there is room. A deletion,
+// of a message or of a conversation, goes to all nodes: one that watched a while ago may keep the texts. Deltas of
 // one attempt that follow each other become one: a model that writes word by word would
 // otherwise make a hundred events of a sentence.
 func (g *outgoing) offer(e *engine.Event) (taken bool) {
