@@ -23,6 +23,25 @@ func changeInput(f func(r *turn.Record, e turn.Event, now turn.Time, p *turn.Pol
 	}
 }
 
+// changeEvent is a fault that changes the events of one type.
+func changeEvent[E turn.Event](f func(e *E)) func(engine.Step) engine.Step {
+	return changeInput(func(_ *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
+		if changed, ok := e.(E); ok {
+			f(&changed)
+			return changed
+		}
+		return e
+	})
+}
+
+// changePolicy is a fault that changes a setting.
+func changePolicy(f func(p *turn.Policy)) func(engine.Step) engine.Step {
+	return changeInput(func(_ *turn.Record, e turn.Event, _ turn.Time, p *turn.Policy) turn.Event {
+		f(p)
+		return e
+	})
+}
+
 // changeDecision is a fault that changes what the core decided.
 func changeDecision(f func(was, is *turn.Record, e turn.Event, effects *turn.Effects, now turn.Time)) func(engine.Step) engine.Step {
 	return func(step engine.Step) engine.Step {
@@ -57,20 +76,12 @@ func renewalsNotFenced(r *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy
 	return e
 }
 
-func oldReportsCount(_ *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
-	if report, ok := e.(turn.Report); ok {
-		report.Receipts = nil
-		return report
-	}
-	return e
+func oldReportsCount(report *turn.Report) {
+	report.Receipts = nil
 }
 
-func partsNotPaced(_ *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
-	if s, ok := e.(turn.Sent); ok {
-		s.Pause = 0
-		return s
-	}
-	return e
+func partsNotPaced(s *turn.Sent) {
+	s.Pause = 0
 }
 
 func sendsNotFenced(r *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
@@ -99,9 +110,8 @@ func earlyWakeActs(r *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) tu
 	return e
 }
 
-func noHardCap(_ *turn.Record, e turn.Event, _ turn.Time, p *turn.Policy) turn.Event {
+func noHardCap(p *turn.Policy) {
 	p.MaxWait = time.Hour
-	return e
 }
 
 func capRestarted(r *turn.Record, e turn.Event, now turn.Time, _ *turn.Policy) turn.Event {
@@ -125,21 +135,18 @@ func earlyCommits(r *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) tur
 	return e
 }
 
-func earlyUnbounded(_ *turn.Record, e turn.Event, _ turn.Time, p *turn.Policy) turn.Event {
+func earlyUnbounded(p *turn.Policy) {
 	if p.EarlyAttempts > 0 {
 		p.EarlyAttempts = 1_000_000
 	}
-	return e
 }
 
-func boundNeverReached(_ *turn.Record, e turn.Event, _ turn.Time, p *turn.Policy) turn.Event {
+func boundNeverReached(p *turn.Policy) {
 	p.MaxDiscards = 1_000_000
-	return e
 }
 
-func boundAtOnce(_ *turn.Record, e turn.Event, _ turn.Time, p *turn.Policy) turn.Event {
+func boundAtOnce(p *turn.Policy) {
 	p.MaxDiscards = 0
-	return e
 }
 
 func timeoutIsFailure(_ *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
@@ -359,12 +366,8 @@ func againFromTheStart(was, is *turn.Record, _ turn.Event, _ *turn.Effects, _ tu
 	}
 }
 
-func outagesUseUp(_ *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
-	if f, ok := e.(turn.GenerateFailed); ok {
-		f.Fault = turn.Failure
-		return f
-	}
-	return e
+func outagesUseUp(f *turn.GenerateFailed) {
+	f.Fault = turn.Failure
 }
 
 func triedOnce(_ *turn.Record, e turn.Event, _ turn.Time, p *turn.Policy) turn.Event {
@@ -434,9 +437,8 @@ func partIsReply(r *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn
 	return e
 }
 
-func endsEachTalk(_ *turn.Record, e turn.Event, _ turn.Time, p *turn.Policy) turn.Event {
+func endsEachTalk(p *turn.Policy) {
 	p.SessionIdle = min(p.SessionIdle, time.Millisecond)
-	return e
 }
 
 func toldAgain(r *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
@@ -444,12 +446,8 @@ func toldAgain(r *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.E
 	return e
 }
 
-func mediaIgnored(_ *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
-	if m, ok := e.(turn.Message); ok {
-		m.Media = false
-		return m
-	}
-	return e
+func mediaIgnored(m *turn.Message) {
+	m.Media = false
 }
 
 func endUntold(_, _ *turn.Record, e turn.Event, effects *turn.Effects, _ turn.Time) {
@@ -458,12 +456,8 @@ func endUntold(_, _ *turn.Record, e turn.Event, effects *turn.Effects, _ turn.Ti
 	}
 }
 
-func contextAnswered(_ *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
-	if m, ok := e.(turn.Message); ok {
-		m.Context = false
-		return m
-	}
-	return e
+func contextAnswered(m *turn.Message) {
+	m.Context = false
 }
 
 func closesEverybody(_, is *turn.Record, e turn.Event, effects *turn.Effects, _ turn.Time) {
@@ -480,28 +474,16 @@ func cutForgotten(r *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) tur
 	return e
 }
 
-func claimsNoID(_ *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
-	if h, ok := e.(turn.HumanReply); ok {
-		h.Claims = false
-		return h
-	}
-	return e
+func claimsNoID(h *turn.HumanReply) {
+	h.Claims = false
 }
 
-func closesAll(_ *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
-	if h, ok := e.(turn.HumanReply); ok {
-		h.Beside = false
-		return h
-	}
-	return e
+func closesAll(h *turn.HumanReply) {
+	h.Beside = false
 }
 
-func sendsAll(_ *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
-	if h, ok := e.(turn.HumanReply); ok {
-		h.Sent = false
-		return h
-	}
-	return e
+func sendsAll(h *turn.HumanReply) {
+	h.Sent = false
 }
 
 func contextCounted(_, is *turn.Record, _ turn.Event, effects *turn.Effects, _ turn.Time) {
@@ -522,34 +504,26 @@ func earlyForgotten(_, is *turn.Record, e turn.Event, _ *turn.Effects, _ turn.Ti
 	}
 }
 
-func unaddressedAnswered(_ *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
-	if m, ok := e.(turn.Message); ok {
-		m.Unaddressed = false
-		return m
-	}
-	return e
+func unaddressedAnswered(m *turn.Message) {
+	m.Unaddressed = false
 }
 
-func alwaysObserves(_ *turn.Record, e turn.Event, _ turn.Time, p *turn.Policy) turn.Event {
+func alwaysObserves(p *turn.Policy) {
 	p.Observe = true
-	return e
 }
 
-func noAge(_ *turn.Record, e turn.Event, _ turn.Time, p *turn.Policy) turn.Event {
+func noAge(p *turn.Policy) {
 	p.MaxAge = 0
-	return e
 }
 
-func botsWithoutEnd(_ *turn.Record, e turn.Event, _ turn.Time, p *turn.Policy) turn.Event {
+func botsWithoutEnd(p *turn.Policy) {
 	if p.MaxBotTurns > 0 {
 		p.MaxBotTurns = 1_000_000
 	}
-	return e
 }
 
-func botsLetIn(_ *turn.Record, e turn.Event, _ turn.Time, p *turn.Policy) turn.Event {
+func botsLetIn(p *turn.Policy) {
 	p.MaxBotTurns = max(p.MaxBotTurns, 1)
-	return e
 }
 
 func pauseForGood(_, is *turn.Record, e turn.Event, _ *turn.Effects, _ turn.Time) {

@@ -33,7 +33,7 @@ func TestExcusesEnd(t *testing.T) {
 			[]Event{say(1, 0), idle, {ID: 3, At: 15 * time.Second, What: pause}, say(4, 20*time.Second)},
 		},
 		"a window without a cap after a resume of nothing": {
-			"P3 hard cap", seededFault{step: changeInput(noHardCap)},
+			"P3 hard cap", seededFault{step: changePolicy(noHardCap)},
 			append([]Event{say(1, 0), idle}, func() (more []Event) {
 				for i := range 20 {
 					more = append(more, say(3+i, time.Duration(1+i)*time.Second))
