@@ -239,6 +239,16 @@ func (h *harness) write(w store.Write) (store.Result, error) {
 	return h.store.Commit(context.Background(), w)
 }
 
+// losesAnswer has the next write applied and its answer lost, after whatever happens then.
+func (h *harness) losesAnswer(then func()) {
+	h.fault = func(w store.Write) (store.Result, error) {
+		h.fault = nil
+		h.store.Commit(context.Background(), w)
+		then()
+		return store.Result{}, store.ErrUnknown
+	}
+}
+
 func (h *harness) entries(key store.Key, q store.EntryQuery) []store.Entry {
 	found, err := h.store.Entries(context.Background(), key, q)
 	if err != nil {

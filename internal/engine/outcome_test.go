@@ -73,12 +73,9 @@ func TestUnknownOutcomes(t *testing.T) {
 func TestTheVersionAfterALostAnswer(t *testing.T) {
 	h := newHarness(t)
 	h.answered("hello", "before")
-	h.fault = func(w store.Write) (store.Result, error) {
-		h.fault = nil
-		h.store.Commit(context.Background(), w)
+	h.losesAnswer(func() {
 		h.other("c", turn.Message{})
-		return store.Result{}, store.ErrUnknown
-	}
+	})
 	h.say("m")
 	h.settle()
 	if got := h.answers["m"]; got.Version != 2 || got.Outcome != turn.Queued || got.Duplicate || h.entries(keyOf("c"), store.EntryQuery{ID: "m"})[0].Seq != 3 {
@@ -120,12 +117,9 @@ func TestARepeatInTheSameWriteIsADuplicate(t *testing.T) {
 	h := newHarness(t)
 	h.say("before")
 	h.settle()
-	h.fault = func(w store.Write) (store.Result, error) {
-		h.fault = nil
-		h.store.Commit(context.Background(), w)
+	h.losesAnswer(func() {
 		h.other("c", turn.Message{})
-		return store.Result{}, store.ErrUnknown
-	}
+	})
 	for _, name := range []string{"lone", "one", "two"} { // the first is written alone, and the others wait for it
 		id := "m"
 		if name == "lone" {
@@ -148,12 +142,9 @@ func TestARequestWhoseFirstTryWasAppliedIsNotRefused(t *testing.T) {
 		h := newHarness(t)
 		h.say("m", "n")
 		h.settle()
-		h.fault = func(w store.Write) (store.Result, error) {
-			h.fault = nil
-			h.store.Commit(context.Background(), w)
+		h.losesAnswer(func() {
 			h.other("c", turn.Typing{For: time.Minute})
-			return store.Result{}, store.ErrUnknown
-		}
+		})
 		h.submit(name, request)
 		h.settle()
 		if got := h.answers[name]; got.Outcome != turn.Queued || got.Err != nil {

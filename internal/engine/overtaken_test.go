@@ -266,14 +266,11 @@ func TestTheAnswerToAnEarlyChangeIsLost(t *testing.T) {
 				h := newHarness(t)
 				h.say("before")
 				h.settle()
-				h.fault = func(w store.Write) (store.Result, error) {
-					h.fault = nil
-					h.store.Commit(context.Background(), w)
+				h.losesAnswer(func() {
 					if overtaken {
 						h.other("c", turn.Typing{For: time.Minute})
 					}
-					return store.Result{}, store.ErrUnknown
-				}
+				})
 				text := "new"
 				h.submit("change", engine.Request{Op: op, ID: "m", Text: &text})
 				h.settle()

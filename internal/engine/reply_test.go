@@ -253,12 +253,9 @@ func TestAReportMeetsWhatIsSettledJustNow(t *testing.T) {
 func TestAReportWhoseAnswerWasLost(t *testing.T) {
 	h := newHarness(t)
 	h.answered("hello", "m")
-	h.fault = func(w store.Write) (store.Result, error) {
-		h.fault = nil
-		_, _ = h.store.Commit(t.Context(), w)
+	h.losesAnswer(func() {
 		h.other("c", turn.Typing{For: time.Minute}, turn.Message{})
-		return store.Result{}, store.ErrUnknown
-	}
+	})
 	if got := h.report("first", 0, turn.ReceiptRead); got.Outcome != turn.Done || got.Reason != "" || got.Err != nil {
 		t.Errorf("the first: %+v", got)
 	}

@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -174,14 +173,11 @@ func TestTheAnswerToAChangeOfASettledMessageIsLost(t *testing.T) {
 			t.Run(fmt.Sprint(want, overtaken), func(t *testing.T) {
 				h := newHarness(t)
 				h.secret(true)
-				h.fault = func(w store.Write) (store.Result, error) {
-					h.fault = nil
-					h.store.Commit(context.Background(), w)
+				h.losesAnswer(func() {
 					if overtaken {
 						h.other("c", turn.Pause{})
 					}
-					return store.Result{}, store.ErrUnknown
-				}
+				})
 				h.submit("change", engine.Request{Op: op, ID: "m", Text: new("new")})
 				h.settle()
 				h.wants("change", want)
