@@ -70,9 +70,9 @@ func receiptOf(r engine.Result) Receipt {
 // Edit changes a message that waits for its answer. It counts as input: the window
 // moves, and an attempt that runs is overtaken. A message that is settled, or is context,
 // reads as it was edited from then on, in the transcript and in later prompts, and nothing
-// is answered anew: the outcome is [OutcomeRecorded]. An edit whose message has not come is kept for
-// it for [EarlyEditKept]: the outcome is [OutcomeEarly], and an error has [CodeTooMany]
-// where [MaxEarlyEdits] are kept in the conversation.
+// is answered anew: the outcome is [OutcomeRecorded]. An edit whose message has not come is
+// kept for it for [EarlyEditKept]: the outcome is [OutcomeEarly], and an error has
+// [CodeTooMany] where [MaxEarlyEdits] are kept in the conversation.
 func (a *App) Edit(ctx context.Context, bot, conversation, id string, change Edit) (Receipt, error) {
 	c, err := a.begin("edit", bot, conversation)
 	if err != nil {

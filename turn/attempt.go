@@ -23,10 +23,9 @@ import (
 	"time"
 )
 
-// wake is a worker that looks at the conversation because its timer fired. A pause
-// whose time is over ends first, whoever holds the lease. Many
-// may look at once; one of them wins the compare-and-swap, and the others find the
-// lease held.
+// wake is a worker that looks at the conversation because its timer fired. Many may look at
+// once; one of them wins the compare-and-swap, and the others find the lease held. A pause
+// whose time is over ends first, whoever holds the lease.
 func (s *step) wake(e Wake) {
 	ended := s.endPause()
 	s.lookForWork(e)

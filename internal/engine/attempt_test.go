@@ -12,7 +12,7 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// The numbers of an attempt: of its turn, of its try within the turn, and of what it saw.
+// An attempt tells its turn, its number within the turn, and the version that it saw.
 func TestTheNumbersOfAnAttempt(t *testing.T) {
 	h := newHarness(t)
 	h.answered("hello", "before")
@@ -24,8 +24,8 @@ func TestTheNumbersOfAnAttempt(t *testing.T) {
 	}
 }
 
-// What is read for a prompt: what waits, and so much of the history since the last reset.
-// A model that refused is asked once more without the history.
+// A prompt holds the waiting messages, and the bot's share of the history since the last
+// reset. After a refusal the model is asked once more without the history.
 func TestWhatIsReadForAPrompt(t *testing.T) {
 	h := newHarness(t, func(o *engine.Options) { b := o.Bots["bot"]; b.Observe = 3; o.Bots["bot"] = b })
 	h.answered("hello", "before")

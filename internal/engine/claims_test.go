@@ -20,8 +20,8 @@ func (h *harness) claims() engine.Claim {
 	return asked[engine.Claim](h)
 }
 
-// A claim asks for what could be served at once, and hides it from the others while this
-// node takes it up. There is one at a time.
+// A claim asks for as many conversations as there are free slots, and hides them from other
+// nodes while this one takes them up. Only one claim is under way at a time.
 func TestOneClaimAtATime(t *testing.T) {
 	h := newHarness(t)
 	claim := h.claims()
@@ -209,7 +209,7 @@ func TestClaimedTimersAreServedInOrder(t *testing.T) {
 }
 
 // A start on a store that no other process has open takes over what a dead one held.
-// What belongs to no bot of it stays.
+// Conversations of bots that this node does not have are left alone.
 func TestAStartAlone(t *testing.T) {
 	dead := newHarness(t)
 	dead.started("m")

@@ -167,8 +167,8 @@ func TestWatchersAreToldTheKey(t *testing.T) {
 	}
 }
 
-// What is about the alias itself is applied there, and what waits beside it is handed on
-// in order.
+// Requests about the alias itself are applied to the alias. The others are handed on to the
+// conversation, in order.
 func TestWhatIsAboutAnAliasStaysThere(t *testing.T) {
 	h := newHarness(t)
 	h.say("first")
@@ -211,7 +211,7 @@ func TestAnAliasIsForgotten(t *testing.T) {
 	}
 }
 
-// A timer that stands at an alias, of what began there once, wakes nothing.
+// An alias may still have a timer, from when it was a conversation. It wakes nothing.
 func TestATimerOfAnAlias(t *testing.T) {
 	h := newHarness(t)
 	h.alias("a")

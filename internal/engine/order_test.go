@@ -39,8 +39,8 @@ func TestTheLastOfAWriteHolds(t *testing.T) {
 	})
 }
 
-// What is not taken in leaves nothing in the transcript, also where the same write has
-// something to say.
+// A message that is ignored leaves nothing in the transcript, even where the same write
+// appends other entries.
 func TestWhatIsIgnoredLeavesNothingBehind(t *testing.T) {
 	h := newHarness(t)
 	h.together(func() {

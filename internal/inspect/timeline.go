@@ -77,9 +77,8 @@ type timeline struct {
 
 // read goes backwards through the transcript, to the reply before the first turn. That is
 // the second one with a smaller number: the reply of a turn may come after replies beside
-// the turns, which were given later numbers. An
-// entry that was appended after the record was read has taken the record's trace with
-// it, so that one is left out.
+// the turns, which were given later numbers. An entry that was appended after the record was
+// read has taken the record's trace with it, so that one is left out.
 func (t *timeline) read(ctx context.Context, s store.Store) error {
 	t.ids = map[int64]string{}
 	query, older := store.EntryQuery{Before: t.record.Seq + 1, Backward: true}, 0
