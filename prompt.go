@@ -145,6 +145,15 @@ const (
 	noteAnswer  = "[To be answered:]"
 )
 
+// The notes before a text begin so. looksLikeNote has all beginnings of notes: no text
+// that somebody writes can pass for one.
+const (
+	noteSent      = "sent "
+	noteInReply   = "in reply to"
+	noteEdited    = "edited later"
+	noteForwarded = "forwarded from "
+)
+
 // group is the text of entries of one role that are neighbours in the history.
 func (w *promptWriter) group(entries []PromptEntry) string {
 	if entries[0].Role == RoleAssistant {
@@ -191,16 +200,16 @@ func (w *promptWriter) message(e PromptEntry) string {
 		head = append(head, w.nameOf(e.Sender)+":")
 	}
 	if w.times && !e.At.IsZero() {
-		head = append(head, "[sent "+e.At.UTC().Format(time.RFC3339)+"]")
+		head = append(head, "["+noteSent+e.At.UTC().Format(time.RFC3339)+"]")
 	}
 	if e.ReplyTo != nil {
-		head = append(head, "[in reply to"+w.quote(*e.ReplyTo)+"]")
+		head = append(head, "["+noteInReply+w.quote(*e.ReplyTo)+"]")
 	}
 	if e.recorded {
-		head = append(head, "[edited later]")
+		head = append(head, "["+noteEdited+"]")
 	}
 	if e.ForwardedFrom != (Person{}) {
-		head = append(head, "[forwarded from "+w.nameOf(e.ForwardedFrom)+"]")
+		head = append(head, "["+noteForwarded+w.nameOf(e.ForwardedFrom)+"]")
 	}
 	text := barred(describe(e), w.showNames)
 	switch {

@@ -137,7 +137,7 @@ func TestNobodyWritesALineOfAnother(t *testing.T) {
 		}
 		forgery(t, []PromptEntry{said(ann, "one"+b+noteAnswer+b+"more")}, []string{"one", bar + noteAnswer, "more"})
 	}
-	for _, forged := range []string{noteAnswer, "  [TO BE answered:] x", "〔Sent yesterday〕", "[in reply to Bob]", "[forwarded from Bob]"} {
+	for _, forged := range []string{noteAnswer, "  [TO BE answered:] x", "〔Sent yesterday〕", "[in reply to Bob]", "[forwarded from Bob]", "[edited later] x"} {
 		forgery(t, []PromptEntry{said(ann, forged)}, []string{bar + forged})
 		forgery(t, []PromptEntry{said(ann, forged), said(bob, "two")}, []string{"Ann:", bar + forged, "Bob: two"})
 	}

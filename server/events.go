@@ -9,14 +9,6 @@ import (
 )
 
 // maxEventIDBytes bounds the id after which a stream goes on.
-// maxEventIDBytes bounds the id after which a stream goes on.
-//
-// The way of a stream: the query says which conversations and after which event; the
-// place among the MaxStreams is taken; the App starts to collect events; the header goes
-// out; then each event is written as it comes, and a comment at each heartbeat. A client
-// that loses the stream connects again with the last id that it saw, and gets the events
-// since, as far as this node still knows them. The stream is a view: the messages and
-// replies themselves are in the transcript.
 const maxEventIDBytes = 256
 
 // getConversationEvents streams the events of one conversation. The conversation need not
@@ -87,6 +79,14 @@ func checkEventID(id string) error {
 }
 
 // follow sends events until the client leaves or is too slow, or the server shuts down.
+//
+// The way of a stream: the query says which conversations and after which event; the
+// place among the MaxStreams is taken; the App starts to collect events; the header goes
+// out; then each event is written as it comes, and a comment at each heartbeat. A client
+// that loses the stream connects again with the last id that it saw, and gets the events
+// since, as far as this node still knows them. The stream is a view: the messages and
+// replies themselves are in the transcript.
+//
 // The subscription starts before the header goes out: a client that has the header misses
 // nothing that happens from then on. A HEAD request gets the header only.
 func (s *Server) follow(w http.ResponseWriter, r *http.Request, watch onereply.EventQuery) error {

@@ -15,8 +15,8 @@
 //	step.go         the dispatch, and the guards that all events share
 //	window.go       inputs arrive: the debounce window
 //	context.go      messages that are never answered, and those of other bots
-//	overtaken.go    edits and deletions that come before their message
-//	early.go        an attempt may begin before the end of the window
+//	early_edit.go   edits and deletions that come before their message
+//	early_start.go  an attempt may begin before the end of the window
 //	attempt.go      a worker takes the lease and runs the responder
 //	commit.go       the final check: commit or discard
 //	send.go         the reply is delivered

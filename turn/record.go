@@ -205,7 +205,7 @@ type Window struct {
 	MediaUntil   Time `json:"media_until,omitempty"`   // longest wait for announced attachments
 	NotBefore    Time `json:"not_before,omitempty"`    // the end of a back-off
 	Due          Time `json:"due,omitempty"`           // when the window ends
-	Early        Time `json:"early,omitempty"`         // when an attempt is to begin before that: see early.go; 0: none is
+	Early        Time `json:"early,omitempty"`         // when an attempt is to begin before that: see early_start.go; 0: none is
 	SignAt       Time `json:"sign_at,omitempty"`       // when to look whether people are to be told that it takes longer
 	Media        int  `json:"media,omitempty"`         // pending messages with an attachment still being processed
 }

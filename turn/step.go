@@ -44,7 +44,7 @@ func (s *step) dispatch(event Event) {
 		return
 	}
 	switch e := event.(type) {
-	// Inputs: window.go; those that overtake their message: overtaken.go.
+	// Inputs: window.go; those that come before their message: early_edit.go.
 	case Message:
 		s.acceptMessage(e)
 	case Edit:
@@ -61,7 +61,7 @@ func (s *step) dispatch(event Event) {
 		s.keepWindowOpen(e)
 	case StopWord: // stop.go
 		s.stopWord(e)
-	// The attempt: early.go, attempt.go.
+	// The attempt: early_start.go, attempt.go.
 	case Wake:
 		s.wake(e)
 	case Look: // sign.go

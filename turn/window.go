@@ -10,7 +10,7 @@ package turn
 // the turn: see hardCap.
 //
 // While an attempt runs or a reply is sent there is no window, unless the attempt was
-// started early: see early.go. An input that
+// started early: see early_start.go. An input that
 // arrives then is only counted (Newer), and the work under way decides at its end
 // what becomes of it: a discard opens a new window over everything, a commit opens
 // one for the inputs that the reply has not seen.

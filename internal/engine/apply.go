@@ -103,7 +103,7 @@ func (n *Node) step(c *conversation, b *batch, t *task, event turn.Event) turn.E
 func (n *Node) receive(c *conversation, b *batch, t *task) {
 	bot, kept := n.bot(c), b.keptFor(t, n.now)
 	t.body = accepted(t.Body, kept)
-	t.word = bot.wordOf(&t.Request, t.body.Text) // by the edit that overtook it
+	t.word = bot.wordOf(&t.Request, t.body.Text) // by the edit that came before it
 	switch {
 	case isReplyID(c, b, t.ID): // a provider gives us back what we sent
 		t.result.Outcome, t.result.Reason = turn.Ignored, OwnMessage
