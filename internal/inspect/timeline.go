@@ -146,13 +146,10 @@ func (t *timeline) open(number int64) bool {
 // event is the event that a step was, without its texts and its conversation. A step
 // holds sequences only; the ids are made of them again.
 func (t *timeline) event(n turn.Notice) engine.Event {
-	e := engine.Event{Notice: n, Node: n.Holder}
-	switch {
-	case n.Seq == 0:
-	case engine.IsOfMessage(n.Kind):
+	e := engine.NewEvent(t.key, n)
+	e.Key, e.Node = store.Key{}, n.Holder
+	if engine.IsOfMessage(n.Kind) {
 		e.MessageID = t.ids[n.Seq]
-	default:
-		e.ReplyID = engine.ReplyID(t.key, n.Turn)
 	}
 	return e
 }

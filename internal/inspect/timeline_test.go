@@ -35,6 +35,7 @@ func threeTurns(t *testing.T) *watched {
 			entry(2, store.Reply, "r1", 1, store.Trace{Lost: 4, Steps: []turn.Notice{step(1, "1b"), {Kind: turn.KindReplyCommitted, Turn: 1, Seq: 2}}}),
 			entry(3, store.Message, "m2", 0, trace(step(1, "1c"), accepted(2, 3))),
 			entry(4, store.Reply, "r2", 2, trace(step(2, "2b"), turn.Notice{Kind: turn.KindTurnStarted, Turn: 2, Holder: "node-1"})),
+			entry(5, store.Reset, "", 0, trace(step(2, "2d"), turn.Notice{Kind: turn.KindConversationReset, Turn: 2, Seq: 5, Reason: "2e"})),
 			entry(6, store.Message, "m3", 0, trace(accepted(3, 6))),
 		},
 	})
@@ -60,7 +61,7 @@ func TestTimeline(t *testing.T) {
 	all := []string{
 		"0 open=false lost=0: 0a",
 		"1 open=false lost=4: m1 1b c0001/1 1c",
-		"2 open=false lost=0: m2 2b node-1 2c",
+		"2 open=false lost=0: m2 2b node-1 2d 2e 2c",
 		"3 open=true lost=0: m3 3b",
 	}
 	for _, test := range []struct {
