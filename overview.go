@@ -69,7 +69,7 @@ type Tally struct {
 	Ignored          uint64 `json:"ignored"`           // inputs that changed nothing
 	Replies          uint64 `json:"replies"`           // of the responder, sent
 	MessagesAnswered uint64 `json:"messages_answered"` // by these replies
-	Discards         uint64 `json:"discards"`          // attempts that newer input, a pause or a person overtook
+	Discards         uint64 `json:"discards"`          // attempts thrown away because of newer input, a pause or what a person did
 	ModelCalls       uint64 `json:"model_calls"`       // attempts started
 	EarlyStarts      uint64 `json:"early_starts"`      // attempts started before the end of their window
 	Replaced         uint64 `json:"replaced"`          // those of them that newer input replaced

@@ -15,8 +15,9 @@ type Stats struct {
 	// before the end of their window, Replaced those of them that newer input replaced.
 	ModelCalls, EarlyStarts, Replaced uint64
 
-	// Discards counts attempts that were thrown away, DiscardedTokens what models used
-	// for attempts without a reply.
+	// Discards counts attempts thrown away because of newer input, a pause, a deletion, a
+	// stop word, a reset or a human's reply; DiscardedTokens what models used for attempts
+	// without a reply.
 	Discards        uint64
 	DiscardedTokens uint64
 

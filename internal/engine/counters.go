@@ -114,9 +114,9 @@ func (n *Node) count(e *Event) {
 	}
 }
 
-// countDiscard counts a reply or an attempt that came to nothing, by its cause. Only one
-// that newer input, a pause or a person overtook is a discard. An early attempt that newer
-// input replaced is the price of early starts.
+// countDiscard counts a reply or an attempt that came to nothing, by its cause. It is a
+// discard only because of newer input, a pause or what a person did. An early attempt that
+// newer input replaced is the price of early starts.
 func (n *Node) countDiscard(e *Event) {
 	switch e.Reason {
 	case turn.Withdrawn:
@@ -125,7 +125,7 @@ func (n *Node) countDiscard(e *Event) {
 		n.Counters.loseLease(n.now)
 	case turn.Replaced:
 		n.Counters.add(n.now, Tally{Replaced: 1})
-	case turn.Superseded, turn.WasPaused, turn.WasDeleted, turn.ByHuman:
+	case turn.Superseded, turn.WasPaused, turn.WasDeleted, turn.Stopped, turn.WasReset, turn.ByHuman:
 		n.Counters.Discards++
 		n.Counters.add(n.now, Tally{Discards: 1})
 	}

@@ -70,6 +70,19 @@ func TestWhatIsCounted(t *testing.T) {
 			},
 			counted{engine.Tally{Inputs: 1, ModelCalls: 1, Discards: 1, TokensDiscarded: 7}, nil, nil},
 		},
+		"an attempt that a reset ended": {
+			func(h *harness) {
+				s := h.started("m")
+				h.submit("reset", engine.Request{Op: engine.Reset})
+				h.settle()
+				h.respond(s, stopped)
+			},
+			counted{engine.Tally{Inputs: 1, ModelCalls: 1, Discards: 1, TokensDiscarded: 7}, nil, nil},
+		},
+		"an attempt that a stop word ended": {
+			func(h *harness) { s := h.started("m"); h.by("", "s", "stop"); h.settle(); h.respond(s, stopped) },
+			counted{engine.Tally{Inputs: 2, ModelCalls: 1, Discards: 1, TokensDiscarded: 7}, nil, nil},
+		},
 		"an attempt that failed": {
 			func(h *harness) {
 				h.respond(h.started("m"), engine.Response{Fault: turn.Rejected, Reason: "no", Tokens: 1})
@@ -152,7 +165,7 @@ func TestWhatIsCounted(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			h := newHarness(t)
+			h := newHarness(t, withWords)
 			test.events(h)
 			c := h.node.Counters
 			got := counted{c.Total, c.Turns, c.Deliveries}
