@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/onereply/onereply/store"
@@ -13,6 +14,8 @@ const (
 	expireBatch = 500             // entries and ids that one call removes at most
 	minIDs      = 192 * time.Hour // providers deliver again for up to a week
 )
+
+var errNoRetention = errors.New("the retention is not set")
 
 // maintain removes transcripts and ids that are older than the retention, at the start
 // and every ten minutes.
@@ -33,8 +36,12 @@ func (n *Node) maintain() {
 
 // Expire removes transcripts older than the retention, and ids of messages older than
 // both the retention and minIDs, in small batches until nothing is left. A batch holds
-// up other writes of the store for a moment only.
+// up other writes of the store for a moment only. Without a retention it would remove every
+// transcript, so it refuses that.
 func Expire(ctx context.Context, s store.Store, now func() turn.Time, retention time.Duration) error {
+	if retention <= 0 {
+		return errNoRetention
+	}
 	for ctx.Err() == nil {
 		at := now()
 		removed, err := expireOnce(ctx, s, at.Add(-retention), at.Add(-max(retention, minIDs)))

@@ -66,6 +66,12 @@ func TestExpiryGoesOnUntilNothingIsLeft(t *testing.T) {
 			t.Errorf("%v: %d calls, %v", test.removed, len(e.entries), err)
 		}
 	}
+	for _, retention := range []time.Duration{0, -time.Second} {
+		e := expiring{removed: []int{1}}
+		if err := Expire(t.Context(), e.store(now), now, retention); err != errNoRetention || len(e.entries) != 0 {
+			t.Errorf("a retention of %v: %v after %d calls", retention, err, len(e.entries))
+		}
+	}
 	e := expiring{removed: []int{500}, err: errAway}
 	if err := Expire(t.Context(), e.store(now), now, time.Hour); err != errAway || len(e.entries) != 2 {
 		t.Errorf("a call that fails: %v after %d", err, len(e.entries))

@@ -16,13 +16,13 @@ import (
 // ErrClosed is the error of every call after the node stopped.
 var ErrClosed = errors.New("this node is closing; send it to another, or again later")
 
-// Options are the settings of a node. All are required but Step and Retention.
+// Options are the settings of a node. All are required but Step.
 type Options struct {
 	Name           string // holder of its leases
 	Instance       string // tells it from other starts of a node of that name
 	Bots           map[string]Bot
 	MaxGenerations int
-	Retention      time.Duration // of transcripts, and of message ids if it is longer than minIDs
+	Retention      time.Duration // of transcripts, and of message ids if it is longer than minIDs: above 0
 	Log            *slog.Logger
 	Step           engine.Step // nil: turn.Step
 
