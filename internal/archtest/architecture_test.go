@@ -47,6 +47,57 @@ func TestArchitectureNamesWhatIsThere(t *testing.T) {
 	}
 }
 
+// TestMapPointsUp: what the page says of its map is so, that a row imports from the rows
+// above it only.
+func TestMapPointsUp(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(root, architecture))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := mapRows(string(page))
+	if len(rows) < 10 {
+		t.Fatalf("the map has only %d folders: does this test still read it?", len(rows))
+	}
+	for _, f := range parseTree(t) {
+		from, known := rowOf(rows, own(f.folder))
+		if f.test || f.nested || !known {
+			continue
+		}
+		for _, imported := range f.imports() {
+			if to, known := rowOf(rows, imported); known && to > from {
+				t.Errorf("%s imports %s, whose row in the map of %s is below its own", f.path, imported, architecture)
+			}
+		}
+	}
+}
+
+// mapRows is the row of each folder in the first table of the page.
+func mapRows(page string) map[string]int {
+	rows := map[string]int{}
+	_, page, _ = strings.Cut(page, "| --- ")
+	for i, line := range strings.Split(page, "\n") {
+		if i > 0 && !strings.HasPrefix(line, "|") {
+			break
+		}
+		cell, _, _ := strings.Cut(strings.TrimPrefix(line, "|"), "|")
+		if strings.TrimSpace(cell) == "root package" {
+			rows["."] = i
+		}
+		for _, m := range mention.FindAllStringSubmatch(cell, -1) {
+			rows["./"+strings.TrimSuffix(m[1], "/")] = i
+		}
+	}
+	return rows
+}
+
+// rowOf is the row of a package: its own, or that of a folder above it. Helpers have none.
+func rowOf(rows map[string]int, name string) (row int, known bool) {
+	for row, known = rows[name]; !known && strings.Count(name, "/") > 1; row, known = rows[name] {
+		name = name[:strings.LastIndex(name, "/")]
+	}
+	return row, known
+}
+
 // missing says what a mention names that does not exist. It also reports whether
 // the mention names a file, a folder or an identifier at all.
 func missing(files []file, text string) (problem string, names bool) {
