@@ -18,7 +18,7 @@ const (
 	AttentionUnknownSend AttentionKind = "unknown_send" // nobody knows whether the reply arrived
 	AttentionUndelivered AttentionKind = "undelivered"  // the reply certainly did not arrive
 	AttentionPartial     AttentionKind = "partial"      // a part of the reply arrived
-	AttentionSetAside    AttentionKind = "set_aside"    // messages brought down each worker that took them; requeue tries them again
+	AttentionSetAside    AttentionKind = "set_aside"    // the model refuses these messages, or each worker that took them was lost; requeue tries them again
 	AttentionOverdue     AttentionKind = "overdue"      // it waits for a node, longer than it should
 	AttentionLeaseLost   AttentionKind = "lease_lost"   // the turn under way lost a worker, and goes on without it
 )

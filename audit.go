@@ -26,8 +26,9 @@ type actorKey struct{}
 
 // WithActor returns a context whose actions are noted as this actor's: in the
 // log, in the audit of the conversation, and in that of the node. Actions are
-// [App.Pause], [App.Resume], [App.Reset], [App.Flush], [App.Requeue], [App.Resend],
-// [App.MarkSent], [App.Answer] and [App.Forget]; without an actor they are not noted.
+// [App.Pause], [App.Resume], [App.Reset], [App.SetAlias], [App.RemoveAlias], [App.Move],
+// [App.Flush], [App.Requeue], [App.Resend], [App.MarkSent], [App.Answer] and [App.Forget];
+// without an actor they are not noted.
 func WithActor(ctx context.Context, actor Actor) context.Context {
 	return context.WithValue(ctx, actorKey{}, actor)
 }
@@ -65,9 +66,9 @@ type AuditQuery struct {
 	Limit        int    // 1 to 1000; 0 means 100
 }
 
-// act is request with a note in the audit. The note on a change is written with that
-// change, and so is durable. An action that changes nothing, or deletes the conversation,
-// is noted in the log and in this node's memory only.
+// act submits a request, and notes it in the audit if the context has an actor. The note on
+// a change is written with that change, and so is durable. An action that changes nothing,
+// or deletes the conversation, is noted in the log and in this node's memory only.
 func (a *App) act(ctx context.Context, action string, r *engine.Request) (engine.Result, error) {
 	actor, known := ActorOf(ctx)
 	if !known {

@@ -37,7 +37,7 @@ type State struct {
 	Address string   `json:"address,omitempty"`
 
 	// Version counts the inputs accepted so far; Answered is the version up to which
-	// sent replies reach.
+	// inputs are settled.
 	Version  int64 `json:"version"`
 	Answered int64 `json:"answered"`
 
@@ -78,8 +78,8 @@ type State struct {
 	// with [App.Resume].
 	OptedOut bool `json:"opted_out,omitempty"`
 
-	// SetAside is how many messages were set aside, because each worker that took them
-	// was lost. [App.Requeue] tries them again.
+	// SetAside is how many messages were set aside, because the model refuses them or each
+	// worker that took them was lost. [App.Requeue] tries them again.
 	SetAside int `json:"set_aside,omitempty"`
 
 	// LastActivityAt is the time of the last write. Only lists have it.

@@ -58,7 +58,8 @@ type Event struct {
 	// Covers are missing. They are in the transcript.
 	TextLeftOut bool `json:"text_left_out,omitempty"`
 
-	// Part is which of Parts it is about, from 0.
+	// Part is how many parts of the reply were delivered; of part.failed and
+	// part.unknown, the number of that part, from 1. Parts is how many there are.
 	Part  int `json:"part,omitempty"`
 	Parts int `json:"parts,omitempty"`
 

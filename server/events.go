@@ -78,7 +78,8 @@ func checkEventID(id string) error {
 	return nil
 }
 
-// follow sends events until the client leaves or is too slow, or the server shuts down.
+// follow sends events until the client leaves, a write to it misses its deadline, or the
+// server shuts down.
 //
 // The way of a stream: the query says which conversations and after which event; the
 // place among the MaxStreams is taken; the App starts to collect events; the header goes
@@ -107,9 +108,9 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, watch onereply.E
 	return nil
 }
 
-// pump copies events to the client. The source never waits for a client: for one that is
-// too slow it closes the channel, or a write of ours meets its deadline. Either way the
-// client connects again, and goes on after the last event that it got.
+// pump copies events to the client. The App never waits for a client. A write that misses
+// its deadline ends the stream; the client connects again, and goes on after the last event
+// that it got.
 func (s *Server) pump(r *http.Request, out *eventWriter, events <-chan onereply.Event) {
 	heartbeat := time.NewTicker(s.options.Heartbeat)
 	defer heartbeat.Stop()

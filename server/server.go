@@ -121,7 +121,8 @@ type Server struct {
 }
 
 // subscribe starts to watch events. The caller must call stop in the end. The channel is
-// closed when the client is too slow, or the node closes.
+// closed when the node closes, or after stop. A slow client is not cut off: see
+// [onereply.Subscription].
 type subscribe func(onereply.EventQuery) (events <-chan onereply.Event, stop func())
 
 // New makes a Server. The bots of app must not change afterwards. A request for any other

@@ -244,7 +244,8 @@ func (s *step) giveUpReply(reason string) {
 	}
 }
 
-// stopReply ends a reply of the responder because a human took over.
+// stopReply ends a reply before all of it is sent: because of a pause, a human, a stop word
+// or a reset.
 func (s *step) stopReply(reason string) {
 	switch {
 	case s.Reply.Unsure:

@@ -93,7 +93,8 @@ func (c *resetCommand) run(ctx context.Context, p *program) error {
 }
 
 // requeueCommand tries a failed turn again, once its cause is removed. It also brings
-// back messages that were set aside because each worker that took them was lost.
+// back messages that were set aside: the model refuses them, or each worker that took them
+// was lost.
 type requeueCommand struct {
 	target
 	remote

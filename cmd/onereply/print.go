@@ -67,7 +67,7 @@ func (p *program) printState(s onereply.State) error {
 		add(true, "lease %d of %s until %s", s.Lease.Token, line(s.Lease.Holder), clock(s.Lease.ExpiresAt))
 	}
 	add(s.Discards > 0 || s.Attempts > 0, "turn %d: %s, %s", s.Turn, count(s.Attempts, "attempt"), count(s.Discards, "discard"))
-	add(s.SetAside > 0, "%s set aside: each worker that took them was lost; requeue tries them again", count(s.SetAside, "message"))
+	add(s.SetAside > 0, "%s set aside: the model refuses them, or each worker that took them was lost; requeue tries them again", count(s.SetAside, "message"))
 	add(s.LastError != "", "last error: %s", line(s.LastError))
 	_, err := fmt.Fprint(p.stdout, b.String())
 	return err

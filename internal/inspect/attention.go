@@ -21,7 +21,7 @@ const (
 	UnknownSend Kind = "unknown_send" // nobody knows whether the reply arrived
 	Undelivered Kind = "undelivered"  // the reply certainly did not arrive
 	Partial     Kind = "partial"      // a part of the reply arrived
-	SetAside    Kind = "set_aside"    // messages brought down each worker that took them
+	SetAside    Kind = "set_aside"    // the model refuses these messages, or each worker that took them was lost
 	Overdue     Kind = "overdue"      // it waits for a node, longer than it should
 	LeaseLost   Kind = "lease_lost"   // the turn under way lost a worker, and goes on without it
 )
