@@ -25,8 +25,9 @@ package turn
 // tried as it is.
 
 // maxCalls is how many calls of the model a search takes at most, from the first refusal
-// to the answer. They are enough for one message among 16. Where they are not enough, all
-// messages are set aside among which the refused one must be.
+// to the answer. They are enough for one message among 16. Where they are not enough for
+// the first one, all messages are set aside among which it must be. Where one was set
+// aside already, the next turn searches on among fewer.
 const maxCalls = 8
 
 // Search is how far the search for a refused message is, in this turn.
@@ -120,7 +121,7 @@ func (s *step) searchOn(waiting []int64) {
 	case len(suspects) == 1 && accepted == 0:
 		s.setAsideRefused(suspects) // it was refused alone
 		return
-	case left <= 0 && search.Aside:
+	case search.Aside && (left <= 0 || left == 1 && accepted == 0): // there is no call left, or nothing to answer with it
 		s.searchInNextTurn()
 		return
 	case left <= 1 && accepted == 0:

@@ -1,7 +1,9 @@
 package scenario
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -232,6 +234,13 @@ func (x Expect) checkSends(l *Ledger) (c complaints) {
 		}
 		c.wrong(!slices.Equal(signals, *x.Signals), "the receiver was told %q, not %q", signals, *x.Signals)
 	}
+	if x.Addresses != nil {
+		addresses := l.addresses()
+		c.wrong(!slices.Equal(addresses, *x.Addresses), "the requests of the receiver were for %q, not %q", addresses, *x.Addresses)
+	}
+	if x.LateInput != nil {
+		c.wrong(!slices.Equal(l.late(), *x.LateInput), "newer input existed for the replies %q, not %q", l.late(), *x.LateInput)
+	}
 	if x.VisibleTexts != nil {
 		c.wrong(!slices.Equal(texts, *x.VisibleTexts), "the person sees %q, not %q", texts, *x.VisibleTexts)
 	}
@@ -254,6 +263,38 @@ func (x Expect) checkSends(l *Ledger) (c complaints) {
 		c.wrong(!slices.Equal(l.Stream, x.SSEEvents), "the page saw %v, not %v", l.Stream, x.SSEEvents)
 	}
 	return c
+}
+
+// addresses are the names to which the requests of the receiver were to go, in order.
+func (l *Ledger) addresses() []string {
+	type request struct {
+		at      time.Duration
+		address string
+	}
+	var requests []request
+	for _, p := range l.Posts {
+		requests = append(requests, request{p.At, p.Address})
+	}
+	for _, s := range l.Signals {
+		requests = append(requests, request{s.At, s.Address})
+	}
+	slices.SortStableFunc(requests, func(a, b request) int { return cmp.Compare(a.at, b.at) })
+	addresses := []string{}
+	for _, r := range requests {
+		addresses = append(addresses, r.address)
+	}
+	return addresses
+}
+
+// late are the replies of which the receiver was told that newer input existed.
+func (l *Ledger) late() []string {
+	replies := []string{}
+	for _, p := range l.Posts {
+		if p.Late && !slices.Contains(replies, p.Reply) {
+			replies = append(replies, p.Reply)
+		}
+	}
+	return replies
 }
 
 // shownAt is when the person sees each message, in milliseconds.
@@ -287,6 +328,9 @@ func (x Expect) checkStates(l *Ledger) (c complaints) {
 	for _, text := range x.TranscriptLacks {
 		c.wrong(strings.Contains(transcript, text), "%q is in the transcript %s", text, transcript)
 	}
+	if x.TurnEnds != nil {
+		c.wrong(!maps.Equal(l.turnEnds(), x.TurnEnds), "the turns ended so: %v, not %v", l.turnEnds(), x.TurnEnds)
+	}
 	for id, want := range x.Receipts {
 		c.wrong(l.receipts()[id] != want, "the receipt of %s is %q, not %q", id, l.receipts()[id], want)
 	}
@@ -297,6 +341,21 @@ func (x Expect) checkStates(l *Ledger) (c complaints) {
 		}
 	}
 	return c
+}
+
+// turnEnds are the turns that have ended, by their replies' ids, and how.
+func (l *Ledger) turnEnds() map[string]string {
+	ends := map[string]string{}
+	for _, conversation := range l.Conversations {
+		for _, t := range conversation.Turns {
+			for _, step := range t.Steps {
+				if step.Type == turnEnded {
+					ends[conversation.turn(t)] = step.Reason
+				}
+			}
+		}
+	}
+	return ends
 }
 
 // copies is how often each message is stored.

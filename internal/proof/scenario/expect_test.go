@@ -18,13 +18,13 @@ func good() *Ledger {
 		Context: []string{"m0"}, Request: "user: ann: ⟦m1⟧ hi",
 	}}
 	l.Posts = []Post{{
-		At: 4 * time.Second, Node: "w1", Conversation: "c1", Reply: "c1/1", Part: 1, Of: 1,
+		At: 4 * time.Second, Node: "w1", Conversation: "c1", Address: "phone", Reply: "c1/1", Part: 1, Of: 1,
 		Text: l.Calls[0].Text, Covers: []string{"m1", "m2"}, Shown: true,
 	}}
 	for _, label := range []string{"m1", "m2"} {
 		l.Answers = append(l.Answers, Answer{Event: "message", Worker: "w1", Conversation: "c1", Label: label, About: label, Status: 202, Outcome: "queued"})
 	}
-	l.Signals = []Signal{{At: 3 * time.Second, Conversation: "c1", Kind: "typing"}}
+	l.Signals = []Signal{{At: 3 * time.Second, Conversation: "c1", Address: "c1", Kind: "typing"}}
 	l.Tools = map[string]int{"book": 1}
 	l.Stream = []string{"final"}
 	l.Measured = []int{0}
@@ -35,6 +35,7 @@ func good() *Ledger {
 			{Seq: 2, Kind: "message", ID: "m2", Text: "ho", Status: "answered"},
 			{Seq: 3, Kind: "reply", ID: "c1/1", Text: l.Calls[0].Text, Status: "sent", Receipt: "read", Covers: []string{"m1", "m2"}},
 		},
+		Turns: []told{{Turn: 1, Steps: []toldStep{{Type: "turn.scheduled"}, {Type: "turn.started"}, {Type: "turn.ended", Reason: "sent"}}}},
 	}}
 	return l
 }
@@ -61,6 +62,9 @@ func TestExpectations(t *testing.T) {
 		"visible_texts":              {`["#1. I saw ⟦m1⟧ ⟦m2⟧."]`, `["#1."]`},
 		"signals":                    {`["3000 ms c1: typing"]`, `[]`},
 		"visible_at_ms":              {`[3990]`, `[4001]`},
+		"addresses":                  {`["c1","phone"]`, `["phone","c1"]`},
+		"late_input":                 {`[]`, `["c1/1"]`},
+		"turn_ends":                  {`{"c1/1":"sent"}`, `{"c1/1":"closed"}`},
 		"request_roles":              {`"alternate"`, `"in verse"`},
 		"prompt_order":               {`["m1","m2"]`, `["m2","m1"]`},
 		"prompt_authors":             {`{"m1":"ann"}`, `{"m1":"bob"}`},
@@ -124,6 +128,10 @@ func TestBreaches(t *testing.T) {
 		t.Fatalf("the good ledger: %v", problems)
 	}
 	reply := func(l *Ledger) *entry { return &l.Conversations[0].Entries[2] }
+	steps := func(l *Ledger, more toldStep) {
+		t := &l.Conversations[0].Turns[0]
+		t.Steps = append(t.Steps, more)
+	}
 	tests := []struct {
 		complaint string
 		spoil     func(*Ledger)
@@ -168,6 +176,10 @@ func TestBreaches(t *testing.T) {
 		{"is left generating", func(l *Ledger) { l.Conversations[0].Phase = "generating" }},
 		{"is idle with", func(l *Ledger) { l.Conversations[0].Pending = 1 }},
 		{"takes answer #9. for said", func(l *Ledger) { l.Calls[0].Said = []string{"#9. I saw nothing."} }},
+		{"has ended 2 times", func(l *Ledger) { steps(l, toldStep{Type: "turn.ended"}) }},
+		{"has ended 0 times", func(l *Ledger) { l.Conversations[0].Turns[0].Steps = nil }},
+		{"is open, and has ended", func(l *Ledger) { l.Conversations[0].Turns[0].Open = true }},
+		{"then comes turn.scheduled", func(l *Ledger) { steps(l, toldStep{Type: "turn.scheduled"}) }},
 		{"the roles are", func(l *Ledger) { l.Calls[0].Roles = []string{"user", "user"} }},
 	}
 	for _, test := range tests {

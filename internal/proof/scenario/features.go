@@ -42,25 +42,19 @@ type Stage struct {
 	Nodes int
 }
 
-// On are the stages of a store that several processes share: those of the
-// stories that want several workers.
+// On is the stage on a store that several processes share: as many nodes as the story
+// wants.
 func (s Scenario) On(store string) []Stage {
-	if s.Config.Workers <= 1 {
-		return nil
-	}
-	return []Stage{{Store: store, Nodes: s.Config.Workers}}
+	return []Stage{{Store: store, Nodes: max(s.Config.Workers, 1)}}
 }
 
-// Stages are those that make sense: as many nodes as it wants over one store,
-// and, where it does not speak of several workers, one node over SQLite.
+// Stages are those in this process: one store in memory that all nodes share, and one
+// node over SQLite. A file of SQLite belongs to one process, so a story in which one
+// worker takes over from another that is lost or frozen can't be played there.
 func (s Scenario) Stages() []Stage {
-	alone := Stage{Store: "sqlite", Nodes: 1}
-	if s.Config.Workers <= 1 {
-		return []Stage{alone}
-	}
-	stages := []Stage{{Store: "memory", Nodes: s.Config.Workers}}
-	if !s.needsSeveral() {
-		stages = append(stages, alone)
+	stages := s.On("memory")
+	if s.Config.Workers <= 1 || !s.needsSeveral() {
+		stages = append(stages, Stage{Store: "sqlite", Nodes: 1})
 	}
 	return stages
 }
@@ -74,7 +68,7 @@ func (s Scenario) needsSeveral() bool {
 			return e.Worker != firstWorker
 		case "crash_worker", "drain_worker", "pause_worker", "resume_worker", "store_partition":
 			return true
-		case "message", "edit", "delete", "redelivery", "call":
+		case "message", "edit", "delete", "redelivery", "call", "typing", "handoff", "handback", "human_reply":
 			return false
 		}
 		return e.Worker != "" && e.Worker != firstWorker

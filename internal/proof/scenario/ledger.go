@@ -53,6 +53,7 @@ func (l *Ledger) nameByKeys() {
 type Conversation struct {
 	state
 	Entries []entry
+	Turns   []told
 }
 
 // Reply is what a person saw of one reply.

@@ -187,7 +187,9 @@ func (m *model) answer(w http.ResponseWriter, r *http.Request, c *Call, out writ
 	defer m.end(c)
 	latency := milliseconds(world.rules.last("model_latency", c.Start).MS) + grain
 	always := func(Event) bool { return true }
-	holds := func(e Event) bool { return strings.Contains(c.Request, e.Containing) }
+	holds := func(e Event) bool {
+		return strings.Contains(c.Request, e.Containing) && len([]rune(c.Request)) > e.LongerThan
+	}
 	if fault, hit := world.rules.strike("model_error", c.Start, holds); hit {
 		if sleep(r.Context(), latency) {
 			http.Error(w, fmt.Sprintf(`{"error":{"message":"the fake model fails","code":%q}}`, fault.Code), fault.Status)

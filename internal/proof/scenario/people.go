@@ -201,14 +201,41 @@ func (w *world) note(a Answer) {
 
 // tell makes any other inbound request.
 func (w *world) tell(e Event, method, conversation, rest string, body any) {
-	var answer struct{ Outcome, Reason string }
+	var answer outcome
 	worker := w.target(e)
 	a := Answer{At: w.now(), Event: e.Type, Worker: worker, Conversation: conversation, Expect: e.HTTPExpect, Excused: e.Author == "self"}
 	a.About = cmp.Or(e.label(), e.Path)
 	a.Status = w.ask(method, address(worker, conversation, rest), body, &answer)
 	a.Outcome, a.Reason = answer.Outcome, answer.Reason
 	w.tracef("%s to %s: %d %s", e.Type, worker, a.Status, a.Outcome)
+	for _, text := range e.AnswerHas {
+		if !strings.Contains(answer.raw, text) {
+			w.problem("at %d ms, %s %s: %q is not in the answer %s", e.AtMS, e.Type, a.About, text, answer.raw)
+		}
+	}
+	for _, text := range e.AnswerLacks {
+		if strings.Contains(answer.raw, text) {
+			w.problem("at %d ms, %s %s: %q is in the answer %s", e.AtMS, e.Type, a.About, text, answer.raw)
+		}
+	}
 	w.note(a)
+}
+
+// outcome is what the API says of an inbound request.
+type outcome struct {
+	Outcome, Reason string
+
+	raw string // the whole answer
+}
+
+// UnmarshalJSON keeps the whole answer beside the fields that are known here.
+func (o *outcome) UnmarshalJSON(raw []byte) error {
+	type fields outcome
+	if err := json.Unmarshal(raw, (*fields)(o)); err != nil {
+		return err
+	}
+	o.raw = string(raw)
+	return nil
 }
 
 // target is the worker that an event goes to: one that is alone takes all.
@@ -281,13 +308,36 @@ func (w *world) conversations() []Conversation {
 			return all
 		}
 		for _, s := range page.Conversations {
-			all = append(all, Conversation{state: s, Entries: w.transcript(worker, s.Conversation)})
+			all = append(all, Conversation{state: s, Entries: w.transcript(worker, s.Conversation), Turns: w.turns(worker, s.Conversation)})
 		}
 		if page.Next == nil {
 			return all
 		}
 		cursor = *page.Next
 	}
+}
+
+// told is a turn as the timeline shows it.
+type told struct {
+	Turn  int64
+	Open  bool
+	Lost  int
+	Steps []toldStep
+}
+
+type toldStep struct{ Type, Reason string }
+
+// turns are the last turns of a conversation. A story of many conversations is about
+// something else.
+func (w *world) turns(worker, conversation string) []told {
+	if w.scenario.has("seed_conversations", "seed_overdue") {
+		return nil
+	}
+	var timeline struct{ Turns []told }
+	if status := w.ask(http.MethodGet, conversationURL(worker, conversation, "/timeline?turns=100"), nil, &timeline); status != http.StatusOK {
+		w.problem("the timeline of %q can't be read: status %d", conversation, status)
+	}
+	return timeline.Turns
 }
 
 func (w *world) transcript(worker, conversation string) []entry {

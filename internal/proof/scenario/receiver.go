@@ -18,6 +18,7 @@ type Post struct {
 	At           time.Duration
 	Node         string
 	Conversation string
+	Address      string // by which it was last written to
 	Reply        string // its id
 	Part, Of     int    // from 1
 	Text         string
@@ -31,6 +32,7 @@ type Post struct {
 type Signal struct {
 	At           time.Duration
 	Conversation string
+	Address      string // by which it was last written to
 	Kind         string // "typing", or "notice" and its kind
 	Text         string
 }
@@ -94,6 +96,7 @@ func (v *receiver) takeSignal(body []byte) bool {
 		Type string `json:"type"`
 		Data struct {
 			Conversation string `json:"conversation"`
+			Address      string `json:"address"`
 			Kind         string `json:"kind"`
 			Text         string `json:"text"`
 		} `json:"data"`
@@ -104,7 +107,7 @@ func (v *receiver) takeSignal(body []byte) bool {
 	d := request.Data
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.signals = append(v.signals, Signal{At: v.world.now(), Conversation: d.Conversation, Kind: strings.TrimSpace(request.Type + " " + d.Kind), Text: d.Text})
+	v.signals = append(v.signals, Signal{At: v.world.now(), Conversation: d.Conversation, Address: d.Address, Kind: strings.TrimSpace(request.Type + " " + d.Kind), Text: d.Text})
 	return true
 }
 
@@ -113,6 +116,7 @@ func (v *receiver) read(body []byte) (Post, error) {
 		Data struct {
 			ID           string   `json:"id"`
 			Conversation string   `json:"conversation"`
+			Address      string   `json:"address"`
 			Text         string   `json:"text"`
 			Covers       []string `json:"covers"`
 			Late         bool     `json:"late_input"`
@@ -124,7 +128,7 @@ func (v *receiver) read(body []byte) (Post, error) {
 	err := json.Unmarshal(body, &request)
 	d := request.Data
 	p := Post{
-		At: v.world.now(), Conversation: d.Conversation, Reply: d.ID, Part: d.Part, Of: d.Of,
+		At: v.world.now(), Conversation: d.Conversation, Address: d.Address, Reply: d.ID, Part: d.Part, Of: d.Of,
 		Text: d.Text, Late: d.Late, Human: d.Human, Covers: v.world.labels(d.Conversation, d.Covers),
 	}
 	return p, err

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -10,7 +11,7 @@ import (
 func (l *Ledger) breaches() []string {
 	return slices.Concat(
 		l.checkAnswers(), l.checkRepeats(), l.checkFates(), l.checkOnce(), l.checkPromptsOfReplies(),
-		l.checkSealed(), l.checkCurrent(), l.checkTranscripts(), l.checkSingleFlight(), l.checkRest(),
+		l.checkSealed(), l.checkCurrent(), l.checkTranscripts(), l.checkSingleFlight(), l.checkRest(), l.checkTurnEnds(),
 	)
 }
 
@@ -245,6 +246,36 @@ func (l *Ledger) checkRest() (c complaints) {
 		settled := phase == "idle" || phase == "paused" || phase == "failed"
 		c.wrong(!settled, "%s is left %s", conversation.Conversation, phase)
 		c.wrong(phase == "idle" && (conversation.Pending != 0 || conversation.Answered != conversation.Version), "%s is idle with %d messages waiting, answered %d of %d", conversation.Conversation, conversation.Pending, conversation.Answered, conversation.Version)
+	}
+	return c
+}
+
+// turnEnded is the step of a timeline that ends a turn.
+const turnEnded = "turn.ended"
+
+// turn names a turn of the conversation as its reply would be called.
+func (c Conversation) turn(t told) string { return fmt.Sprintf("%s/%d", c.Conversation, t.Turn) }
+
+// checkTurnEnds: a turn that is over has ended once, and no window or attempt of it is
+// told afterwards; one that is open has not ended. What is drawn of a turn ends there.
+func (l *Ledger) checkTurnEnds() (c complaints) {
+	for _, conversation := range l.Conversations {
+		for _, t := range conversation.Turns {
+			if t.Turn == 0 || t.Lost > 0 {
+				continue // of none, or its beginning is not kept
+			}
+			name, ends := conversation.turn(t), 0
+			for _, step := range t.Steps {
+				switch step.Type {
+				case turnEnded:
+					ends++
+				case "turn.scheduled", "turn.started":
+					c.wrong(ends > 0, "turn %s has ended, and then comes %s", name, step.Type)
+				}
+			}
+			c.wrong(t.Open && ends != 0, "turn %s is open, and has ended", name)
+			c.wrong(!t.Open && ends != 1, "turn %s is over, and has ended %d times", name, ends)
+		}
 	}
 	return c
 }

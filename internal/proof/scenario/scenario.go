@@ -28,7 +28,7 @@ type Scenario struct {
 type Config struct {
 	DebounceMS          int      `json:"debounce_ms"`
 	MaxWaitMS           int      `json:"max_wait_ms"`
-	LeaseTTLMS          int      `json:"lease_ttl_ms"`
+	LeaseTTLMS          int      `json:"lease_ttl_ms"` // 0: the default of the program
 	MaxDiscards         int      `json:"max_discards"`
 	Workers             int      `json:"workers"`
 	AmbiguousSend       string   `json:"ambiguous_send"`
@@ -89,6 +89,7 @@ type Event struct {
 	TTLMS   int    `json:"ttl_ms"`
 
 	Containing   string `json:"containing"`     // of a model_error: only requests that hold this text, the history included
+	LongerThan   int    `json:"longer_than"`    // of a model_error: only requests that hold more characters
 	Code         string `json:"code"`           // of a model_error: the code in its body
 	RetryAfterMS int    `json:"retry_after_ms"` // of a channel_error: the pause that the receiver asks for
 	Scope        string `json:"scope"`          // of that pause: "bot", or "" for this conversation
@@ -109,10 +110,12 @@ type Event struct {
 	MessagesEach  int             `json:"messages_each"`
 
 	// A "call" is any call of the API: a method, and a path below the
-	// conversation, or from /v1/ on.
-	Method string          `json:"method"`
-	Path   string          `json:"path"`
-	Body   json.RawMessage `json:"body"`
+	// conversation, or from /v1/ on. Its answer holds some texts, and lacks others.
+	Method      string          `json:"method"`
+	Path        string          `json:"path"`
+	Body        json.RawMessage `json:"body"`
+	AnswerHas   []string        `json:"answer_has"`
+	AnswerLacks []string        `json:"answer_lacks"`
 }
 
 // Message is what somebody wrote.
@@ -167,6 +170,8 @@ type Expect struct {
 	VisiblePartsOfFirst []int          `json:"visible_parts_of_first"`
 	VisibleTexts        *[]string      `json:"visible_texts"` // all that the person sees, in order
 	Signals             *[]string      `json:"signals"`       // what the receiver was told besides, in order: "700 ms c1: typing", or without the time
+	Addresses           *[]string      `json:"addresses"`     // the name to which each request of the receiver was to go, signals among them, in order
+	LateInput           *[]string      `json:"late_input"`    // the replies of which the receiver was told that newer input existed
 	VisibleAtMS         *[]int         `json:"visible_at_ms"` // when: at that time or up to 100 ms later
 
 	ModelCallsMax                          *int              `json:"model_calls_max"`
@@ -202,6 +207,8 @@ type Expect struct {
 	// end, as the API gives them.
 	TranscriptHas   []string `json:"transcript_has"`
 	TranscriptLacks []string `json:"transcript_lacks"`
+	// TurnEnds are the turns that have ended, by their replies' ids, and how each did.
+	TurnEnds map[string]string `json:"turn_ends"`
 	// Receipts are what the transcript shows of the channel's reports, by the reply's id.
 	Receipts map[string]string `json:"receipts"`
 }

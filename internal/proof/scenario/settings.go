@@ -46,7 +46,6 @@ func (s Scenario) bot() map[string]any {
 	bot := map[string]any{
 		"debounce":     duration(c.DebounceMS),
 		"max_wait":     duration(c.MaxWaitMS),
-		"lease":        duration(c.LeaseTTLMS),
 		"max_discards": c.MaxDiscards,
 		"on_new_input": "interrupt",
 		"responder":    s.responder(),
@@ -56,6 +55,9 @@ func (s Scenario) bot() map[string]any {
 		if ms != nil {
 			bot[key] = duration(*ms)
 		}
+	}
+	if c.LeaseTTLMS > 0 {
+		bot["lease"] = duration(c.LeaseTTLMS)
 	}
 	optional("group_wait", c.GroupWaitMS)
 	optional("media_wait", c.MediaWaitMS)
@@ -93,7 +95,6 @@ func overlay(under, over map[string]any) {
 
 func duration(ms int) string { return fmt.Sprintf("%dms", ms) }
 
-// responder is the model, or an agent, as where a tool has an effect: an agent seals.
 // standsIn reports whether a reply is a text of the configuration that stands in for one.
 func (s Scenario) standsIn(r Reply) bool {
 	responder, _ := s.Config.Bot["responder"].(map[string]any)
@@ -105,6 +106,7 @@ func (s Scenario) standsIn(r Reply) bool {
 	return false
 }
 
+// responder is the model, or an agent, as where a tool has an effect: an agent seals.
 func (s Scenario) responder() map[string]any {
 	r := map[string]any{"kind": config.OpenAI, "base_url": "http://" + modelHost + "/v1", "model": "fake", "system": "Be brief."}
 	if s.has("tool_call") || s.Config.Responder == "agent" {

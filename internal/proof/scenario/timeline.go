@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"testing/synctest"
 	"time"
 )
@@ -147,13 +148,35 @@ func (w *world) noEffect(e Event) {
 	w.tell(e, http.MethodPost, e.conversation(), "/messages", body)
 }
 
-// call makes any call of the API.
+// call makes any call of the API. Where it frees an alias, what came under that name
+// before stays with the conversation to which it led.
 func (w *world) call(e Event) {
 	var body any
 	if e.Body != nil {
 		body = e.Body
 	}
+	var led struct{ Alias, Conversation string }
+	if e.Method == http.MethodDelete && strings.HasPrefix(e.Path, aliases) {
+		w.ask(http.MethodGet, address(w.target(e), "", e.Path), nil, &led)
+	}
 	w.tell(e, e.Method, e.conversation(), e.Path, body)
+	if led.Alias != "" {
+		w.keepWith(led.Alias, led.Conversation)
+	}
+}
+
+// aliases is the path below which aliases are set and freed.
+const aliases = "/v1/bots/" + botName + "/aliases/"
+
+// keepWith gives a conversation all that came under another name so far.
+func (w *world) keepWith(alias, conversation string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i := range w.answers {
+		if a := &w.answers[i]; a.Conversation == alias {
+			a.Conversation = conversation
+		}
+	}
 }
 
 func control(rest string, body func(Event) any) handler {
