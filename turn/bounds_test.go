@@ -1,6 +1,7 @@
 package turn_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -257,4 +258,58 @@ func TestARefusedReplyBehindAHumansIsClosed(t *testing.T) {
 	if r := l.record; r.Phase != turn.Sending || r.Reply.Kind != turn.ReplyHuman || len(r.Queue) != 0 {
 		t.Errorf("it is %s, %+v", r.Phase, r.Reply)
 	}
+}
+
+// TestRefusedMessagesAreFoundOneByOne: the model refuses each prompt that holds one of two
+// messages among 40. Both are set aside, and no other is; a turn takes eight calls at most.
+func TestRefusedMessagesAreFoundOneByOne(t *testing.T) {
+	const messages = 40
+	for first := int64(1); first <= messages; first++ {
+		for second := first + 1; second <= messages; second++ {
+			aside := searched(t, messages, first, second)
+			if !slices.Equal(aside, []int64{first, second}) {
+				t.Fatalf("the model refuses %d and %d, and set aside are %v", first, second, aside)
+			}
+		}
+	}
+}
+
+// searched plays a conversation whose model refuses prompts that hold some of the
+// messages, and returns the versions of those that are set aside in the end.
+func searched(t *testing.T, messages int, refused ...int64) (aside []int64) {
+	l := &player{t: t, policy: newStory().policy}
+	var waiting []int64
+	for i := range messages {
+		l.at(0, turn.Message{})
+		waiting = append(waiting, int64(i+1))
+	}
+	settle := func(effects turn.Effects) {
+		for _, settled := range effects.Settles {
+			waiting = slices.DeleteFunc(waiting, func(v int64) bool {
+				found := settled.From < v && v <= settled.Through
+				if found && settled.Status == turn.InputFailed {
+					aside = append(aside, v)
+				}
+				return found
+			})
+		}
+	}
+	calls := map[int64]int{}
+	for at := time.Minute; len(waiting) > 0; at += time.Minute {
+		nonce := at.String()
+		l.at(at, turn.Wake{Holder: "a", Nonce: nonce})
+		if calls[l.record.Turn]++; calls[l.record.Turn] > 8 {
+			t.Fatalf("the model refuses %v, and turn %d takes a ninth call", refused, l.record.Turn)
+		}
+		part := l.record.Attempt.Part
+		if slices.ContainsFunc(waiting, func(v int64) bool { return part.Holds(v) && slices.Contains(refused, v) }) {
+			settle(l.at(at+time.Second, turn.GenerateFailed{Nonce: nonce, Fault: turn.Refused, Waiting: waiting}))
+			continue
+		}
+		l.at(at+time.Second, turn.Generated{Nonce: nonce, Parts: 1, Waiting: waiting})
+		if l.record.Phase == turn.Sending {
+			settle(l.at(at+2*time.Second, turn.Sent{Nonce: nonce}))
+		}
+	}
+	return aside
 }
