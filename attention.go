@@ -56,6 +56,10 @@ type AttentionQuery struct {
 	// that this node does not have among them.
 	Bot string
 
+	// Bots are the only ones whose conversations are listed where Bot is ""; nil means
+	// all. A page of some bots may have fewer than Limit, or none, and still go on.
+	Bots []string
+
 	// Cursor is the Next of the page before; "" means the first page.
 	Cursor string
 
@@ -89,7 +93,7 @@ func (a *App) Attention(ctx context.Context, q AttentionQuery) (AttentionPage, e
 		leases[name] = b.Lease
 	}
 	found, next, err := inspect.Attention(ctx, a.store, inspect.AttentionQuery{
-		Bot: q.Bot, Cursor: q.Cursor, Limit: limit, Now: a.clock.Now(), Leases: leases,
+		Bot: q.Bot, Bots: q.Bots, Cursor: q.Cursor, Limit: limit, Now: a.clock.Now(), Leases: leases,
 	})
 	if err != nil {
 		return AttentionPage{}, c.of(err)

@@ -61,9 +61,10 @@ type AuditEntry struct {
 
 // AuditQuery selects actions. The zero value selects the last hundred of all.
 type AuditQuery struct {
-	Bot          string // "" means all; needed with a Conversation
-	Conversation string // "" means all of the bot
-	Limit        int    // 1 to 1000; 0 means 100
+	Bot          string   // "" means all; needed with a Conversation
+	Bots         []string // the only ones that are meant where Bot is ""; nil means all
+	Conversation string   // "" means all of the bot
+	Limit        int      // 1 to 1000; 0 means 100
 }
 
 // act submits a request, and notes it in the audit if the context has an actor. The note on

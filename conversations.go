@@ -174,6 +174,10 @@ type ConversationQuery struct {
 	Bot   string // "" means all
 	Phase Phase  // "" means all
 
+	// Bots are the only ones whose conversations are listed where Bot is ""; nil means
+	// all. A page of some bots may have fewer than Limit, or none, and still go on.
+	Bots []string
+
 	// Cursor is the Next of the page before; "" means the first page. A page must be
 	// asked for with the same selection as the one before.
 	Cursor string
@@ -223,7 +227,7 @@ func (a *App) Conversations(ctx context.Context, q ConversationQuery) (Conversat
 	}
 	found, next, err := inspect.List(ctx, a.store, inspect.ListQuery{
 		ListQuery: store.ListQuery{Bot: q.Bot, Phase: turn.Phase(q.Phase), Attention: q.Attention, Cursor: q.Cursor, Limit: limit},
-		Search:    q.Search, Preview: q.Preview,
+		Bots:      q.Bots, Search: q.Search, Preview: q.Preview,
 	})
 	if err != nil {
 		return ConversationPage{}, c.of(err)

@@ -43,18 +43,22 @@ func environment(name string) (string, bool) {
 	case name == "STORE":
 		return "", false
 	}
-	return "0123456789abcdef", true
+	return "0123456789abcdef" + name, true // no two keys are the same
 }
 
 func TestConfigurationHasEveryKey(t *testing.T) {
 	page := read(t, "configuration.md")
 	tests := []struct{ heading, yaml string }{
 		{"The file", stranger + ": 1\nbots: {b: {responder: {kind: echo}}}"},
+		{"API keys", "api_keys: [{key: 0123456789abcdef, " + stranger + ": 1}]\nbots: {b: {responder: {kind: echo}}}"},
 		{"A bot", "bots: {b: {" + stranger + ": 1, responder: {kind: echo}}}"},
 		{"delivery", "bots: {b: {responder: {kind: echo}, delivery: {kind: webhook, " + stranger + ": 1}}}"},
 	}
 	for _, test := range tests {
 		documented := slices.Collect(maps.Keys(rows(section(t, page, test.heading))))
+		if test.heading == "API keys" { // a table of the rights follows that of the keys
+			documented = slices.DeleteFunc(documented, func(key string) bool { return slices.Contains(config.Rights(), key) })
+		}
 		wantSame(t, test.heading, documented, known(t, test.yaml))
 	}
 }

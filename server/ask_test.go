@@ -16,6 +16,15 @@ type answer struct {
 	body   string
 }
 
+// plainKeys are keys that open everything.
+func plainKeys(plain ...string) *Keys {
+	keys := make([]Key, len(plain))
+	for i, key := range plain {
+		keys[i].Key = key
+	}
+	return NewKeys(keys...)
+}
+
 // ask sends one request, and holds the answer against openapi.json.
 func ask(t *testing.T, s *Server, method, target, body string, header ...string) answer {
 	t.Helper()

@@ -22,15 +22,17 @@ func (s *Server) getAttention(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	bot := query.Get("bot")
-	if bot != "" && !s.bots[bot] {
-		return errUnknownBot(bot)
+	if asked := query.Get("bot"); asked != "" {
+		if err := s.checkBot(callerOf(r), asked); err != nil {
+			return err
+		}
 	}
 	limit, err := number(query, "limit", defaultPage, 1, maxPage)
 	if err != nil {
 		return err
 	}
-	found, err := s.app.Attention(r.Context(), onereply.AttentionQuery{Bot: bot, Cursor: query.Get("cursor"), Limit: int(limit)})
+	bot, some := callerOf(r).bots(query.Get("bot"))
+	found, err := s.app.Attention(r.Context(), onereply.AttentionQuery{Bot: bot, Bots: some, Cursor: query.Get("cursor"), Limit: int(limit)})
 	if err != nil {
 		return err
 	}

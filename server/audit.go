@@ -7,7 +7,8 @@ import (
 )
 
 // audit is a list of the operators' calls, newest first: which call, when, and by whom.
-// It has no next page: see [onereply.App.Audit] for how many actions are kept.
+// It has no next page: see [onereply.App.Audit] for how many actions are kept. The list of
+// all conversations also has the calls that this node refused.
 type audit struct {
 	Entries []onereply.AuditEntry `json:"entries"`
 }
@@ -23,11 +24,14 @@ func (s *Server) getAudit(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	entries, err := s.app.Audit(r.Context(), onereply.AuditQuery{
-		Bot: r.PathValue("bot"), Conversation: r.PathValue("conversation"), Limit: int(limit),
-	})
+	who, conversation := callerOf(r), r.PathValue("conversation")
+	bot, some := who.bots(r.PathValue("bot"))
+	entries, err := s.app.Audit(r.Context(), onereply.AuditQuery{Bot: bot, Bots: some, Conversation: conversation, Limit: int(limit)})
 	if err != nil {
 		return err
+	}
+	if conversation == "" {
+		entries = s.refused.among(entries, who, int(limit))
 	}
 	return respond(w, http.StatusOK, audit{Entries: listOf(entries)})
 }

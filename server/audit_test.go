@@ -37,7 +37,7 @@ func TestActionsAreNoted(t *testing.T) {
 	sum := sha256.Sum256([]byte("beta"))
 	label := hex.EncodeToString(sum[:])[:6]
 	app := newFakeApp()
-	keyed, open := New(app, Options{APIKeys: []string{"alpha", "beta"}}), New(app, Options{})
+	keyed, open := New(app, Options{Keys: plainKeys("alpha", "beta")}), New(app, Options{})
 	b := login(t, keyed, "beta")
 	for _, action := range [][3]string{
 		{"POST", "/flush"}, {"POST", "/pause"}, {"POST", "/reset"}, {"POST", "/move", `{"to":"x"}`}, {"POST", "/resume"}, {"POST", "/requeue"}, {"POST", "/replies", `{"text":"x"}`}, {"DELETE", ""},

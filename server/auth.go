@@ -1,9 +1,6 @@
 package server
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
-	"encoding/hex"
 	"log/slog"
 	"net"
 	"net/http"
@@ -21,13 +18,12 @@ const (
 	sameOrigin               // everybody but the pages of other sites
 )
 
-// guard decides who may call. With keys, a request needs one, or the cookie of a session
-// that one opened. Without keys, it must not come from the page of another site: such a
-// page could post here from the browser of a user who does not know it. A key may do
-// everything: there are no roles. Who sends wrong keys is slowed down and logged.
+// guard decides who may call. With keys, a request needs one that has the route's right,
+// or the cookie of a session that one opened. Without keys, it must not come from the page
+// of another site: such a page could post here from the browser of a user who does not know
+// it. Who sends wrong keys is slowed down and logged.
 type guard struct {
-	keys         keys
-	sessions     sessions
+	keys         *Keys
 	ended        *endedSessions
 	wrong        *wrongKeys
 	loopbackOnly bool
@@ -35,13 +31,11 @@ type guard struct {
 }
 
 // newGuard makes a guard for the keys of the configuration. With loopbackOnly it answers
-// only requests that name this machine as their host: without keys, a page that rebinds
-// its own name to 127.0.0.1 could call here otherwise. The command sets it exactly where
-// there are no keys.
-func newGuard(plain []string, loopbackOnly bool, log *slog.Logger) guard {
+// only requests that name this machine as their host, as long as there are no keys: a page
+// that rebinds its own name to 127.0.0.1 could call here otherwise.
+func newGuard(keys *Keys, loopbackOnly bool, log *slog.Logger) guard {
 	return guard{
-		keys:         newKeys(plain),
-		sessions:     newSessions(plain),
+		keys:         keys,
 		ended:        &endedSessions{},
 		wrong:        &wrongKeys{log: log},
 		loopbackOnly: loopbackOnly,
@@ -53,14 +47,19 @@ func newGuard(plain []string, loopbackOnly bool, log *slog.Logger) guard {
 // checked before all else, also for public routes: the console's page is one, and a page
 // that was rebound must not even get that.
 func (g guard) check(r *http.Request, t *route) (caller, error) {
-	if g.loopbackOnly && !isLoopback(r.Host) {
+	locked := len(g.keys.held()) > 0
+	if g.loopbackOnly && !locked && !isLoopback(r.Host) {
 		return caller{}, newProblem(kindWrongHost, "Without API keys this server answers only to localhost; it was asked as %.100q.", r.Host)
 	}
 	switch {
 	case t.access == public:
 		return anonymous(r), nil
-	case t.access == byKey && len(g.keys) > 0:
-		return g.checkCaller(r, t)
+	case t.access == byKey && locked:
+		who, err := g.checkCaller(r, t)
+		if err != nil {
+			return caller{}, err
+		}
+		return who, who.check(t)
 	case g.fromOtherSite(r):
 		return caller{}, newProblem(kindCrossOrigin, "This server takes nothing from the pages of other sites.")
 	}
@@ -72,6 +71,11 @@ func (g guard) check(r *http.Request, t *route) (caller, error) {
 // own: a header that is missing is another mistake than a key that is wrong.
 func (g guard) checkCaller(r *http.Request, t *route) (caller, error) {
 	header := r.Header.Get("Authorization")
+	if t.byGrant && header == "" {
+		if grant := r.URL.Query().Get(grantField); grant != "" {
+			return g.checkGrant(r, grant)
+		}
+	}
 	if found, ok := g.session(r, time.Now()); ok && header == "" && t.takesSessions() {
 		return g.checkSession(r, found)
 	}
@@ -82,9 +86,13 @@ func (g guard) checkCaller(r *http.Request, t *route) (caller, error) {
 	}
 	key, ok := g.keys.find(token)
 	if !ok {
-		return caller{}, g.wrong.refuse(r, "a call")
+		return caller{}, g.wrong.refuse(r, "a call", wrongKey)
 	}
-	return caller{by: g.keys.label(key), from: addressOf(r)}, nil
+	who := caller{by: key.Name, from: addressOf(r), key: key}
+	if key.expired(time.Now()) {
+		return caller{}, errExpired(who)
+	}
+	return who, nil
 }
 
 // fromOtherSite reports whether a browser sent the request for a page of another site. It
@@ -105,41 +113,12 @@ func (g guard) checkSession(r *http.Request, found session) (caller, error) {
 	if err := found.checkToken(r); err != nil {
 		return caller{}, err
 	}
-	return caller{by: g.keys.label(found.key), from: addressOf(r)}, nil
+	return caller{by: found.key.Name, from: addressOf(r), key: found.key}, nil
 }
 
 // takesSessions reports whether a session opens the route: those of the API. Metrics and
 // the demo's settings take keys only.
 func (t *route) takesSessions() bool { return strings.HasPrefix(t.pattern, "/v1/") }
-
-// keys are hashes of the API keys. The number of a key is its place in the configuration.
-type keys [][sha256.Size]byte
-
-// newKeys keeps hashes instead of keys, all of one length, so that find takes the same
-// time for each.
-func newKeys(plain []string) keys {
-	hashed := make(keys, 0, len(plain))
-	for _, key := range plain {
-		hashed = append(hashed, sha256.Sum256([]byte(key)))
-	}
-	return hashed
-}
-
-// find returns the number of the key that token is. It compares with every key, and takes
-// the same time whichever matches and however much of it does: hashing hides the lengths.
-func (k keys) find(token string) (number int, ok bool) {
-	presented := sha256.Sum256([]byte(token))
-	number = -1
-	for i := range k {
-		number = subtle.ConstantTimeSelect(subtle.ConstantTimeCompare(presented[:], k[i][:]), i, number)
-	}
-	return number, number >= 0
-}
-
-// label names a key in logs and audits: the first 6 hexadecimal digits of its SHA-256,
-// from which nobody can find the key. A change of the key's place in the configuration
-// does not change its label.
-func (k keys) label(number int) string { return hex.EncodeToString(k[number][:3]) }
 
 // isLoopback reports whether a Host header names this machine. A header that can't be
 // read names no machine, so it is refused.

@@ -6,7 +6,7 @@ import (
 )
 
 func TestKeys(t *testing.T) {
-	s := New(newFakeApp(), Options{APIKeys: []string{"alpha", "beta"}})
+	s := New(newFakeApp(), Options{Keys: plainKeys("alpha", "beta")})
 	for header, ok := range map[string]bool{
 		"Bearer alpha":      true,
 		"Bearer beta":       true,
@@ -36,7 +36,7 @@ func TestKeys(t *testing.T) {
 }
 
 func TestEmptyKeyOpensNothing(t *testing.T) {
-	s := New(newFakeApp(), Options{APIKeys: []string{""}})
+	s := New(newFakeApp(), Options{Keys: plainKeys("")})
 	ask(t, s, "GET", here, "", "Authorization", "Bearer ").wantProblem(t, kindUnauthorized, "")
 	ask(t, s, "GET", here, "").wantProblem(t, kindUnauthorized, "")
 }
@@ -45,7 +45,7 @@ func TestEmptyKeyOpensNothing(t *testing.T) {
 // and what opens and ends a session.
 func TestWhatNeedsAKey(t *testing.T) {
 	app := newFakeApp()
-	s := New(app, Options{APIKeys: []string{"alpha"}})
+	s := New(app, Options{Keys: plainKeys("alpha")})
 	open := map[string]bool{"/healthz": true, "/readyz": true, "/openapi.json": true, "/console/session": true, "/console/logout": true}
 	for _, r := range s.router.routes {
 		if r.pattern == "/console/login" {
@@ -63,19 +63,19 @@ func TestWhatNeedsAKey(t *testing.T) {
 
 // TestKeysHideTheBots: without a key nobody learns which bots there are.
 func TestKeysHideTheBots(t *testing.T) {
-	s := New(newFakeApp(), Options{APIKeys: []string{"alpha"}})
+	s := New(newFakeApp(), Options{Keys: plainKeys("alpha")})
 	ask(t, s, "GET", "/v1/bots/nobody/conversations", "").wantProblem(t, kindUnauthorized, "")
 	ask(t, s, "GET", "/v1/bots/%ff/conversations", "").wantProblem(t, kindUnauthorized, "")
 }
 
 func TestKeysContain(t *testing.T) {
-	k := newKeys([]string{"a", "a", "bb"})
+	k := plainKeys("a", "a", "bb")
 	for token, want := range map[string]bool{"a": true, "bb": true, "": false, "b": false, "abb": false} {
 		if _, ok := k.find(token); ok != want {
 			t.Errorf("find(%q) = %v", token, ok)
 		}
 	}
-	if _, ok := newKeys(nil).find(""); ok {
+	if _, ok := NewKeys().find(""); ok {
 		t.Error("no key contains something")
 	}
 }
@@ -110,7 +110,7 @@ func TestOtherSitesPages(t *testing.T) {
 			if test.method != "POST" {
 				path, good = here, http.StatusOK
 			}
-			got := ask(t, New(app, Options{APIKeys: test.keys}), test.method, path, "", test.header...)
+			got := ask(t, New(app, Options{Keys: plainKeys(test.keys...)}), test.method, path, "", test.header...)
 			switch {
 			case test.refused && test.method == "HEAD":
 				if got.status != http.StatusForbidden {

@@ -107,3 +107,11 @@ func readUntil(t *testing.T, r io.Reader, text string) string {
 	}
 	return got.String()
 }
+
+// readToEnd reads until the server ends the stream.
+func readToEnd(t *testing.T, r io.Reader) {
+	t.Helper()
+	if _, err := io.Copy(io.Discard, r); err != nil {
+		t.Errorf("the stream breaks: %v", err)
+	}
+}

@@ -67,7 +67,7 @@ func TestDemoSettingsAreForThisMachine(t *testing.T) {
 		local(t, s, method, body, "from", "10.0.0.7:5000").wantProblem(t, kindWrongHost, "")
 		local(t, s, method, body, "Host", "demo.example").wantProblem(t, kindWrongHost, "")
 		local(t, New(newFakeApp(), Options{}), method, body).wantProblem(t, kindUnknownRoute, "")
-		keyed := New(newFakeApp(), Options{Demo: &fakeDemo{}, APIKeys: []string{"alpha"}})
+		keyed := New(newFakeApp(), Options{Demo: &fakeDemo{}, Keys: plainKeys("alpha")})
 		local(t, keyed, method, body).wantProblem(t, kindUnauthorized, "")
 		if got := local(t, s, method, body); got.status != http.StatusOK {
 			t.Errorf("%s: status %d", method, got.status)

@@ -36,10 +36,13 @@ func (s *Server) getEvents(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	watch := onereply.EventQuery{Bot: query.Get("bot"), Conversation: query.Get("conversation"), After: after}
-	if watch.Bot != "" && !s.bots[watch.Bot] {
-		return errUnknownBot(watch.Bot)
+	if asked := query.Get("bot"); asked != "" {
+		if err := s.checkBot(callerOf(r), asked); err != nil {
+			return err
+		}
 	}
+	one, _ := callerOf(r).bots(query.Get("bot"))
+	watch := onereply.EventQuery{Bot: one, Conversation: query.Get("conversation"), After: after}
 	if watch.Conversation != "" {
 		if err := checkName("conversation", watch.Conversation); err != nil {
 			return err
@@ -108,21 +111,32 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, watch onereply.E
 	return nil
 }
 
-// pump copies events to the client. The App never waits for a client. A write that misses
-// its deadline ends the stream; the client connects again, and goes on after the last event
-// that it got.
+// pump copies events that the caller may see to the client, for as long as the caller's key
+// is good. The App never waits for a client. A write that misses its deadline ends the
+// stream; the client connects again, and goes on after the last event that it got.
 func (s *Server) pump(r *http.Request, out *eventWriter, events <-chan onereply.Event) {
 	heartbeat := time.NewTicker(s.options.Heartbeat)
 	defer heartbeat.Stop()
+	who := callerOf(r)
+	gone, expired, stop := who.ending(time.Now())
+	defer stop()
 	for going := true; going; {
 		select {
 		case e, ok := <-events:
-			going = ok && out.event(e, len(events) == 0)
+			if last := len(events) == 0; ok && !who.sees(e.Bot) {
+				going = out.passOver(last)
+			} else {
+				going = ok && out.event(e, last)
+			}
 		case <-heartbeat.C:
 			going = out.beat()
 		case <-r.Context().Done():
 			return
 		case <-s.streams.ended:
+			return
+		case <-gone:
+			return
+		case <-expired:
 			return
 		}
 	}

@@ -57,6 +57,12 @@ func (o *eventWriter) event(e onereply.Event, flush bool) bool {
 	return err == nil && o.write(flush, text)
 }
 
+// passOver leaves an event out. What was written before it may still wait for its flush.
+func (o *eventWriter) passOver(flush bool) bool {
+	o.extend()
+	return !flush || o.control.Flush() == nil
+}
+
 // write gives each write its own deadline: the stream may last for days, but no single
 // write may hang. Without a flush the bytes wait in the buffer for the next event.
 func (o *eventWriter) write(flush bool, text []byte) bool {

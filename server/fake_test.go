@@ -32,6 +32,7 @@ type fakeApp struct {
 
 	mu   sync.Mutex
 	last call
+	bots []string // of the last list
 	n    int
 }
 
@@ -70,6 +71,20 @@ func (f *fakeApp) acts(ctx context.Context) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.actor, _ = onereply.ActorOf(ctx)
+}
+
+// lists remembers which bots a list is of.
+func (f *fakeApp) lists(bots []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.bots = bots
+}
+
+// asked is which bots the last call was about.
+func (f *fakeApp) asked() (bot string, bots []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.last.bot, f.bots
 }
 
 func (f *fakeApp) lastCall() call {
@@ -218,11 +233,13 @@ func (f *fakeApp) Overview(context.Context) (onereply.Overview, error) {
 }
 
 func (f *fakeApp) Attention(_ context.Context, q onereply.AttentionQuery) (onereply.AttentionPage, error) {
+	f.lists(q.Bots)
 	f.record("attention", q.Bot, "", q)
 	return f.attention, f.err
 }
 
 func (f *fakeApp) Conversations(_ context.Context, q onereply.ConversationQuery) (onereply.ConversationPage, error) {
+	f.lists(q.Bots)
 	f.record("conversations", q.Bot, "", q)
 	return f.list, f.err
 }
@@ -234,6 +251,7 @@ func (f *fakeApp) Forget(ctx context.Context, bot, conversation string) error {
 }
 
 func (f *fakeApp) Audit(_ context.Context, q onereply.AuditQuery) ([]onereply.AuditEntry, error) {
+	f.lists(q.Bots)
 	f.record("audit", q.Bot, q.Conversation, q.Limit)
 	return f.audit, f.err
 }

@@ -27,7 +27,7 @@ func TestWrongKeysAreSlowedDown(t *testing.T) {
 	for name, guess := range guesses {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := New(newFakeApp(), Options{APIKeys: []string{"alpha"}})
+				s := New(newFakeApp(), Options{Keys: plainKeys("alpha")})
 				began := time.Now()
 				for range 10 {
 					guess(t, s, "wrong").wantProblem(t, kindUnauthorized, "")
@@ -65,7 +65,7 @@ func TestManyWrongKeysAtOnce(t *testing.T) {
 	for name, guess := range guesses {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := New(newFakeApp(), Options{APIKeys: []string{"alpha"}})
+				s := New(newFakeApp(), Options{Keys: plainKeys("alpha")})
 				var all sync.WaitGroup
 				var mu sync.Mutex
 				statuses := map[int]int{}
@@ -97,7 +97,7 @@ func TestWrongKeysAreToldOf(t *testing.T) {
 	for name, guess := range guesses {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
-			s := New(newFakeApp(), Options{APIKeys: []string{"alpha"}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			s := New(newFakeApp(), Options{Keys: plainKeys("alpha"), Logger: slog.New(slog.NewTextHandler(&log, nil))})
 			for range 5 {
 				guess(t, s, "hunter2hunter2")
 			}
@@ -115,7 +115,7 @@ func TestWrongKeysAreToldOf(t *testing.T) {
 // session ends.
 func TestSignOutEndsTheSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := New(newFakeApp(), Options{APIKeys: []string{"alpha"}})
+		s := New(newFakeApp(), Options{Keys: plainKeys("alpha")})
 		left, stays := login(t, s, "alpha"), login(t, s, "alpha")
 		if got := ask(t, s, "POST", "/console/logout", "", "Cookie", left.cookie, csrfHeader, left.csrf); got.status != http.StatusNoContent {
 			t.Fatalf("status %d", got.status)

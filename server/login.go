@@ -19,17 +19,20 @@ func (s *Server) postLogin(w http.ResponseWriter, r *http.Request) error {
 	if err := decode(w, r, &body); err != nil {
 		return err
 	}
-	if len(s.guard.keys) == 0 {
+	if len(s.guard.keys.held()) == 0 {
 		return errField("key", "This server has no api_keys: no login is needed.")
 	}
 	now := time.Now()
-	number, ok := s.guard.keys.find(body.Key)
+	key, ok := s.guard.keys.find(body.Key)
 	if !ok || body.Key == "" {
-		return s.guard.wrong.refuse(r, "a login to the console")
+		return s.guard.wrong.refuse(r, "a login to the console", wrongKey)
+	}
+	if key.expired(now) {
+		return errExpired(caller{by: key.Name})
 	}
 	s.options.Logger.LogAttrs(r.Context(), slog.LevelInfo, "a login to the console",
-		slog.String("by", s.guard.keys.label(number)), slog.String("from", addressOf(r)))
-	http.SetCookie(w, cookieOf(r, s.guard.sessions.open(number, now), int(sessionTime.Seconds())))
+		slog.String("by", key.Name), slog.String("from", addressOf(r)))
+	http.SetCookie(w, cookieOf(r, key.signer.open(now), int(sessionTime.Seconds())))
 	return respondEmpty(w)
 }
 
@@ -64,7 +67,7 @@ type sessionState struct {
 // valid. The page also learns the token that each change must carry. It is public,
 // because the page asks before anybody has given a key.
 func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
-	out := sessionState{Required: len(s.guard.keys) > 0}
+	out := sessionState{Required: len(s.guard.keys.held()) > 0}
 	if found, ok := s.guard.session(r, time.Now()); ok {
 		out.SignedIn, out.CSRF, out.ExpiresAt = true, found.csrf, onereply.Time{Time: found.expires}
 	}

@@ -8,7 +8,7 @@ import (
 
 func TestPage(t *testing.T) {
 	files := http.FileServerFS(fstest.MapFS{"index.html": {Data: []byte("hello")}, "app.js": {Data: []byte("js")}})
-	s := New(newFakeApp(), Options{Page: files, APIKeys: []string{"alpha"}})
+	s := New(newFakeApp(), Options{Page: files, Keys: plainKeys("alpha")})
 	for target, want := range map[string]string{"/": "hello", "/app.js": "js"} {
 		got := ask(t, s, "GET", target, "")
 		if got.status != http.StatusOK || got.body != want {

@@ -31,6 +31,7 @@ var (
 	kindUnauthorized     = kind{"unauthorized", http.StatusUnauthorized, "An API key is needed"}
 	kindCrossOrigin      = kind{"cross-origin", http.StatusForbidden, "Another site's page sent this"}
 	kindCSRF             = kind{"csrf-token", http.StatusForbidden, "The session's token is missing or wrong"}
+	kindForbidden        = kind{"forbidden", http.StatusForbidden, "The key does not open this"}
 	kindUnknownRoute     = kind{"unknown-route", http.StatusNotFound, "No such path"}
 	kindUnknownBot       = kind{"unknown-bot", http.StatusNotFound, "No such bot"}
 	kindNotFound         = kind{"not-found", http.StatusNotFound, "Not found"}
@@ -66,6 +67,8 @@ type problem struct {
 	detail string
 	field  string // the field of the input that is wrong; "": none
 	allow  string // the methods that the path has; for kindMethodNotAllowed
+	right  Right  // that the key lacks; "": none
+	by     string // the name of the key that was refused, for the audit; "": not known
 	cause  error  // for the log only
 
 	retryAfter int // seconds to wait; 0: the constant
@@ -97,6 +100,35 @@ func errField(field, format string, args ...any) *problem {
 func errUnknownBot(bot string) *problem {
 	p := newProblem(kindUnknownBot, "This node's configuration has no bot %q.", bot)
 	p.field = "bot"
+	return p
+}
+
+// errNoRight is a call for which the key lacks a right.
+func errNoRight(who caller, right Right) *problem {
+	p := newProblem(kindForbidden, "This needs a key with the right %s; the key %s lacks it.", right, who.by)
+	p.right, p.by = right, who.by
+	return p
+}
+
+// errOtherBot is a call about a bot for which the key is not good. Who has such a key does
+// not learn whether there is that bot.
+func errOtherBot(who caller, bot string) *problem {
+	p := newProblem(kindForbidden, "The key %s is not for the bot %q.", who.by, bot)
+	p.field, p.by = "bot", who.by
+	return p
+}
+
+// errNotForAll is a call that is about all bots, with a key that is for some.
+func errNotForAll(who caller) *problem {
+	p := newProblem(kindForbidden, "This is about all bots at once; the key %s is for some of them only.", who.by)
+	p.field, p.by = "bot", who.by
+	return p
+}
+
+// errExpired is a key that was right, and is good no more.
+func errExpired(who caller) *problem {
+	p := newProblem(kindUnauthorized, "The key %s has expired.", who.by)
+	p.by = who.by
 	return p
 }
 
@@ -161,13 +193,14 @@ func unavailable(cause error) *problem {
 
 // document is a problem as it is sent. Title belongs to the kind; Detail is about this
 // request. Field is an addition to the standard, so that a form can show the mistake
-// where it was made.
+// where it was made. Right is one too: the one that the key lacks.
 type document struct {
 	Type   string `json:"type"`
 	Title  string `json:"title"`
 	Status int    `json:"status"`
 	Detail string `json:"detail,omitempty"`
 	Field  string `json:"field,omitempty"`
+	Right  Right  `json:"right,omitempty"`
 }
 
 // fail answers with the problem that err is, and logs it. Once the header of an answer is
@@ -180,13 +213,16 @@ func (s *Server) fail(w *recorder, r *http.Request, found *route, err error) {
 		p = &problem{kind: kindClientGone, cause: err}
 	}
 	s.logFailure(r, found, p.kind.status, err)
+	if p.kind.status == http.StatusUnauthorized || p.kind.status == http.StatusForbidden {
+		s.noteRefused(r, found, p)
+	}
 	switch {
 	case w.started:
 	case p.kind == kindClientGone:
 		w.status = p.kind.status
 	default:
 		p.setHeader(w.Header())
-		body := document{"urn:onereply:problem:" + p.kind.name, p.kind.title, p.kind.status, p.detail, p.field}
+		body := document{"urn:onereply:problem:" + p.kind.name, p.kind.title, p.kind.status, p.detail, p.field, p.right}
 		_ = writeBody(w, p.kind.status, "application/problem+json", body) // an error means that the client is gone
 	}
 }

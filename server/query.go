@@ -83,8 +83,10 @@ func readList(r *http.Request) (onereply.ConversationQuery, error) {
 		return onereply.ConversationQuery{}, err
 	}
 	limit, err := number(query, "limit", defaultPage, 1, maxPage)
+	bot, some := callerOf(r).bots(r.PathValue("bot"))
 	return onereply.ConversationQuery{
-		Bot:     r.PathValue("bot"),
+		Bot:     bot,
+		Bots:    some,
 		Phase:   phase,
 		Cursor:  query.Get("cursor"),
 		Limit:   int(limit),

@@ -37,8 +37,11 @@ type route struct {
 	pattern string // "/v1/bots/{bot}/…": the path of openapi.json
 	handle  handler
 	access  access
-	stream  bool // the answer goes on until the client leaves
-	audited bool // the App records the call, with its caller
+	needs   Right // of a route that is open by key: the right that the key must have
+	allBots bool  // it is about all bots at once: a key that is for some does not open it
+	byGrant bool  // a grant for the attempt that the path names opens it too
+	stream  bool  // the answer goes on until the client leaves
+	audited bool  // the App records the call, with its caller
 
 	segments []string
 }

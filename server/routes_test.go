@@ -188,7 +188,7 @@ func TestListPages(t *testing.T) {
 	one.LastInput = &onereply.LastInput{Text: "hi", At: at(t, "2026-01-02T03:04:05Z"), Sender: &onereply.Person{ID: "u1", Name: "Ann"}}
 	app.list = onereply.ConversationPage{Conversations: []onereply.State{one}}
 	got = ask(t, s, "GET", "/v1/conversations?q=Gr%C3%B6%C3%9Fe&preview=true", "").json(t)
-	if asked := app.lastCall().argument; asked != (onereply.ConversationQuery{Search: "Größe", Preview: true, Limit: 100}) {
+	if asked := app.lastCall().argument; !reflect.DeepEqual(asked, onereply.ConversationQuery{Search: "Größe", Preview: true, Limit: 100}) {
 		t.Errorf("asked %+v", asked)
 	}
 	row, err := json.Marshal(got["conversations"].([]any)[0].(map[string]any)["last_input"])

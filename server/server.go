@@ -6,8 +6,8 @@
 // Read it in this order: routes.go is the whole API, one line a call; server.go
 // is the way of a request to its handler; messages.go has a handler, and
 // body.go and respond.go what all handlers use; problem.go is the whole error
-// policy. The rest is who may call (auth.go, session.go, login.go,
-// wrongkeys.go), event streams (events.go, eventstream.go, eventcache.go,
+// policy. The rest is who may call (auth.go, keys.go, caller.go, grant.go, session.go, login.go,
+// wrongkeys.go, refusals.go), event streams (events.go, eventstream.go, eventcache.go,
 // streams.go) and metrics (metrics.go, stats.go).
 //
 // Errors have one way: a handler returns an error and writes nothing, ServeHTTP makes a
@@ -69,8 +69,8 @@ type App interface {
 // The limits stand here and not in the configuration of a node: they protect the process,
 // and no operator has to choose them. Tests make them short.
 type Options struct {
-	APIKeys      []string     // bearer keys, any of which opens the API; none: everybody may use it
-	LoopbackOnly bool         // refuse requests whose Host is not this machine: against DNS rebinding where there are no keys
+	Keys         *Keys        // bearer keys; nil, or none of them: everybody may use the API
+	LoopbackOnly bool         // as long as there are no keys, refuse requests whose Host is not this machine: against DNS rebinding
 	Logger       *slog.Logger // default: nothing is logged
 	Version      string       // of the program, for metrics
 	Page         http.Handler // gets GET and HEAD of every path outside the API; nil: none
@@ -113,6 +113,7 @@ type Server struct {
 	bots      map[string]bool
 	router    router
 	guard     guard
+	refused   *refusals
 	streams   *streams
 	encoded   *eventCache
 	unserved  loglimit.Limit // lines about requests that were answered with 503
@@ -133,7 +134,8 @@ func New(app App, options Options) *Server {
 		app:      app,
 		options:  options,
 		bots:     map[string]bool{},
-		guard:    newGuard(options.APIKeys, options.LoopbackOnly, options.Logger),
+		guard:    newGuard(options.Keys, options.LoopbackOnly, options.Logger),
+		refused:  &refusals{},
 		streams:  newStreams(options.MaxStreams),
 		encoded:  newEventCache(),
 		unserved: loglimit.Limit{Lines: unservedLines},
@@ -185,16 +187,25 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // are. The names of the path come next, so that no handler sees one that a store would
 // refuse.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, found match) error {
+	if found.route.byGrant { // a grant is about the names
+		if err := found.bind(r); err != nil {
+			return err
+		}
+	}
 	who, err := s.guard.check(r, found.route)
 	if err != nil {
+		_ = found.bind(r) // for the audit; the caller learns nothing of it
 		return err
 	}
 	if err := found.bind(r); err != nil {
 		return err
 	}
-	if bot := r.PathValue("bot"); bot != "" && !s.bots[bot] {
-		return errUnknownBot(bot)
+	if bot := r.PathValue("bot"); bot != "" {
+		if err := s.checkBot(who, bot); err != nil {
+			return err
+		}
 	}
+	r = withCaller(r, who)
 	if found.route.stream {
 		return found.route.handle(w, r)
 	}
@@ -205,6 +216,27 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, found match) erro
 	ctx, cancel := context.WithTimeout(ctx, s.options.CallTimeout)
 	defer cancel()
 	return found.route.handle(w, r.WithContext(ctx))
+}
+
+// checkBot refuses a bot that the caller may not use, or that is not served here.
+func (s *Server) checkBot(who caller, bot string) error {
+	if err := who.checkBot(bot); err != nil {
+		return err
+	}
+	if !s.bots[bot] {
+		return errUnknownBot(bot)
+	}
+	return nil
+}
+
+// noteRefused tells the audit of a call that was refused. Somebody may have made
+// up the names of the path, so only a bot that is served here is named.
+func (s *Server) noteRefused(r *http.Request, found *route, p *problem) {
+	bot := r.PathValue("bot")
+	if !s.bots[bot] {
+		bot = ""
+	}
+	s.refused.note(r, found, p, s.options.Logger, bot, time.Now())
 }
 
 // setDeadlines bounds how long a client may take to send its body and to receive the

@@ -19,34 +19,28 @@ const (
 	csrfHeader    = "X-CSRF-Token"
 )
 
-// sessions makes and reads the cookies of the console. The server keeps no session: the
-// cookie says when it ends, and is signed with a secret derived from the API key that
-// opened it. So it is valid on every node with that key, and no longer than the key. A
-// cookie alone reads; a change also needs the token of the session, which only a page of
-// this site can read. A session lasts for 12 hours and is not prolonged. One whose user
-// signs out is kept as ended until then. To end all sessions of a key, an operator
+// A session is the console's way to use a key. The server keeps no session: the cookie says
+// when it ends, and is signed with a secret derived from the API key that opened it. So it
+// is valid on every node with that key, may do what the key may, and ends with the key at
+// the latest. A cookie alone reads; a change also needs the token of the session, which only
+// a page of this site can read. A session lasts for 12 hours and is not prolonged. One whose
+// user signs out is kept as ended until then. To end all sessions of a key, an operator
 // replaces the key.
-type sessions []signer
 
 // signer signs for one key. The zero signer signs nothing. The API key itself signs
 // nothing.
 type signer struct{ secret []byte }
 
-// newSessions derives the secrets, in the order of the keys. An empty key gets none:
-// anybody could derive it.
-func newSessions(keys []string) sessions {
-	out := make(sessions, len(keys))
-	for i, key := range keys {
-		if key == "" {
-			continue
-		}
-		secret, err := hkdf.Key(sha256.New, []byte(key), nil, "onereply console session 1", sha256.Size)
-		if err != nil {
-			panic(err) // HKDF refuses only lengths greater than this
-		}
-		out[i].secret = secret
+// newSigner derives the secret of a key. An empty key gets none: anybody could derive it.
+func newSigner(key string) signer {
+	if key == "" {
+		return signer{}
 	}
-	return out
+	secret, err := hkdf.Key(sha256.New, []byte(key), nil, "onereply console session 1", sha256.Size)
+	if err != nil {
+		panic(err) // HKDF refuses only lengths greater than this
+	}
+	return signer{secret}
 }
 
 // A cookie is base64url of: when it ends (seconds since 1970, 8 bytes), a
@@ -62,25 +56,26 @@ var cookieText = base64.RawURLEncoding.Strict() // one text for each cookie: no 
 // session is the content of a valid cookie.
 type session struct {
 	content [contentBytes]byte // names it
-	key     int                // the number of the key that opened it
+	key     *heldKey           // the key that opened it
 	expires time.Time
 	csrf    string
 }
 
-// open makes a cookie for the key with this number. The nonce makes two sessions of one
+// open makes a cookie for the key of this signer. The nonce makes two sessions of one
 // second differ, and with them their tokens.
-func (s sessions) open(key int, now time.Time) (cookie string) {
+func (s signer) open(now time.Time) (cookie string) {
 	content := binary.BigEndian.AppendUint64(nil, uint64(now.Add(sessionTime).Unix()))
 	nonce := make([]byte, nonceBytes)
 	rand.Read(nonce)
 	content = append(content, nonce...)
-	return cookieText.EncodeToString(append(content, s[key].sign("session", content)...))
+	return cookieText.EncodeToString(append(content, s.sign("session", content)...))
 }
 
-// read checks a cookie. It tries the secret of every key, in a time that does not depend
+// session checks a cookie. It tries the secret of every key, in a time that does not depend
 // on which of them signed it. The length is checked first, so that a long value is not
-// even decoded. The end of the session counts only in a cookie whose signature fits.
-func (s sessions) read(cookie string, now time.Time) (session, bool) {
+// even decoded. The end of the session counts only in a cookie whose signature fits; it ends
+// with its key too.
+func (k *Keys) session(cookie string, now time.Time) (session, bool) {
 	if len(cookie) != cookieText.EncodedLen(cookieBytes) {
 		return session{}, false
 	}
@@ -89,27 +84,24 @@ func (s sessions) read(cookie string, now time.Time) (session, bool) {
 		return session{}, false
 	}
 	content, signature := decoded[:contentBytes], decoded[contentBytes:]
-	key := -1
-	for i, signer := range s {
-		if signer.secret != nil && hmac.Equal(signature, signer.sign("session", content)) {
-			key = i
+	var key *heldKey
+	for _, held := range k.held() {
+		if held.signer.secret != nil && hmac.Equal(signature, held.signer.sign("session", content)) {
+			key = held
 		}
 	}
 	expires := time.Unix(int64(binary.BigEndian.Uint64(content)), 0)
-	if key < 0 || !now.Before(expires) {
+	if key == nil || key.expired(now) || !now.Before(expires) {
 		return session{}, false
 	}
-	return session{content: [contentBytes]byte(content), key: key, expires: expires, csrf: cookieText.EncodeToString(s[key].sign("csrf", content))}, true
+	return session{content: [contentBytes]byte(content), key: key, expires: expires, csrf: cookieText.EncodeToString(key.signer.sign("csrf", content))}, true
 }
 
 // session finds the session of a request. Several cookies may have the name: another
 // program on this host, or on a parent domain, can set one.
 func (g guard) session(r *http.Request, now time.Time) (session, bool) {
-	if len(g.sessions) == 0 {
-		return session{}, false
-	}
 	for _, cookie := range r.CookiesNamed(sessionCookie) {
-		if found, ok := g.sessions.read(cookie.Value, now); ok && !g.ended.has(found) {
+		if found, ok := g.keys.session(cookie.Value, now); ok && !g.ended.has(found) {
 			return found, true
 		}
 	}

@@ -38,7 +38,7 @@ func (b signedIn) flush(t *testing.T, s *Server, header ...string) answer {
 }
 
 func TestSession(t *testing.T) {
-	s := New(newFakeApp(), Options{APIKeys: []string{"alpha", "beta"}})
+	s := New(newFakeApp(), Options{Keys: plainKeys("alpha", "beta")})
 	for _, key := range []string{"alpha", "beta"} {
 		b := login(t, s, key)
 		if got := ask(t, s, "GET", here, "", "Cookie", b.cookie); got.status != http.StatusOK {
@@ -51,7 +51,7 @@ func TestSession(t *testing.T) {
 }
 
 func TestSessionCookie(t *testing.T) {
-	s := New(newFakeApp(), Options{APIKeys: []string{"alpha"}})
+	s := New(newFakeApp(), Options{Keys: plainKeys("alpha")})
 	for name, test := range map[string]struct {
 		prepare func(*http.Request)
 		secure  bool
@@ -89,8 +89,8 @@ func TestSessionCookie(t *testing.T) {
 // nothing.
 func TestForgedSessions(t *testing.T) {
 	now := time.Now()
-	s := New(newFakeApp(), Options{APIKeys: []string{"alpha", "beta", ""}})
-	good := newSessions([]string{"alpha"}).open(0, now)
+	s := New(newFakeApp(), Options{Keys: plainKeys("alpha", "beta", "")})
+	good := newSigner("alpha").open(now)
 	raw, err := base64.RawURLEncoding.DecodeString(good)
 	if err != nil {
 		t.Fatal(err)
@@ -102,11 +102,11 @@ func TestForgedSessions(t *testing.T) {
 		"too short":            good[:len(good)-1],
 		"too long":             good + "A",
 		"padded":               good + "=",
-		"of another key":       newSessions([]string{"gamma"}).open(0, now),
+		"of another key":       newSigner("gamma").open(now),
 		"of the empty key":     signedWithEmptyKey(t, now),
 		"of no key":            signedWithNothing(now),
-		"expired":              newSessions([]string{"alpha"}).open(0, now.Add(-sessionTime-time.Second)),
-		"ended just now":       newSessions([]string{"alpha"}).open(0, now.Add(-sessionTime)),
+		"expired":              newSigner("alpha").open(now.Add(-sessionTime - time.Second)),
+		"ended just now":       newSigner("alpha").open(now.Add(-sessionTime)),
 		"the token as cookie":  "csrf." + good,
 		"the key itself":       "alpha",
 		"the hash of the key":  base64.RawURLEncoding.EncodeToString(hashOf("alpha")),
@@ -134,7 +134,7 @@ func TestForgedSessions(t *testing.T) {
 // signedWithNothing is a cookie that anybody can make: signed without a secret,
 // or with the one that is derived from the empty key.
 func signedWithNothing(now time.Time) string {
-	return sessions{signer{}}.open(0, now)
+	return signer{}.open(now)
 }
 
 func signedWithEmptyKey(t *testing.T, now time.Time) string {
@@ -143,7 +143,7 @@ func signedWithEmptyKey(t *testing.T, now time.Time) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return sessions{signer{secret}}.open(0, now)
+	return signer{secret}.open(now)
 }
 
 func hashOf(key string) []byte {
@@ -155,7 +155,7 @@ func hashOf(key string) []byte {
 // own page was given.
 func csrfAsCookie(t *testing.T, good string) string {
 	t.Helper()
-	found, ok := newSessions([]string{"alpha"}).read(good, time.Now())
+	found, ok := plainKeys("alpha").session(good, time.Now())
 	if !ok {
 		t.Fatal("the good cookie is not good")
 	}
@@ -172,7 +172,7 @@ func flipLastBit(cookie string) string {
 }
 
 func TestEmptyKeyOpensNoSession(t *testing.T) {
-	s := New(newFakeApp(), Options{APIKeys: []string{""}})
+	s := New(newFakeApp(), Options{Keys: plainKeys("")})
 	ask(t, s, "POST", "/console/login", `{"key":""}`).wantProblem(t, kindUnauthorized, "")
 	for _, cookie := range []string{signedWithNothing(time.Now()), signedWithEmptyKey(t, time.Now())} {
 		ask(t, s, "GET", here, "", "Cookie", sessionCookie+"="+cookie).wantProblem(t, kindUnauthorized, "")
@@ -181,7 +181,7 @@ func TestEmptyKeyOpensNoSession(t *testing.T) {
 
 func TestSessionsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := New(newFakeApp(), Options{APIKeys: []string{"alpha"}})
+		s := New(newFakeApp(), Options{Keys: plainKeys("alpha")})
 		b := login(t, s, "alpha")
 		time.Sleep(sessionTime - time.Minute)
 		if got := b.flush(t, s); got.status != http.StatusAccepted {
@@ -195,18 +195,18 @@ func TestSessionsEnd(t *testing.T) {
 // TestSessionsGoWithTheirKey: they are good on every node that has the key,
 // and only there.
 func TestSessionsGoWithTheirKey(t *testing.T) {
-	b := login(t, New(newFakeApp(), Options{APIKeys: []string{"alpha"}}), "alpha")
-	other := New(newFakeApp(), Options{APIKeys: []string{"beta", "alpha"}})
+	b := login(t, New(newFakeApp(), Options{Keys: plainKeys("alpha")}), "alpha")
+	other := New(newFakeApp(), Options{Keys: plainKeys("beta", "alpha")})
 	if got := b.flush(t, other); got.status != http.StatusAccepted {
 		t.Errorf("another node: status %d", got.status)
 	}
-	removed := New(newFakeApp(), Options{APIKeys: []string{"beta"}})
+	removed := New(newFakeApp(), Options{Keys: plainKeys("beta")})
 	b.flush(t, removed).wantProblem(t, kindUnauthorized, "")
 }
 
 func TestSessionsNeedTheirToken(t *testing.T) {
 	app := newFakeApp()
-	s := New(app, Options{APIKeys: []string{"alpha"}})
+	s := New(app, Options{Keys: plainKeys("alpha")})
 	b, other := login(t, s, "alpha"), login(t, s, "alpha")
 	if b == other {
 		t.Fatal("two sessions are the same")
@@ -231,7 +231,7 @@ func TestSessionsNeedTheirToken(t *testing.T) {
 
 func TestSessionsAreForOurPagesOnly(t *testing.T) {
 	app := newFakeApp()
-	s := New(app, Options{APIKeys: []string{"alpha"}})
+	s := New(app, Options{Keys: plainKeys("alpha")})
 	b := login(t, s, "alpha")
 	for _, header := range [][]string{
 		{"Origin", "http://evil.example", "Sec-Fetch-Site", "cross-site"},
@@ -254,7 +254,7 @@ func TestSessionsAreForOurPagesOnly(t *testing.T) {
 
 // TestSessionsOpenTheAPIOnly: not what else needs a key.
 func TestSessionsOpenTheAPIOnly(t *testing.T) {
-	s := New(newFakeApp(), Options{APIKeys: []string{"alpha"}})
+	s := New(newFakeApp(), Options{Keys: plainKeys("alpha")})
 	b := login(t, s, "alpha")
 	for _, r := range s.router.routes {
 		if r.access != byKey || r.stream {
@@ -270,7 +270,7 @@ func TestSessionsOpenTheAPIOnly(t *testing.T) {
 // TestHeaderWinsOverSession: a program is told that its key is wrong, and one
 // with a good key needs no token.
 func TestHeaderWinsOverSession(t *testing.T) {
-	s := New(newFakeApp(), Options{APIKeys: []string{"alpha"}})
+	s := New(newFakeApp(), Options{Keys: plainKeys("alpha")})
 	b := login(t, s, "alpha")
 	b.flush(t, s, "Authorization", "Bearer wrong").wantProblem(t, kindUnauthorized, "")
 	for _, cookie := range []string{b.cookie, sessionCookie + "=forged"} {
@@ -283,7 +283,7 @@ func TestHeaderWinsOverSession(t *testing.T) {
 // TestACookieOfSomebodyElse: another program on this host may have set one of
 // the same name.
 func TestACookieOfSomebodyElse(t *testing.T) {
-	s := New(newFakeApp(), Options{APIKeys: []string{"alpha"}})
+	s := New(newFakeApp(), Options{Keys: plainKeys("alpha")})
 	b := login(t, s, "alpha")
 	b.cookie = sessionCookie + "=other; " + b.cookie
 	if got := b.flush(t, s); got.status != http.StatusAccepted {
@@ -292,7 +292,7 @@ func TestACookieOfSomebodyElse(t *testing.T) {
 }
 
 func TestLoginIsChecked(t *testing.T) {
-	s := New(newFakeApp(), Options{APIKeys: []string{"alpha"}})
+	s := New(newFakeApp(), Options{Keys: plainKeys("alpha")})
 	for body, want := range map[string]kind{
 		`{"key":"wrong"}`: kindUnauthorized,
 		`{"key":""}`:      kindUnauthorized,
@@ -319,22 +319,22 @@ func TestNoKeysNoLogin(t *testing.T) {
 	wantJSON(t, ask(t, s, "GET", "/console/session", "", "Host", "localhost").body, `{"required":false,"signed_in":false,"csrf":"","expires_at":null}`)
 	ask(t, s, "POST", "/console/login", `{"key":"x"}`, "Host", "localhost").wantProblem(t, kindInvalid, "key")
 	ask(t, s, "GET", "/console/session", "", "Host", "evil.example").wantProblem(t, kindWrongHost, "")
-	cookie := newSessions([]string{"alpha"}).open(0, time.Now())
+	cookie := newSigner("alpha").open(time.Now())
 	if got := ask(t, s, "POST", here+"/flush", "", "Host", "localhost", "Cookie", sessionCookie+"="+cookie); got.status != http.StatusAccepted {
 		t.Errorf("an old cookie is in the way: status %d", got.status)
 	}
 }
 
 func FuzzSession(f *testing.F) {
-	s := newSessions([]string{"alpha", "", "beta"})
+	s := plainKeys("alpha", "", "beta")
 	now := time.Unix(1_800_000_000, 0)
-	good := s.open(0, now)
+	good := newSigner("alpha").open(now)
 	f.Add(good)
-	f.Add(newSessions([]string{"gamma"}).open(0, now))
+	f.Add(newSigner("gamma").open(now))
 	f.Add("")
 	f.Add(strings.Repeat("A", len(good)))
 	f.Fuzz(func(t *testing.T, cookie string) {
-		if _, ok := s.read(cookie, now); ok && cookie != good {
+		if _, ok := s.session(cookie, now); ok && cookie != good {
 			t.Errorf("%q opens something", cookie)
 		}
 	})

@@ -11,6 +11,9 @@ import (
 	"github.com/onereply/onereply/internal/loglimit"
 )
 
+// wrongKey is the detail of a refusal.
+const wrongKey = "The key is none of the configured api_keys."
+
 // Limits of wrong keys.
 const (
 	wrongBurst     = 10              // at once, from one address
@@ -46,8 +49,8 @@ type bucket struct {
 var sharedBucket = netip.Prefix{}
 
 // refuse counts a wrong key, logs it, at most one line a second, slows its sender down,
-// and is the answer. what is the request that it came with.
-func (l *wrongKeys) refuse(r *http.Request, what string) error {
+// and is the answer, with this detail. what is the request that it came with.
+func (l *wrongKeys) refuse(r *http.Request, what, detail string) error {
 	l.count.Add(1)
 	now := time.Now()
 	if n := l.lines.Add(now, 1); n > 0 {
@@ -61,7 +64,7 @@ func (l *wrongKeys) refuse(r *http.Request, what string) error {
 		case <-r.Context().Done():
 		}
 	}
-	return newProblem(kindUnauthorized, "The key is none of the configured api_keys.")
+	return newProblem(kindUnauthorized, "%s", detail)
 }
 
 // exceeds takes one wrong key in, and reports whether the address has sent too many.

@@ -7,7 +7,7 @@ import (
 )
 
 func TestGoodLoginsAreNotLimited(t *testing.T) {
-	s := New(newFakeApp(), Options{APIKeys: []string{"alpha"}})
+	s := New(newFakeApp(), Options{Keys: plainKeys("alpha")})
 	for range 3 * wrongBurst {
 		login(t, s, "alpha")
 	}

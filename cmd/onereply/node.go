@@ -62,13 +62,14 @@ func runNode(ctx context.Context, c config.Config, front frontend, log *slog.Log
 		defer gomaxprocs.OneMore()()
 	}
 	url := reachable(listener.Addr())
-	app, err := openApp(ctx, kept, c, front, url, log)
+	keys := server.NewKeys(apiKeys(c.APIKeys)...)
+	app, err := openApp(ctx, kept, c, front, url, keys, log)
 	if err != nil {
 		return err
 	}
 	defer closing(log, "engine", app.Close)
 	connections := connectionsFor(openFiles())
-	api := newAPI(app, c, front, connections/2, log)
+	api := newAPI(app, keys, front, connections/2, log)
 	announce(url)
 	log.Info("listening", "url", url, "store", kept.Guarantees().Name, "bots", len(c.Bots))
 	s := httpServer(api, log)
@@ -77,12 +78,13 @@ func runNode(ctx context.Context, c config.Config, front frontend, log *slog.Log
 
 // openApp starts the node's engine. The engine outlives ctx, whose end only starts the
 // drain. url is where responders reach this node: the configuration's public URL goes
-// before the listener's, which another machine may not be able to reach.
-func openApp(ctx context.Context, kept store.Store, c config.Config, front frontend, url string, log *slog.Logger) (*onereply.App, error) {
+// before the listener's, which another machine may not be able to reach. The keys make what
+// opens an attempt to its responder.
+func openApp(ctx context.Context, kept store.Store, c config.Config, front frontend, url string, keys *server.Keys, log *slog.Logger) (*onereply.App, error) {
 	if c.PublicURL != "" {
 		url = c.PublicURL
 	}
-	bots, err := buildBots(c.Bots, url)
+	bots, err := buildBots(c.Bots, url, keys)
 	if err != nil {
 		return nil, err
 	}

@@ -98,10 +98,10 @@ const maxStreams = 1000
 // name this machine as their host: a page from elsewhere, open in a browser here,
 // could use the API otherwise. The demo gets the engine here, before the first request.
 // Event streams get at most so many of the connections, since each keeps one for long.
-func newAPI(app *onereply.App, c config.Config, front frontend, streams int, log *slog.Logger) *server.Server {
+func newAPI(app *onereply.App, keys *server.Keys, front frontend, streams int, log *slog.Logger) *server.Server {
 	options := server.Options{
-		APIKeys:      c.APIKeys,
-		LoopbackOnly: len(c.APIKeys) == 0,
+		Keys:         keys,
+		LoopbackOnly: true,
 		Logger:       log,
 		Version:      version(),
 		Page:         front.pages,
@@ -112,6 +112,25 @@ func newAPI(app *onereply.App, c config.Config, front frontend, streams int, log
 		options.Demo = front.demo
 	}
 	return server.New(app, options)
+}
+
+// apiKeys are the keys of the configuration, as the server takes them.
+func apiKeys(all []config.Key) []server.Key {
+	keys := make([]server.Key, len(all))
+	for i, k := range all {
+		keys[i] = apiKey(k)
+	}
+	return keys
+}
+
+// apiKey hands on the settings of a key. The same test compares its fields, but for the
+// rights, whose words are those of the server.
+func apiKey(k config.Key) server.Key {
+	key := server.Key{Name: k.Name, Key: k.Key, Bots: k.Bots, Expires: k.Expires}
+	for _, right := range k.Can {
+		key.Can = append(key.Can, server.Right(right))
+	}
+	return key
 }
 
 // servePages are the pages of serve: the console, and a redirect to it from the root, so
@@ -148,12 +167,12 @@ func options(c config.Config, log *slog.Logger) onereply.Options {
 // buildBots gives each bot its responder and its sender. Responders reach this
 // node at url. The configuration was checked before, so an error here is one that only
 // the responder or the sender itself can find; both are reported together.
-func buildBots(bots []config.Bot, url string) ([]onereply.Bot, error) {
+func buildBots(bots []config.Bot, url string, keys *server.Keys) ([]onereply.Bot, error) {
 	built := make([]onereply.Bot, 0, len(bots))
 	for _, b := range bots {
 		bot := b.Settings
 		var responderErr, senderErr error
-		bot.Responder, responderErr = newResponder(b.Responder, url)
+		bot.Responder, responderErr = newResponder(b.Responder, url, keys)
 		bot.Sender, senderErr = newSender(b.Delivery)
 		if err := errors.Join(responderErr, senderErr); err != nil {
 			return nil, fmt.Errorf("bot %q: %w", bot.Name, err)
@@ -166,14 +185,14 @@ func buildBots(bots []config.Bot, url string) ([]onereply.Bot, error) {
 // newResponder builds the bot's responder. url is where a responder reaches this node.
 // The echo responder takes 0 for its default delay, so no delay at all has to be said as
 // [onereply.Zero].
-func newResponder(c config.Responder, url string) (onereply.Responder, error) {
+func newResponder(c config.Responder, url string, keys *server.Keys) (onereply.Responder, error) {
 	switch c.Kind {
 	case config.OpenAI:
 		return openai.New(openaiConfig(c))
 	case config.Anthropic:
 		return anthropic.New(anthropicConfig(c))
 	case config.Webhook:
-		return webhook.New(webhookConfig(c, url))
+		return webhook.New(webhookConfig(c, url, keys))
 	case config.Echo:
 		delay := c.Delay
 		if delay == 0 {
@@ -203,9 +222,9 @@ func anthropicConfig(c config.Responder) anthropic.Config {
 
 // webhookConfig hands on the settings of kind webhook. url is where the webhook can seal
 // an attempt: it asks this node to keep the attempt before it does something that can't
-// be undone.
-func webhookConfig(c config.Responder, url string) webhook.Config {
-	return webhook.Config{URL: c.URL, Secret: c.Secret, SealBase: url, Early: c.Early, IdleTimeout: c.IdleTimeout, Headers: c.Headers}
+// be undone. The keys make the grant that it does so with.
+func webhookConfig(c config.Responder, url string, keys *server.Keys) webhook.Config {
+	return webhook.Config{URL: c.URL, Secret: c.Secret, SealBase: url, SealGrant: keys.SealGrant, Early: c.Early, IdleTimeout: c.IdleTimeout, Headers: c.Headers}
 }
 
 // newSender builds the program that brings replies to people. Kind none has no sender:

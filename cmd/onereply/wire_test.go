@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/onereply/onereply/server"
 	"github.com/onereply/onereply/server/config"
 )
 
@@ -19,6 +20,8 @@ func TestEachSettingIsHandedOn(t *testing.T) {
 		node      = distinct[config.Config](t)
 		responder = distinct[config.Responder](t)
 		delivery  = distinct[config.Delivery](t)
+		key       = distinct[config.Key](t)
+		keys      = server.NewKeys(server.Key{Key: "0123456789abcdef"})
 		log       = slog.New(slog.DiscardHandler)
 	)
 	for _, test := range []struct {
@@ -28,8 +31,9 @@ func TestEachSettingIsHandedOn(t *testing.T) {
 	}{
 		{"openai", responder, openaiConfig(responder), []string{"Temperature", "HTTPClient"}},
 		{"anthropic", responder, anthropicConfig(responder), []string{"Temperature", "HTTPClient"}},
-		{"webhook", responder, webhookConfig(responder, "here"), []string{"SealBase", "HTTPClient"}},
+		{"webhook", responder, webhookConfig(responder, "here", keys), []string{"SealBase", "SealGrant", "HTTPClient"}},
 		{"delivery", delivery, deliveryConfig(delivery), []string{"HTTPClient"}},
+		{"key", key, apiKey(key), []string{"Can"}},
 		{"node", node, options(node, log), []string{"Logger"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -48,8 +52,18 @@ func TestEachSettingIsHandedOn(t *testing.T) {
 			}
 		})
 	}
-	if got := webhookConfig(responder, "here").SealBase; got != "here" {
-		t.Errorf("SealBase is %q", got)
+	if got := apiKey(key).Can; len(got) != 1 || string(got[0]) != key.Can[0] {
+		t.Errorf("Can is %q", got)
+	}
+	words := make([]string, len(server.Rights()))
+	for i, right := range server.Rights() {
+		words[i] = string(right)
+	}
+	if !slices.Equal(words, config.Rights()) {
+		t.Errorf("the server knows the rights %q, the configuration %q", words, config.Rights())
+	}
+	if got := webhookConfig(responder, "here", keys); got.SealBase != "here" || got.SealGrant("bot", "c", 1, time.Now()) == "" {
+		t.Errorf("SealBase is %q, and it has no grant", got.SealBase)
 	}
 }
 
@@ -73,7 +87,9 @@ func distinct[T any](t *testing.T) T {
 			*into = []string{text}
 		case *map[string]string:
 			*into = map[string]string{"name": text}
-		case *[]config.Bot: // TestEachSettingIsHandedOn looks into their parts
+		case *time.Time:
+			*into = time.Unix(int64(1000+i), 0)
+		case *[]config.Key, *[]config.Bot: // TestEachSettingIsHandedOn looks into their parts
 		default:
 			t.Fatalf("%s: this test does not know how to fill a %s", v.Type().Field(i).Name, v.Field(i).Type())
 		}

@@ -47,9 +47,10 @@ type Finding struct {
 
 // AttentionQuery selects findings.
 type AttentionQuery struct {
-	Bot    string // "" means all
-	Cursor string // of the page before; "" means the first page
-	Limit  int    // conversations of one page, at least 1
+	Bot    string   // "" means all
+	Bots   []string // the only ones where Bot is ""; nil means all
+	Cursor string   // of the page before; "" means the first page
+	Limit  int      // conversations of one page, at least 1
 
 	// Now and Leases decide which conversations are overdue: the time of the store, and
 	// the lease of each bot that this node has.
@@ -84,7 +85,7 @@ func Attention(ctx context.Context, s store.Store, q AttentionQuery) (found []Fi
 	if err != nil {
 		return nil, "", err
 	}
-	for _, item := range page.Items {
+	for _, item := range ofBots(page.Items, q.Bots) {
 		found = append(found, findingsOf(item)...)
 	}
 	if page.Next != "" {

@@ -51,7 +51,7 @@ func (a *Actions) of(q AuditQuery) []Action {
 	defer a.mu.Unlock()
 	var found []Action
 	for _, n := range a.last {
-		if (q.Bot == "" || n.Key.Bot == q.Bot) && (q.Conversation == "" || n.Key.Conversation == q.Conversation) {
+		if (q.Bot == "" || n.Key.Bot == q.Bot) && among(q.Bots, n.Key.Bot) && (q.Conversation == "" || n.Key.Conversation == q.Conversation) {
 			found = append(found, n)
 		}
 	}
@@ -60,8 +60,11 @@ func (a *Actions) of(q AuditQuery) []Action {
 
 // AuditQuery selects actions.
 type AuditQuery struct {
-	// Bot and Conversation select; "" means all. A conversation needs its bot.
-	Bot, Conversation string
+	// Bot and Conversation select; "" means all. A conversation needs its bot. Bots are
+	// the only ones that are meant where Bot is ""; nil means all.
+	Bot          string
+	Bots         []string
+	Conversation string
 
 	// Limit is how many actions are returned at most, the newest ones: at least 1.
 	Limit int
@@ -79,7 +82,7 @@ const (
 func Audit(ctx context.Context, s store.Store, remembered *Actions, q AuditQuery) ([]Action, error) {
 	found := remembered.of(q)
 	if q.Conversation == "" {
-		found, err := collectNewest(ctx, s, q.Bot, found)
+		found, err := collectNewest(ctx, s, q, found)
 		if err != nil {
 			return nil, err
 		}
@@ -97,14 +100,14 @@ func Audit(ctx context.Context, s store.Store, remembered *Actions, q AuditQuery
 }
 
 // collectNewest adds the actions in the records with the newest activity.
-func collectNewest(ctx context.Context, s store.Store, bot string, found []Action) ([]Action, error) {
-	query := store.ListQuery{Bot: bot, Limit: auditPage}
+func collectNewest(ctx context.Context, s store.Store, q AuditQuery, found []Action) ([]Action, error) {
+	query := store.ListQuery{Bot: q.Bot, Limit: auditPage}
 	for range auditScan / auditPage {
 		page, err := s.List(ctx, query)
 		if err != nil {
 			return nil, err
 		}
-		for _, item := range page.Items {
+		for _, item := range ofBots(page.Items, q.Bots) {
 			found = collect(found, item.Key, item.Snapshot.Log)
 		}
 		if query.Cursor = page.Next; page.Next == "" {

@@ -50,6 +50,8 @@ func TestAudit(t *testing.T) {
 	}{
 		{AuditQuery{Bot: "bot"}, []string{"-2 flush c0001", "-3 resume c0001", "-3 flush c0003", "-5 pause c0001"}},
 		{AuditQuery{Bot: "other"}, []string{"-1 delete c0003", "-4 reply c0002"}},
+		{AuditQuery{Bots: []string{"other", "none"}}, []string{"-1 delete c0003", "-4 reply c0002"}},
+		{AuditQuery{Bots: []string{"none"}}, nil},
 		{AuditQuery{Bot: "bot", Conversation: "c0001"}, []string{"-2 flush c0001", "-3 resume c0001", "-5 pause c0001"}},
 		{AuditQuery{Bot: "bot", Conversation: "c0003"}, []string{"-3 flush c0003"}},
 		{AuditQuery{Bot: "other", Conversation: "c0002"}, []string{"-4 reply c0002"}},

@@ -16,6 +16,10 @@ type ListQuery struct {
 	// store selects by these. Limit, at least 1, is that of the answer.
 	store.ListQuery
 
+	// Bots are the only ones whose conversations are listed, within what the store selects;
+	// nil means all.
+	Bots []string
+
 	// Search leaves out conversations whose name and whose last input's text both
 	// lack it, in any case. "" leaves out none.
 	Search string
@@ -43,8 +47,8 @@ const (
 	searchReaders = 8   // transcripts that are read at once
 )
 
-// List returns a page of conversations, newest activity first. A page of a search may
-// have fewer rows than its limit, or none, although the list goes on. Records that
+// List returns a page of conversations, newest activity first. A page of a search, or of
+// some bots, may have fewer rows than its limit, or none, although the list goes on. Records that
 // this program can't read are left out.
 func List(ctx context.Context, s store.Store, q ListQuery) (rows []Row, next string, err error) {
 	limit, query := q.Limit, q.ListQuery
@@ -53,14 +57,14 @@ func List(ctx context.Context, s store.Store, q ListQuery) (rows []Row, next str
 	for range searchPages {
 		// Never more than there is room for: a cursor goes on after a whole page.
 		query.Limit = limit - len(rows)
-		if sought != "" {
+		if sought != "" || q.Bots != nil {
 			query.Limit = min(query.Limit, searchPage)
 		}
 		page, err := s.List(ctx, query)
 		if err != nil {
 			return nil, "", err
 		}
-		matching, err := matchingRows(ctx, s, readable(page.Items), sought, q.Preview)
+		matching, err := matchingRows(ctx, s, ofBots(readable(page.Items), q.Bots), sought, q.Preview)
 		if err != nil {
 			return nil, "", err
 		}
@@ -82,6 +86,14 @@ func readable(items []store.Item) []store.Item {
 		return item.Err != nil || r.LeadsTo != "" || r.Empty()
 	})
 }
+
+// ofBots leaves out the conversations of other bots; nil means all bots.
+func ofBots(items []store.Item, bots []string) []store.Item {
+	return slices.DeleteFunc(items, func(item store.Item) bool { return !among(bots, item.Key.Bot) })
+}
+
+// among reports whether a bot is one of those that are asked for; nil means all.
+func among(bots []string, bot string) bool { return bots == nil || slices.Contains(bots, bot) }
 
 // matchingRows is the rows of a page that match. Transcripts are read only where the
 // name does not match, or a preview is shown.

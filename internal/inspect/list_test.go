@@ -206,3 +206,33 @@ func TestAListLeavesOutWhatItCanNotRead(t *testing.T) {
 		}
 	}
 }
+
+// A list of some bots has these only, whatever the limit of a page is.
+func TestListOfSomeBots(t *testing.T) {
+	s := newStore()
+	talk(t, s, 3)
+	for i, bot := range []string{"mine", "other", "mine", "second"} {
+		put(t, s, store.Write{Key: keyOf(bot, 10+i), At: now - turn.Time(i), Record: turn.Record{Phase: turn.Failed, Seq: 1}})
+	}
+	for limit := 1; limit <= 5; limit++ {
+		q := limited(limit)
+		q.Bots = []string{"mine", "second"}
+		if got, want := slices.Concat(walkList(t, s, q)...), []string{"c0010", "c0012", "c0013"}; !slices.Equal(got, want) {
+			t.Errorf("pages of %d: %v, want %v", limit, got, want)
+		}
+		var found []string
+		for cursor, first := "", true; first || cursor != ""; first = false {
+			page, next, err := Attention(t.Context(), s, AttentionQuery{Bots: q.Bots, Cursor: cursor, Limit: limit, Now: now})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range page {
+				found = append(found, f.Key.Conversation)
+			}
+			cursor = next
+		}
+		if want := []string{"c0010", "c0012", "c0013"}; !slices.Equal(found, want) {
+			t.Errorf("attention, pages of %d: %v, want %v", limit, found, want)
+		}
+	}
+}

@@ -36,7 +36,10 @@ const (
 // other bots may be another node's, and must not hide them.
 func overdue(ctx context.Context, s store.Store, q AttentionQuery) ([]Finding, error) {
 	groups := [][]string{{q.Bot}} // of bots that are asked for together; nil: all
-	if q.Bot == "" {
+	switch {
+	case q.Bot == "" && q.Bots != nil:
+		groups = [][]string{q.Bots}
+	case q.Bot == "":
 		groups = [][]string{slices.Collect(maps.Keys(q.Leases)), nil}
 	}
 	var found []Finding

@@ -195,3 +195,15 @@ func TestWhatIsOverdueSaysWhy(t *testing.T) {
 		t.Errorf("what waits for nothing is overdue: %+v", f)
 	}
 }
+
+// Where some bots are asked for, those of others are not looked at.
+func TestOverdueOfSomeBots(t *testing.T) {
+	s := newStore()
+	for i, bot := range []string{"a", "b", "c", "gone"} {
+		late(t, s, keyOf(bot, i), 5*time.Hour-time.Duration(i)*time.Minute)
+	}
+	q := AttentionQuery{Bots: []string{"a", "c", "gone"}, Limit: 10, Leases: leases("a", 1, "b", 1, "c", 1)}
+	if got, want := overdueNames(t, s, q), []string{"a/c0000", "c/c0002", "gone/c0003"}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +14,9 @@ import (
 
 // DefaultIdleTimeout is the default of [Config].IdleTimeout.
 const DefaultIdleTimeout = upstream.DefaultIdleTimeout
+
+// clocksDiffer is how far the clocks of two nodes may be apart.
+const clocksDiffer = time.Minute
 
 // Config is the webhook that answers. The zero value of each optional field means its
 // default.
@@ -26,6 +30,11 @@ type Config struct {
 	// SealBase is where this node's API is reached by the webhook, such as
 	// https://onereply.internal:8080; "": requests carry no seal_url.
 	SealBase string
+
+	// SealGrant returns what opens the seal of one attempt and nothing else, so that the
+	// webhook needs no key of the API. It is called for each turn, maybe by several
+	// goroutines at once. nil, or "": seal_url carries none.
+	SealGrant func(bot, conversation string, token int64, until time.Time) string
 
 	// Early: the webhook may be started early ([onereply.StartEarly]), because it does
 	// nothing that lasts before it has answered, or seals first. Default: it may not.
@@ -55,11 +64,18 @@ func (c Config) Validate() error {
 }
 
 // sealURL is where the turn is sealed, "" where no base is known. The token in it is that
-// of the lease: it works for this attempt and for no later one.
-func (c Config) sealURL(t *onereply.Turn) string {
+// of the lease: it works for this attempt and for no later one. The grant is good until the
+// attempt must have ended, and a little longer, since the clocks of nodes differ.
+func (c Config) sealURL(t *onereply.Turn, until time.Time) string {
 	if c.SealBase == "" {
 		return ""
 	}
 	below := "/turns/" + strconv.FormatInt(t.Token, 10) + "/seal"
-	return strings.TrimSuffix(c.SealBase, "/") + apipath.Conversation(t.Bot, t.Conversation, below, nil)
+	query := url.Values{}
+	if c.SealGrant != nil {
+		if grant := c.SealGrant(t.Bot, t.Conversation, t.Token, until.Add(clocksDiffer)); grant != "" {
+			query.Set("grant", grant)
+		}
+	}
+	return strings.TrimSuffix(c.SealBase, "/") + apipath.Conversation(t.Bot, t.Conversation, below, query)
 }

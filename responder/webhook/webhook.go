@@ -66,7 +66,7 @@ func (r *Responder) Respond(ctx context.Context, t *onereply.Turn) (onereply.Rep
 // engine. The signature covers the id of the attempt, the time and the body, so it is
 // made last.
 func (r *Responder) respond(ctx context.Context, t *onereply.Turn, listener upstream.Listener) (onereply.Reply, error) {
-	body, err := json.Marshal(r.request(t))
+	body, err := json.Marshal(r.request(t, endOf(ctx)))
 	if err != nil {
 		return onereply.Reply{}, &onereply.ResponderError{Kind: onereply.ResponderBadRequest, Err: err}
 	}
@@ -78,6 +78,15 @@ func (r *Responder) respond(ctx context.Context, t *onereply.Turn, listener upst
 	}
 	defer answer.Close()
 	return read(answer, listener)
+}
+
+// endOf is when an attempt must have ended: its context says so, but for one that a program
+// made by itself.
+func endOf(ctx context.Context) time.Time {
+	if end, ok := ctx.Deadline(); ok {
+		return end
+	}
+	return time.Now().Add(time.Hour)
 }
 
 // request is the body of a request. Turn and Attempt name the attempt, and Token is the
@@ -112,12 +121,12 @@ type entry struct {
 
 // request is the turn as JSON. The token goes with it, so that the webhook can seal the
 // attempt.
-func (r *Responder) request(t *onereply.Turn) request {
+func (r *Responder) request(t *onereply.Turn, until time.Time) request {
 	return request{
 		Bot: t.Bot, Conversation: t.Conversation, Turn: t.Number, Attempt: t.Attempt, Early: t.Early, Token: t.Token,
 		Messages: entries(t.Messages),
 		History:  entries(t.History),
-		SealURL:  r.config.sealURL(t),
+		SealURL:  r.config.sealURL(t, until),
 	}
 }
 

@@ -94,9 +94,30 @@ func TestMayStartEarly(t *testing.T) {
 
 // What a client or a proxy takes out of a path is in the query.
 func TestSealURLOfDots(t *testing.T) {
-	got := Config{SealBase: "https://node:8080"}.sealURL(&onereply.Turn{Bot: "support", Conversation: "..", Token: 9})
+	got := Config{SealBase: "https://node:8080"}.sealURL(&onereply.Turn{Bot: "support", Conversation: "..", Token: 9}, time.Now())
 	if want := "https://node:8080/v1/bots/support/conversations/-/turns/9/seal?conversation=.."; got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// The grant is asked for by the names of the attempt, for as long as it may last.
+func TestSealURLHasItsGrant(t *testing.T) {
+	end := time.Unix(1_800_000_000, 0)
+	grant := func(bot, conversation string, token int64, until time.Time) string {
+		return fmt.Sprintf("%s|%s|%d|%v", bot, conversation, token, until.Sub(end))
+	}
+	got := Config{SealBase: "https://node:8080", SealGrant: grant}.sealURL(&onereply.Turn{Bot: "support", Conversation: "c1", Token: 9}, end)
+	if want := "https://node:8080/v1/bots/support/conversations/c1/turns/9/seal?grant=support%7Cc1%7C9%7C1m0s"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	none := func(string, string, int64, time.Time) string { return "" }
+	if got := (Config{SealBase: "https://node:8080", SealGrant: none}).sealURL(&onereply.Turn{Bot: "b", Conversation: "c", Token: 1}, end); strings.Contains(got, "?") {
+		t.Errorf("without a grant: %s", got)
+	}
+	ctx, cancel := context.WithDeadline(t.Context(), end)
+	defer cancel()
+	if endOf(ctx) != end || time.Until(endOf(t.Context())) < time.Minute {
+		t.Errorf("an attempt ends at %v and %v", endOf(ctx), endOf(t.Context()))
 	}
 }
 

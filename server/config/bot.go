@@ -35,6 +35,7 @@ func (r *reader) bots(root *section, c *Config) {
 	for _, name := range s.order {
 		r.bot(s, name, c)
 	}
+	r.knownBots(s.order)
 }
 
 // bot reads one bot. Everything is read even after a mistake, so that all mistakes are

@@ -10,7 +10,8 @@
 // section for each key that they know, by the kind of value: a text, a list, a duration,
 // a number, one of some words (scalar.go). rules.go has the checks of single values,
 // expand.go puts in the environment. A key that nobody asked for is a mistake, and
-// nearest.go finds the one that was meant. problem.go is the mistakes.
+// nearest.go finds the one that was meant. apikeys.go reads the API keys. problem.go is the
+// mistakes.
 //
 // Checks stand at two places on purpose. Here a mistake has a line and the words of the
 // file; the library checks its own fields again, for programs that use it without a file.
@@ -37,12 +38,21 @@ type Config struct {
 	Listen         string        // host:port of the API; default 127.0.0.1:8080
 	Node           string        // "": host name and a random suffix
 	Store          string        // URL; default sqlite:./onereply.db
-	APIKeys        []string      // bearer keys of at least MinKeyBytes; none: only on loopback
+	APIKeys        []Key         // bearer keys; none: only on loopback
 	PublicURL      string        // where responders reach this node; "": http:// and Listen
 	Drain          time.Duration // how long running turns may take to end; default 25s
 	MaxGenerations int           // model calls at once; default 64
 	Retention      time.Duration // how long transcripts are kept; default 720h
 	Bots           []Bot         // at least one, in the order of the file
+}
+
+// Key is an API key, and what it opens.
+type Key struct {
+	Name    string    // in logs and audits; "": the beginning of the key's hash
+	Key     string    // the secret, of at least MinKeyBytes
+	Bots    []string  // the only bots for which it is good; nil: all
+	Can     []string  // some of [Rights]; nil: all
+	Expires time.Time // zero: never
 }
 
 // Bot is one bot, and the settings from which its responder and its sender are built. The

@@ -51,6 +51,10 @@ func checkRules(t *testing.T, c Config) {
 	}
 	reject(len(c.Bots) == 0, "no bots")
 	reject(len(c.APIKeys) == 0 && !Loopback(c.Listen), "open to all")
+	for _, k := range c.APIKeys {
+		reject(len(k.Key) < MinKeyBytes, "key")
+		reject(k.Bots != nil && len(k.Bots) == 0 || k.Can != nil && len(k.Can) == 0, "a key that opens nothing, or everything")
+	}
 	for _, b := range c.Bots {
 		s := b.Settings
 		reject(s.Name == "" || len(s.Name) > onereply.MaxNameBytes, "name")

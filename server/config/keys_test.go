@@ -39,7 +39,7 @@ var keys = []key{
 	{"", "listen", "127.0.0.1:7001", "Listen", "127.0.0.1:7001", nil},
 	{"", "node", "n7002", "Node", "n7002", nil},
 	{"", "store", "sqlite:./7003.db", "Store", "sqlite:./7003.db", nil},
-	{"", "api_keys", "[key-7004-key-7004]", "APIKeys", []string{"key-7004-key-7004"}, nil},
+	{"", "api_keys", "[key-7004-key-7004]", "APIKeys", []Key{{Key: "key-7004-key-7004"}}, nil},
 	{"", "public_url", "http://public.test:7005", "PublicURL", "http://public.test:7005", nil},
 	{"", "drain", "7006s", "Drain", 7006 * time.Second, time.Duration(0)},
 	{"", "max_generations", "7007", "MaxGenerations", 7007, nil},

@@ -130,11 +130,7 @@ func (r *reader) config(root value, c *Config, overrides Overrides) {
 	s.checked("listen", &c.Listen, address)
 	s.checked("node", &c.Node, nodeName)
 	s.checked("store", &c.Store, storeURL)
-	s.texts("api_keys", &c.APIKeys, func(at place, text string) {
-		if err := apiKey(text); err != nil {
-			r.report(at, "%s", err)
-		}
-	})
+	r.apiKeys(s, c)
 	s.checked("public_url", &c.PublicURL, baseURL)
 	s.duration("drain", &c.Drain, 0)
 	s.count("max_generations", &c.MaxGenerations, 1, math.MaxInt32)

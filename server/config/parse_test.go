@@ -84,7 +84,7 @@ func TestFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Config{
-		Listen: "127.0.0.1:8080", Store: "sqlite:./onereply.db", APIKeys: []string{"0123456789abcdef"},
+		Listen: "127.0.0.1:8080", Store: "sqlite:./onereply.db", APIKeys: []Key{{Key: "0123456789abcdef"}},
 		PublicURL: "https://bots.example.com/", Drain: 25 * time.Second, MaxGenerations: 64, Retention: 720 * time.Hour,
 		Bots: []Bot{{
 			Settings: onereply.Bot{

@@ -79,25 +79,34 @@ func (s *section) text(key string, into *string) bool {
 }
 
 // texts reads a key as a list of texts, and calls check for each. All elements are
-// checked, and the place of each has its number, from 0. An empty list is allowed, and
+// checked. An empty list is allowed, and
 // means none.
 func (s *section) texts(key string, into *[]string, check func(at place, text string)) {
-	v, ok := s.take(key)
-	if !ok {
-		return
-	}
-	list, ok := v.node.(*ast.SequenceNode)
-	if !ok {
-		s.report(v.place, "must be a list, such as [one, two], it is %s", describe(v.node))
-		return
-	}
-	for i, node := range list.Values {
-		at := place{v.path + "[" + strconv.Itoa(i) + "]", tokenOf(node, v.token)}
-		if text, ok := s.plainText(value{at, node}); ok {
-			check(at, text)
+	for _, v := range s.list(key, "such as [one, two]") {
+		if text, ok := s.plainText(v); ok {
+			check(v.place, text)
 			*into = append(*into, text)
 		}
 	}
+}
+
+// list reads a key as a list, whose elements the caller reads. The place of each has its
+// number, from 0.
+func (s *section) list(key, example string) []value {
+	v, ok := s.take(key)
+	if !ok {
+		return nil
+	}
+	list, ok := v.node.(*ast.SequenceNode)
+	if !ok {
+		s.report(v.place, "must be a list, %s, it is %s", example, describe(v.node))
+		return nil
+	}
+	elements := make([]value, len(list.Values))
+	for i, node := range list.Values {
+		elements[i] = value{place{v.path + "[" + strconv.Itoa(i) + "]", tokenOf(node, v.token)}, node}
+	}
+	return elements
 }
 
 // oneOf reads a key as one of some words. It suggests the nearest word for a misspelt

@@ -20,6 +20,8 @@ type reader struct {
 	file     string
 	lookup   Lookup
 	problems Problems
+
+	mentioned []mention // bots that are named before they are read
 }
 
 // report adds a problem. Where the place is not known, it has no line. The file's name

@@ -1,6 +1,6 @@
 // What a person can do to a conversation, and the same as a command line.
 
-import { Trouble } from './api.js';
+import { Trouble, may } from './api.js';
 import { button, element, setText } from './dom.js';
 
 /** A word for a shell, without what a terminal acts on. */
@@ -49,7 +49,8 @@ const actions = [
 	{ name: 'mark-sent', label: 'Mark as sent', about: 'You know that it arrived, or it does not matter.', done: 'Marked as sent.', mends: true },
 ];
 
-const mending = actions.filter(({ mends }) => mends);
+const open = ({ danger }) => may(danger ? 'admin' : 'operate');
+const mending = () => actions.filter((action) => action.mends && open(action));
 
 const pathOf = ({ name, path = name, mends }, turn) => (mends ? `turns/${turn}/${name}` : path);
 
@@ -59,9 +60,9 @@ export class Actions {
 	/** Done is called after an action, with its name; there says whether it still is. */
 	constructor(root, parts) {
 		Object.assign(this, parts);
-		this.rows = actions.filter(({ mends }) => !mends).map((action) => this.row(action));
+		this.rows = actions.filter((action) => !action.mends && open(action)).map((action) => this.row(action));
 		this.troubles = element('div');
-		root.replaceChildren(this.troubles, ...this.rows.map(({ node }) => node));
+		root.replaceChildren(this.troubles, ...this.rows.map(({ node }) => node), ...(may('operate') ? [] : [element('p.empty', 'Your key lacks the right operate: it may look, and not act.')]));
 	}
 
 	row(action, turn) {
@@ -88,12 +89,12 @@ export class Actions {
 			node.hidden = !allowed && (action.name === 'resume' || action.name === 'pause');
 			press.disabled = !allowed || press.dataset.busy === 'yes';
 		}
-		const open = entries.filter(({ type, state: status, turn }) => type === 'reply' && turn && Object.hasOwn(wrong, status));
-		const key = open.map(({ turn, state: status }) => turn + status).join();
+		const unsure = entries.filter(({ type, state: status, turn }) => type === 'reply' && turn && Object.hasOwn(wrong, status));
+		const key = unsure.map(({ turn, state: status }) => turn + status).join();
 		if (key === this.shown) return;
 		this.shown = key;
-		this.troubles.replaceChildren(...open.map(({ turn, state: status }) => element('div.trouble-row',
-			element('p', `The reply of turn ${turn}: ${wrong[status]}.`), ...mending.map((action) => this.row(action, turn).node))));
+		this.troubles.replaceChildren(...unsure.map(({ turn, state: status }) => element('div.trouble-row',
+			element('p', `The reply of turn ${turn}: ${wrong[status]}.`), ...mending().map((action) => this.row(action, turn).node))));
 	}
 
 	async press(action, turn, field, press) {
@@ -113,7 +114,7 @@ export class Actions {
 
 /** The buttons of the actions that the API names, to mend what ended badly. */
 export function remedies(api, turn, frame, done, names) {
-	return actions.filter(({ name }) => names.includes(name.replace('-', '_'))).map((action) => {
+	return actions.filter((action) => open(action) && names.includes(action.name.replace('-', '_'))).map((action) => {
 		const press = button(action.label, { 'data-action': action.name }, () => attempt(press, frame, action.done, () => api.act(pathOf(action, turn)), done));
 		return press;
 	});

@@ -62,10 +62,11 @@ export const server = {
 	attention: ({ limit = 100, cursor }) => call('GET', `/v1/attention?${query({ limit, cursor })}`),
 	conversations: ({ bot, ...rest }) => call('GET', `/v1/${bot ? `bots/${encodeURIComponent(bot)}/` : ''}conversations?${query({ preview: true, ...rest })}`),
 
-	/** Whether a key is asked for, and whether one was given. */
+	/** Whether a key is asked for, whether one was given, and what that one opens. */
 	async session() {
 		const session = await call('GET', '/console/session');
 		token = session.csrf ?? '';
+		if (!session.required || session.signed_in) key = await call('GET', '/v1/whoami');
 		return session;
 	},
 	login: (key) => call('POST', '/console/login', { key }),
@@ -76,6 +77,14 @@ let skew = 0; // how far this clock is ahead of the server's
 
 /** The server's time in milliseconds, to a second or two. */
 export const serverNow = () => Date.now() - skew;
+
+let key = { can: [], all_bots: false }; // that this page has
+
+/** Whether the page's key has a right: read, write, operate, seal or admin. */
+export const may = (right) => key.can.includes(right);
+
+/** Whether it is good for all bots; what sums them up is closed to others. */
+export const seesAll = () => key.all_bots && may('read');
 
 let token = ''; // shows that a call comes from this page, and not from another that rides on its session
 

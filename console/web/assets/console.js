@@ -2,7 +2,7 @@
 // whether the server is there. Each page is a module with one function that
 // fills the frame and returns what to call when the person leaves it.
 
-import { server } from './api.js';
+import { seesAll, server } from './api.js';
 import { attention } from './attention.js';
 import { button, byId, element, setText, throttled } from './dom.js';
 import { watch } from './events.js';
@@ -116,14 +116,17 @@ function address() {
 			return part;
 		}
 	});
-	return { name: name || 'overview', parts, parameters: new URLSearchParams(search) };
+	return { name: name || home(), parts, parameters: new URLSearchParams(search) };
 }
+
+/** The page to begin with: the overview is about all bots. */
+const home = () => (seesAll() ? 'overview' : 'conversations');
 
 function show() {
 	const { name, parts, parameters } = address();
 	if (session.required && !session.signed_in && name !== 'login') return askForKey();
 	const page = Object.hasOwn(pages, name) && (name !== 'c' || (parts[0] && parts[1])) && pages[name];
-	if (!page) return frame.replace('#/overview'), show();
+	if (!page || (name === 'overview' && !seesAll())) return frame.replace(`#/${page ? 'conversations' : home()}`), show();
 	leave();
 	shown += 1;
 	frame.trouble(null);
@@ -133,6 +136,7 @@ function show() {
 		else link.removeAttribute('aria-current');
 	}
 	byId('nav').hidden = name === 'login';
+	byId('nav').firstElementChild.hidden = !seesAll();
 	byId('logout').hidden = !session.required || !session.signed_in;
 	const root = element('div', { class: `page ${name === 'c' ? 'talk' : name}` });
 	byId('main').replaceChildren(root);
@@ -143,7 +147,7 @@ function show() {
 
 async function signedIn() {
 	session = await server.session();
-	location.hash = wanted && !wanted.startsWith('#/login') ? wanted : '#/overview';
+	location.hash = wanted && !wanted.startsWith('#/login') ? wanted : `#/${home()}`;
 	wanted = '';
 	count();
 }

@@ -1,6 +1,6 @@
 // One conversation: what was said, what happened, and what can be done.
 
-import { API, server } from './api.js';
+import { API, may, server } from './api.js';
 import { Actions, copier } from './actions.js';
 import { Chat } from './chat.js';
 import { Conversation } from './conversation.js';
@@ -142,7 +142,7 @@ export class Talk {
 		const order = ++this.asked;
 		const latest = this.api.timeline();
 		const seen = this.live.length;
-		const [state, stored, audit] = await Promise.all([this.api.state(), latest, this.api.audit()]);
+		const [state, stored, audit] = await Promise.all([this.api.state(), latest, may('admin') && this.api.audit()]);
 		const missing = this.turn && !this.all && stored && !stored.turns.some(({ turn }) => turn === this.turn);
 		const one = missing ? await this.api.timeline({ turn: this.turn }) : null;
 		if (order < this.answered) return; // a later read was faster
@@ -296,6 +296,7 @@ export class Talk {
 	}
 
 	renderAudit(entries) {
+		if (!entries) return this.audit.replaceChildren(element('li.empty', 'Your key lacks the right admin, which the audit needs.'));
 		if (!entries.length) return this.audit.replaceChildren(element('li.empty', 'Nobody acted here yet. Each action is noted here, with the key that it came with.'));
 		this.audit.replaceChildren(...entries.map(({ at, action, by, from, reason }) => element('li', clock(at),
 			element('strong', action), element('span', { dir: 'auto' }, [`by ${by}`, from && `from ${from}`, reason].filter(Boolean).join(' · ')))));

@@ -64,7 +64,11 @@ func (w *world) openStore() (store.Store, error) {
 }
 
 func (w *world) serve(n *node) {
-	api := server.New(n.app, server.Options{APIKeys: w.settings.APIKeys, Logger: w.logger(n.name)})
+	keys := make([]server.Key, len(w.settings.APIKeys))
+	for i, k := range w.settings.APIKeys {
+		keys[i].Key = k.Key
+	}
+	api := server.New(n.app, server.Options{Keys: server.NewKeys(keys...), Logger: w.logger(n.name)})
 	n.api = &http.Server{Handler: api, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(w.logger(n.name).Handler(), slog.LevelDebug)}
 	n.api.RegisterOnShutdown(api.EndStreams)
 	l := w.network.listen(n.name, n.gate)
