@@ -7,7 +7,8 @@
 # make fuzz    every fuzz target for a while (FUZZTIME=30s)
 # make bench   the Go benchmarks
 # make mutants small changes to what decides; lists those that no check notices
-#              (PACKAGE=./turn SEED=1 SAMPLE=200 BUDGET=20m for each package)
+#              (PACKAGE=./turn SEED=1 SAMPLE=200 BUDGET=20m for each package;
+#              ONLY=FILE tries again what the output of a run lists)
 # make size    lines of Go in the product, and the share of comments
 # make screenshots  the pictures in docs/screenshots
 
@@ -69,7 +70,7 @@ screenshots:
 	cd e2e && ONEREPLY_SCREENSHOTS=$(CURDIR)/docs/screenshots go test -count=1 -run TestScreenshots .
 
 mutants:
-	@cd tools && go run ./mutants -root .. -seed $(SEED) -sample $(SAMPLE) -budget $(BUDGET) $(PACKAGE)
+	@cd tools && go run ./mutants -root .. -seed $(SEED) -sample $(SAMPLE) -budget $(BUDGET) $(if $(ONLY),-only $(abspath $(ONLY))) $(PACKAGE)
 
 size:
 	@scripts/size

@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 )
@@ -72,6 +73,19 @@ func draw(p *pkg, all []*change, seed uint64, size int, named equivalents) (samp
 	return sampled, equivalent
 }
 
+// listedIn picks the changes whose keys stand in a file, each on a line of its own.
+func listedIn(name string, all []*change) ([]*change, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	listed := map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		listed[strings.TrimPrefix(strings.TrimSpace(line), told)] = true
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(c *change) bool { return !listed[c.key] }), nil
+}
+
 // nameOf is how a declaration is called in keys: "Step", "Record.due", or "-" for
 // one outside of functions.
 func nameOf(declaration ast.Decl) string {
@@ -106,7 +120,7 @@ const longest = 100
 
 // add notes a change of the bytes between two positions.
 func (w *walker) add(kind string, from, to token.Pos, by string) {
-	c := &change{file: w.file, start: w.offset(from), end: w.offset(to), by: by, kind: kind}
+	c := &change{file: w.file, start: w.file.offset(from), end: w.file.offset(to), by: by, kind: kind}
 	at := w.pkg.set.Position(from)
 	c.line, c.column = at.Line, at.Column
 	first, last := w.around(c.start, c.end)
@@ -129,7 +143,7 @@ func (w *walker) around(start, end int) (first, last int) {
 			*ast.RangeStmt, *ast.SwitchStmt, *ast.TypeSwitchStmt, *ast.SelectStmt:
 			return first, last
 		}
-		from, to := w.offset(node.Pos()), w.offset(node.End())
+		from, to := w.file.offset(node.Pos()), w.file.offset(node.End())
 		if from > start || to < end {
 			continue
 		}

@@ -47,8 +47,11 @@ func checksOf(folder string) []check {
 
 // A changed program may run for ever, or take all memory. Either is noticed.
 const (
-	slower       = 5                // times as long as without a change
-	grace        = 10 * time.Second // more, for a machine that is busy
-	memoryLimit  = 4 << 30          // bytes
-	memoryPeriod = 200 * time.Millisecond
+	slower         = 5                // times as long as without a change
+	grace          = 10 * time.Second // more, for a machine that is busy
+	measuring      = 10 * time.Minute // at most, without a change
+	stillLimit     = 15 * time.Second // without any processor time
+	memoryLimit    = 4 << 30          // bytes
+	watchPeriod    = 200 * time.Millisecond
+	ticksPerSecond = 100 // of the processor time that Linux tells
 )

@@ -34,6 +34,14 @@ type source struct {
 	name   string // absolute
 	text   []byte
 	syntax *ast.File
+	set    *token.FileSet
+}
+
+func (s *source) offset(position token.Pos) int { return s.set.Position(position).Offset }
+
+// code is the text of a node.
+func (s *source) code(node ast.Node) string {
+	return string(s.text[s.offset(node.Pos()):s.offset(node.End())])
 }
 
 // listed is what the go command tells of a package.
@@ -111,7 +119,7 @@ func (p *pkg) parse(name string) error {
 	if err != nil {
 		return err
 	}
-	p.files = append(p.files, &source{name: name, text: text, syntax: syntax})
+	p.files = append(p.files, &source{name: name, text: text, syntax: syntax, set: p.set})
 	return nil
 }
 

@@ -5,8 +5,9 @@
 // survivor: either a test is missing, or the change makes no difference and is
 // named, with its reason, in equivalent.txt.
 //
-// The changed file reaches the compiler as an overlay, so nothing is written into
-// the checkout. The sample is drawn with a seed: the same seed draws the same
+// All changes of a sample are built into one program, as switches of which one is on,
+// so that a change costs only the run of its checks. The changed files reach the
+// compiler as an overlay, so nothing is written into the checkout. The sample is drawn with a seed: the same seed draws the same
 // changes from the same source.
 //
 // It imports nothing but the standard library, and nothing of the product.
@@ -33,6 +34,7 @@ type options struct {
 	budget     time.Duration
 	workers    int
 	equivalent string
+	only       string
 }
 
 func main() {
@@ -43,6 +45,7 @@ func main() {
 	flag.DurationVar(&o.budget, "budget", 20*time.Minute, "how long to start new changes in each package")
 	flag.IntVar(&o.workers, "workers", runtime.NumCPU(), "how many changes to try at once")
 	flag.StringVar(&o.equivalent, "equivalent", "mutants/equivalent.txt", "the file of changes that make no difference")
+	flag.StringVar(&o.only, "only", "", "a file, such as the output of a run before: only the changes that it lists are tried")
 	flag.Parse()
 	packages := flag.Args()
 	if len(packages) == 0 {
@@ -93,14 +96,20 @@ func tryPackage(ctx context.Context, o options, name string, named equivalents) 
 	}
 	all := p.changes()
 	r := &result{name: name, seed: o.seed, possible: len(all), stale: named.stale(p.folder, all)}
-	bench, err := newBench(ctx, o.root, p)
+	if o.only != "" {
+		if all, err = listedIn(o.only, all); err != nil {
+			return nil, err
+		}
+		o.sample = 0
+	}
+	sampled, equivalent := draw(p, all, o.seed, o.sample, named)
+	r.equivalent = equivalent
+	bench, err := newBench(ctx, o.root, p, sampled)
 	if err != nil {
 		return nil, err
 	}
 	defer bench.close()
-	bench.cost = cost{} // without the measurement
-	sampled, equivalent := draw(p, all, o.seed, o.sample, named)
-	r.equivalent = equivalent
+	bench.cost.run = 0 // without the measurement
 	bench.tryAll(ctx, sampled, o, r)
 	r.took, r.cost = time.Since(began), bench.cost
 	return r, ctx.Err()

@@ -55,10 +55,67 @@ func Test(t *testing.T) {
 `,
 }
 
+// shapes has functions of all shapes, and a test that sees each change of them, and
+// that each can be made alone.
+var shapes = map[string]string{
+	"go.mod": "module example.test/m\n\ngo 1.26.0\n",
+	"shapes/shapes.go": `package shapes
+
+const limit = 7
+
+type list[T any] struct{ all []T }
+
+func (l *list[T]) add(more ...T) { l.all = append(l.all, more...) }
+
+func (list[T]) most(_ string, n int) (is bool, err error) { return n == limit, nil }
+
+func first[A comparable, B any](_ A, b ...B) B { return b[0] }
+
+var before = double(limit)
+
+func double(n int) int { return 2 * n }
+
+func safe(f func()) (failed bool) {
+	defer note(&failed)
+	f()
+	return failed
+}
+
+func note(failed *bool) {
+	if recover() != nil {
+		*failed = true
+	}
+}
+`,
+	"shapes/shapes_test.go": `package shapes
+
+import "testing"
+
+func Test(t *testing.T) {
+	var l list[int]
+	l.add(1)
+	l.add(2, 3)
+	is, err := l.most("", 7)
+	not, _ := l.most("", 8)
+	if len(l.all) != 3 || l.all[2] != 3 || first("", 4, 5) != 4 || !is || not || err != nil || before != 14 {
+		t.Fatal("wrong")
+	}
+	if !safe(func() { panic("no") }) || safe(func() {}) {
+		t.Fatal("unsafe")
+	}
+}
+`,
+}
+
 func writeExample(t *testing.T) string {
 	t.Helper()
+	return write(t, example)
+}
+
+func write(t *testing.T, module map[string]string) string {
+	t.Helper()
 	root := t.TempDir()
-	for name, text := range example {
+	for name, text := range module {
 		name = filepath.Join(root, name)
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			t.Fatal(err)
@@ -159,6 +216,30 @@ func sourceOf(t *testing.T, root string) string {
 	return string(text)
 }
 
+func TestFunctionsOfAllShapes(t *testing.T) {
+	root := write(t, shapes)
+	o := options{root: root, seed: 1, budget: time.Minute, workers: 2}
+	r, err := tryPackage(t.Context(), o, "./shapes", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range r.survivors {
+		t.Error(s.key)
+	}
+	if r.caught != r.possible || r.caught < 12 {
+		t.Errorf("%d of %d changes were caught", r.caught, r.possible)
+	}
+	// Only what is listed is tried again.
+	o.only = filepath.Join(root, "output")
+	if err := os.WriteFile(o.only, []byte("\tshapes double: return 2 * n -> return 2 / n\nshapes gone: a -> b\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r, err = tryPackage(t.Context(), o, "./shapes", nil)
+	if err != nil || r.caught != 1 || len(r.survivors) != 0 {
+		t.Errorf("%d caught, %d survived, %v; only one was listed", r.caught, len(r.survivors), err)
+	}
+}
+
 func TestEquivalentNeedsAReason(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "equivalent.txt")
 	write := func(text string) error {
@@ -180,14 +261,16 @@ func TestEquivalentNeedsAReason(t *testing.T) {
 }
 
 // A check that is late once, on a machine that is busy, has caught nothing; one that is
-// late again has.
+// late again, or that works much longer, has.
 func TestALateCheckRunsAgain(t *testing.T) {
 	for name, test := range map[string]struct {
 		script string
+		limits limits
 		want   error
 	}{
-		"late once":     {"[ -e late ] || { touch late; sleep 60; }", nil},
-		"late for ever": {"sleep 60", errTooLong},
+		"late once":      {"[ -e late ] || { touch late; sleep 60; }", limits{300 * time.Millisecond, time.Minute}, nil},
+		"late for ever":  {"sleep 60", limits{300 * time.Millisecond, time.Minute}, errTooLong},
+		"works for ever": {"while :; do :; done", limits{time.Minute, 300 * time.Millisecond}, errEndless},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -196,7 +279,7 @@ func TestALateCheckRunsAgain(t *testing.T) {
 			if err := os.WriteFile(binary, []byte("#!/bin/sh\n"+test.script+"\n"), 0o755); err != nil {
 				t.Fatal(err)
 			}
-			if err := b.runTwice(t.Context(), check{pkg: "."}, binary, t.TempDir(), 300*time.Millisecond); err != test.want {
+			if err := b.runTwice(t.Context(), check{pkg: "."}, binary, filepath.Join(t.TempDir(), "temporary"), test.limits); err != test.want {
 				t.Errorf("got %v, want %v", err, test.want)
 			}
 		})

@@ -141,7 +141,7 @@ func (w *walker) negate(e ast.Expr, wanted bool) {
 		return
 	}
 	if basic, ok := value.Type.Underlying().(*types.Basic); ok && basic.Info()&types.IsBoolean != 0 {
-		w.add("negation", e.Pos(), e.End(), "!"+w.text(e))
+		w.add("negation", e.Pos(), e.End(), "!"+w.file.code(e))
 	}
 }
 
@@ -219,11 +219,11 @@ func (w *walker) fields(n *ast.CompositeLit) {
 // swap exchanges two expressions, if they have one type and are not the same.
 func (w *walker) swap(kind string, first, second ast.Expr) bool {
 	a, b := w.pkg.info.Types[first], w.pkg.info.Types[second]
-	if a.Type == nil || b.Type == nil || !types.Identical(a.Type, b.Type) || w.text(first) == w.text(second) {
+	if a.Type == nil || b.Type == nil || !types.Identical(a.Type, b.Type) || w.file.code(first) == w.file.code(second) {
 		return false
 	}
-	between := string(w.file.text[w.offset(first.End()):w.offset(second.Pos())])
-	w.add(kind, first.Pos(), second.End(), w.text(second)+between+w.text(first))
+	between := string(w.file.text[w.file.offset(first.End()):w.file.offset(second.Pos())])
+	w.add(kind, first.Pos(), second.End(), w.file.code(second)+between+w.file.code(first))
 	return true
 }
 
@@ -268,7 +268,7 @@ func (w *walker) unassigned(n *ast.AssignStmt) string {
 		return ""
 	}
 	blanks := strings.TrimSuffix(strings.Repeat("_, ", len(n.Lhs)), ", ")
-	return blanks + " = " + string(w.file.text[w.offset(n.Rhs[0].Pos()):w.offset(n.Rhs[len(n.Rhs)-1].End())])
+	return blanks + " = " + string(w.file.text[w.file.offset(n.Rhs[0].Pos()):w.file.offset(n.Rhs[len(n.Rhs)-1].End())])
 }
 
 // leaves reports whether a block ends by leaving the code around it.
@@ -281,10 +281,4 @@ func leaves(block *ast.BlockStmt) bool {
 		return true
 	}
 	return false
-}
-
-func (w *walker) offset(position token.Pos) int { return w.pkg.set.Position(position).Offset }
-
-func (w *walker) text(e ast.Expr) string {
-	return string(w.file.text[w.offset(e.Pos()):w.offset(e.End())])
 }
