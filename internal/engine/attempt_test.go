@@ -119,6 +119,21 @@ func TestEachAnswerBringsTheTime(t *testing.T) {
 	if got := h.events[len(h.events)-1].At; got != h.now {
 		t.Errorf("it is told as sent %v before it was", h.now.Sub(got))
 	}
+	h.say("a", "b") // the first is being written
+	h.now = h.now.Add(time.Millisecond)
+	h.settle()
+	h.submit("edit", engine.Request{Op: engine.Edit, ID: "c", Text: new(string)}) // it is being read
+	h.now = h.now.Add(time.Millisecond)
+	h.settle()
+	for id, want := range map[string]turn.Time{"a": h.now - 2, "b": h.now - 1, "c": h.now} {
+		e := h.entries(keyOf("c"), store.EntryQuery{ID: id})
+		if id == "c" {
+			e = h.entries(keyOf("c"), store.EntryQuery{Status: turn.InputEarly})
+		}
+		if len(e) != 1 || e[0].At != want {
+			t.Errorf("%s is written as %+v, want it at %d", id, e, want)
+		}
+	}
 }
 
 // together has the requests and events that follow applied by one write.

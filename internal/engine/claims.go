@@ -73,8 +73,8 @@ func (n *Node) claimed(key store.Key, at turn.Time) bool {
 	return true
 }
 
-// Recovered takes the answer to a Recover. No other process has the store
-// open, so whoever holds a lease now is gone.
+// Recovered takes the answer to a Recover: conversations whose next moment a process that
+// is gone may have held. They are read, and what follows is recover's.
 func (n *Node) Recovered(now turn.Time, found []store.Timer, err error) {
 	n.setTime(now)
 	for _, t := range found {
@@ -83,16 +83,16 @@ func (n *Node) Recovered(now turn.Time, found []store.Timer, err error) {
 		}
 		c := n.get(t.Key)
 		if c.knows != seen && c.call == noCall && len(c.queue) == 0 {
-			c.recovers, c.call = true, reading
+			c.call = reading
 			n.emit(Load{Key: t.Key})
 		}
 	}
 }
 
-// recover takes over the conversations that a process that is gone was working on, and
-// arms the timers of the others.
+// recover takes over a conversation on which a process was working that is gone. No other
+// one has the store open, so a lease that is not this node's is nobody's.
 func (n *Node) recover(c *conversation) {
-	if c.snap.Record.Lease.Nonce != "" && !n.holds(c) {
+	if n.options.Alone && c.snap.Record.Lease.Nonce != "" && !n.holds(c) {
 		n.due(c, c.snap.Record.Window.Due)
 		n.serve()
 	}

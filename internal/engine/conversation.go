@@ -27,12 +27,11 @@ type conversation struct {
 	fails     int            // times in a row that it failed
 
 	// The next turn.
-	wakeAt   turn.Time // when the timer that this node armed fires, 0: none
-	claimed  bool      // its timer was claimed
-	recovers bool      // it is read because a process that is gone may have held it
-	slot     slot      // whether it has one of the slots of this node's generations
-	waking   bool      // a wake-up of this node waits for its write
-	looking  bool      // a look at it for a sign of life does
+	wakeAt  turn.Time // when the timer that this node armed fires, 0: none
+	claimed bool      // its timer was claimed
+	slot    slot      // whether it has one of the slots of this node's generations
+	waking  bool      // a wake-up of this node waits for its write
+	looking bool      // a look at it for a sign of life does
 
 	// The work under way here.
 	run     *run
@@ -256,10 +255,7 @@ func (n *Node) Loaded(now turn.Time, l LoadResult) {
 	for _, t := range c.next() {
 		t.look(asked, l)
 	}
-	if c.recovers {
-		c.recovers = false
-		n.recover(c)
-	}
+	n.recover(c)
 	n.arm(c)
 	n.pump(c)
 }

@@ -152,6 +152,15 @@ func TestEditsComeInAnyOrder(t *testing.T) {
 	}
 }
 
+// A node that does not know the record learns from it that an edit is kept.
+func TestAnOlderEditComesToAnotherNode(t *testing.T) {
+	h := newHarness(t)
+	h.edit("m", "new", 2000)
+	other := newHarnessOn(t, h.store, h.now)
+	other.edit("m", "old", 1000)
+	other.wants("edit", "ignored older")
+}
+
 // A deletion that comes before its message claims the id: the message is neither stored
 // nor answered. Edits that were kept for it are gone.
 func TestADeletionComesBeforeItsMessage(t *testing.T) {

@@ -343,6 +343,27 @@ func TestRecovery(t *testing.T) {
 	}
 }
 
+// So it does with any read that finds such a lease, and once.
+func TestRecoveryByAMessage(t *testing.T) {
+	shared := memory.New()
+	alone := func(o *engine.Options) { o.Alone = true }
+	next := newHarnessOn(t, shared, start, alone)
+	dead := newHarnessOn(t, shared, start, alone)
+	dead.started("m")
+	next.now = dead.now
+	next.say("n")
+	next.pass(2 * time.Second)
+	began := asked[engine.Start](next)
+	if got := texts(began.Prompt.Messages); got != "m n" || next.record().Tries.Lost.Count != 1 {
+		t.Errorf("the prompt holds %q; lost: %+v", got, next.record().Tries.Lost)
+	}
+	next.edit("m", "edited") // it is read once more, and the lease is this node's by now
+	next.pass(2 * time.Second)
+	if got := next.record().Tries.Lost.Count; got != 1 {
+		t.Errorf("%d workers were lost", got)
+	}
+}
+
 // A hint makes the holder look at once.
 func TestAHintOfNewerInput(t *testing.T) {
 	h := newHarness(t)

@@ -73,7 +73,7 @@ func (n *Node) handOn(to *conversation, t *task) {
 // does not list it, and reports whether there were any. Only a record that was seen says
 // so.
 func (n *Node) sendBack(c *conversation) bool {
-	back := func(t *task) bool { return t.via != "" && !t.sure && !c.leadsHere(c.snap.Record, t.via) }
+	back := func(t *task) bool { return t.via != "" && !t.sure && !c.snap.Record.Names.Lists(t.via) }
 	if c.knows == nothing || !slices.ContainsFunc(c.queue, back) {
 		return false
 	}
@@ -88,12 +88,6 @@ func (n *Node) sendBack(c *conversation) bool {
 		n.pump(name)
 	}
 	return true
-}
-
-// leadsHere reports whether a name leads to the conversation, as its record says. One that
-// a move claims may still be free.
-func (c *conversation) leadsHere(r turn.Record, name string) bool {
-	return name == c.key.Conversation || r.Names.Lists(name)
 }
 
 // adopt has the conversation take the name under which a request came, where it does not
