@@ -152,6 +152,26 @@ func TestEditsComeInAnyOrder(t *testing.T) {
 	}
 }
 
+// An edit leaves alone what an earlier one has changed and it does not mention.
+func TestEarlyEditsAddUp(t *testing.T) {
+	text := "new"
+	edits := []engine.Request{{Text: &text}, {Attachments: &[]store.Attachment{{Kind: "image"}}}}
+	for first := range edits {
+		h := newHarness(t)
+		for i := range edits {
+			r := edits[(first+i)%2]
+			r.Op, r.ID = engine.Edit, "m"
+			h.submit("edit", r)
+			h.settle()
+		}
+		h.say("m")
+		h.settle()
+		if m := h.entries(keyOf("c"), store.EntryQuery{ID: "m"})[0]; m.Text != "new" || len(m.Attachments) != 1 {
+			t.Errorf("from %d on: the message is %+v", first, m.Body)
+		}
+	}
+}
+
 // A node that does not know the record learns from it that an edit is kept.
 func TestAnOlderEditComesToAnotherNode(t *testing.T) {
 	h := newHarness(t)

@@ -192,6 +192,39 @@ func TestWritingCounts(t *testing.T) {
 	if n := h.node.Writing(); n != 0 {
 		t.Errorf("%d wait for the store, want none", n)
 	}
+	h.pass(time.Second)
+	h.fault = func(store.Write) (store.Result, error) { return store.Result{}, store.ErrNotApplied }
+	h.respond(asked[engine.Start](h), engine.Response{Text: "hello"}) // it is tried again
+	if n := h.node.Writing(); n != 1 {
+		t.Errorf("%d wait for the store, want the one whose result was not written", n)
+	}
+}
+
+// Where all callers were answered that the store is out of reach, nothing is left to try.
+func TestARefusedMessageLeavesNothingToDo(t *testing.T) {
+	h := newHarness(t)
+	h.cutOff()
+	h.say("m")
+	h.settle()
+	h.reconnect()
+	h.calls = nil
+	h.pass(2 * time.Second)
+	if len(h.calls) > 0 {
+		t.Errorf("calls of the store: %v", h.calls)
+	}
+}
+
+// A write that was certainly not applied is answered at once: nothing has to be read.
+func TestAWriteThatIsRefused(t *testing.T) {
+	h := newHarness(t)
+	h.fault = func(store.Write) (store.Result, error) {
+		return store.Result{}, fmt.Errorf("the disk is full: %w", store.ErrNotApplied)
+	}
+	h.say("m")
+	h.settle()
+	if got := fmt.Sprint(h.calls); got != "[commit]" || !errors.Is(h.answers["m"].Err, engine.ErrUnavailable) {
+		t.Errorf("calls of the store: %s; the answer: %+v", got, h.answers["m"])
+	}
 }
 
 // What a person wrote, and whose first write may still land, is not said to be refused

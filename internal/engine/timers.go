@@ -64,7 +64,7 @@ func (n *Node) arm(c *conversation) {
 			ok = at != 0
 		}
 		if ok && !n.holds(c) && at < n.now.Add(horizon) && !n.draining {
-			c.wakeAt = max(at, 1)
+			c.wakeAt = max(at, 1) // a lease without an expiry has ended
 		}
 	}
 	if c.knows == seen && c.run != nil {

@@ -182,7 +182,6 @@ func (n *Node) settle(c *conversation) {
 		n.putBack(c, b, func(t *task) { t.maybeLater(b.write.Expect) })
 		if c.fails++; c.fails > 1 {
 			n.storeFailed(c, errNotWritten)
-			return
 		}
 	default:
 		n.putBack(c, b, (*task).maybeApplied)
