@@ -73,5 +73,15 @@ func TestClaimsThatHang(t *testing.T) {
 		if h.claimsFail() != nil {
 			t.Error("not ready after a single failure, the first for an hour")
 		}
+		time.Sleep(claimsMayFail - time.Nanosecond)
+		h.claimed(away)
+		if h.claimsFail() != nil {
+			t.Error("not ready although claims have failed for less than two seconds")
+		}
+		time.Sleep(time.Nanosecond)
+		h.claimed(away)
+		if h.claimsFail() != away {
+			t.Error("ready although claims have failed for two seconds")
+		}
 	})
 }

@@ -592,3 +592,28 @@ func TestAnIdleNodeSleeps(t *testing.T) {
 		}
 	})
 }
+
+// A timer that fires too early, because the store's clock was set back a little, is armed
+// again.
+func TestATimerThatFiresTooEarly(t *testing.T) {
+	claims := 0
+	inLab(t, func(l *lab, _ *Options) {
+		l.store.promise.Exclusive = false // so that its clock is followed
+		l.store.now = func(context.Context) (turn.Time, error) {
+			now := turn.At(time.Now())
+			if time.Since(l.began) > 15*time.Second {
+				now = now.Add(-300 * time.Millisecond)
+			}
+			return now, nil
+		}
+		l.store.claim = func(context.Context, turn.Time, int, time.Duration, []string) ([]store.Timer, error) {
+			claims++
+			return nil, nil
+		}
+	}, func(l *lab) {
+		l.after(time.Minute)
+		if claims < 120 {
+			l.t.Errorf("%d claims in a minute", claims)
+		}
+	})
+}

@@ -26,7 +26,7 @@ func Load(ctx context.Context, s store.Store, o engine.Load) engine.LoadResult {
 		found, result.Err = s.Entries(ctx, o.Key, store.EntryQuery{ID: id, Limit: 1})
 		result.Messages = append(result.Messages, found...)
 	}
-	if len(o.Quoting) > 0 && result.Err == nil {
+	if result.Err == nil {
 		result.Quoting, result.Err = readQuoting(ctx, s, o, result.Messages)
 	}
 	for _, number := range o.Turns {

@@ -115,7 +115,7 @@ func TestWhatQuotesAMessageIsRead(t *testing.T) {
 	for i := range 2*store.MaxEntries + 10 {
 		m := message(i+1, turn.InputAnswered, 0)
 		switch {
-		case i%500 == 7:
+		case i%500 == 7, i == store.MaxEntries+2: // the last of the first page
 			m.ReplyTo = &store.Quote{ID: "m3", Text: "secret"}
 			want = append(want, m.ID)
 		case i%500 == 8:
@@ -134,6 +134,31 @@ func TestWhatQuotesAMessageIsRead(t *testing.T) {
 	s.calls, s.failFrom = 0, 3
 	if got := Load(t.Context(), s, engine.Load{Key: key, IDs: []string{"m3"}, Quoting: []string{"m3"}}); !errors.Is(got.Err, errAway) {
 		t.Errorf("the read fails: %v", got.Err)
+	}
+}
+
+// The reply of a turn is found however far back it stands, and the search for one that
+// there is not ends with the transcript.
+func TestReadReply(t *testing.T) {
+	const first = 20 // entries of the first page
+	for _, count := range []int{0, 1, first - 1, first, first + 1, first + store.MaxEntries, first + store.MaxEntries + 1} {
+		var entries []store.Entry
+		for i := range count {
+			e := reply(i+1, turn.ReplySent)
+			e.Turn = int64(i + 1)
+			entries = append(entries, e, message(i+1, turn.InputAnswered, 0))
+		}
+		s := stored(t, turn.Record{}, entries)
+		for number := range int64(count + 2) {
+			if number > 2 && number < int64(count)-2 && number%100 != 0 {
+				continue
+			}
+			got := Load(t.Context(), s, engine.Load{Key: key, Turns: []int64{number}})
+			want := 0 < number && number <= int64(count)
+			if got.Err != nil || len(got.Replies) == 1 != want || want && got.Replies[0].Turn != number {
+				t.Errorf("of %d, number %d: %+v, %v", count, number, got.Replies, got.Err)
+			}
+		}
 	}
 }
 

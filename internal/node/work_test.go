@@ -69,6 +69,11 @@ func TestABurst(t *testing.T) {
 		}
 		l.wantLogged(1, "level=DEBUG", "attempt started", "messages=2", "turn=1", "attempt=1", fmt.Sprint("token=", a.Lease.Token), "bot=bot", "conversation=c")
 		l.wantLogged(0, "attempt failed")
+		l.node.work.mu.Lock()
+		defer l.node.work.mu.Unlock()
+		if left := len(l.node.work.stops); left != 0 {
+			t.Errorf("%d attempts and sends are remembered that have ended", left)
+		}
 	})
 }
 
