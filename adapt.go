@@ -22,7 +22,9 @@ import (
 func (a *App) nodeBots() map[string]node.Bot {
 	bots := make(map[string]node.Bot, len(a.bots))
 	for name, b := range a.bots {
-		bot := node.Bot{Bot: b.engineBot(), Timeout: b.Timeout, SendTimeout: b.SendTimeout, Respond: a.respondWith(b)}
+		settings := b.engineBot()
+		settings.Policy.WaitingBytes = a.options.Limits.WaitingBytes
+		bot := node.Bot{Bot: settings, Timeout: b.Timeout, SendTimeout: b.SendTimeout, Respond: a.respondWith(b)}
 		if b.Sender != nil {
 			bot.Send = sendWith(b.Sender)
 			bot.Signal, bot.Typing = signalWith(b.Sender), b.Typing

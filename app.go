@@ -30,6 +30,9 @@ type Options struct {
 	// least 192h: a repeat that comes later is a new message. Default 720h.
 	Retention time.Duration
 
+	// Limits are the budgets in bytes.
+	Limits Limits
+
 	// Logger gets what an operator should know. Default [slog.Default].
 	Logger *slog.Logger
 }
@@ -96,6 +99,7 @@ func (o Options) withDefaults() Options {
 	if o.MaxGenerations <= 0 {
 		o.MaxGenerations = 64
 	}
+	o.Limits = o.Limits.withDefaults()
 	if o.Retention <= 0 {
 		o.Retention = 720 * time.Hour
 	}

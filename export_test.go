@@ -17,13 +17,13 @@ func OpenBroken(ctx context.Context, s store.Store, o Options, step engine.Step,
 	return open(ctx, s, o, step, bots)
 }
 
-// NodeBot is what the runtime is given of a bot.
-func NodeBot(b Bot) (node.Bot, error) {
+// NodeBot is what the runtime is given of a bot, on a node with these limits.
+func NodeBot(b Bot, limits Limits) (node.Bot, error) {
 	full, err := b.withDefaults()
 	if err != nil {
 		return node.Bot{}, err
 	}
-	return (&App{bots: map[string]Bot{b.Name: full}}).nodeBots()[b.Name], nil
+	return (&App{bots: map[string]Bot{b.Name: full}, options: Options{Limits: limits}}).nodeBots()[b.Name], nil
 }
 
 // WithDefaults is a bot with what it does not set filled in.

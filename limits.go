@@ -1,6 +1,7 @@
 package onereply
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/onereply/onereply/internal/engine"
@@ -30,6 +31,24 @@ const (
 	MaxEarlyEdits = turn.MaxEarly // that are kept in one conversation for messages that have not come; likewise
 	EarlyEditKept = turn.EarlyFor // how long such an edit is kept
 )
+
+// Limits are the budgets in bytes of a node: what people and responders may have it hold.
+// All nodes of a store should have the same. A field that is 0 means its default.
+type Limits struct {
+	// WaitingBytes is how much may wait in one conversation, or be set aside in it: the
+	// texts, names, quotes, attachments and metadata of those messages together. A message
+	// with which it would be more is refused with [CodeTooMany], and so is an edit. Default
+	// 4 MiB; less than [MinWaitingBytes] means that.
+	WaitingBytes int
+}
+
+// MinWaitingBytes is the least that Limits.WaitingBytes can be: any one message fits.
+const MinWaitingBytes = 512 << 10
+
+func (l Limits) withDefaults() Limits {
+	l.WaitingBytes = max(cmp.Or(l.WaitingBytes, 4<<20), MinWaitingBytes)
+	return l
+}
 
 // MaxAliases is how many other names a conversation can have; a further one is refused
 // with [CodeTooMany].

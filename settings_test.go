@@ -21,7 +21,7 @@ import (
 // a bot with these lines in its YAML.
 func configured(t *testing.T, lines ...string) map[string]any {
 	t.Helper()
-	sections := map[string][]string{"": nil, "responder": {"kind: echo"}, "delivery": {"kind: webhook", "url: http://localhost/"}}
+	sections := map[string][]string{"": nil, "limits": nil, "responder": {"kind: echo"}, "delivery": {"kind: webhook", "url: http://localhost/"}}
 	for _, line := range lines {
 		section, rest, ok := strings.Cut(line, ".")
 		if _, known := sections[section]; !ok || !known {
@@ -29,7 +29,7 @@ func configured(t *testing.T, lines ...string) map[string]any {
 		}
 		sections[section] = append(sections[section], rest)
 	}
-	yaml := "bots:\n  b:\n    " + strings.Join(append(sections[""],
+	yaml := "limits: {" + strings.Join(sections["limits"], ", ") + "}\nbots:\n  b:\n    " + strings.Join(append(sections[""],
 		"responder: {"+strings.Join(sections["responder"], ", ")+"}", "delivery: {"+strings.Join(sections["delivery"], ", ")+"}"), "\n    ")
 	parsed, err := config.Parse("test.yaml", []byte(yaml), func(string) (string, bool) { return "", false }, config.Overrides{})
 	if err != nil {
@@ -38,7 +38,7 @@ func configured(t *testing.T, lines ...string) map[string]any {
 	bot := parsed.Bots[0].Settings
 	bot.Responder = saying("x")
 	bot.Sender = onereply.SenderFunc(func(context.Context, *onereply.Delivery) error { return nil })
-	given, err := onereply.NodeBot(bot)
+	given, err := onereply.NodeBot(bot, parsed.Limits)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,6 +79,7 @@ func TestEachKeyReachesTheRuntime(t *testing.T) {
 		{"max_discards: 33", map[string]any{"Policy.MaxDiscards": 33}},
 		{"max_discards: 0", map[string]any{"Policy.MaxDiscards": 0}},
 		{"lease: 44s", map[string]any{"Policy.Lease": 44 * time.Second}},
+		{"limits.waiting_bytes: 1MiB", map[string]any{"Policy.WaitingBytes": 1 << 20}},
 		{"history: 55", map[string]any{"History": 55}},
 		{"history: 0", map[string]any{"History": 0}},
 		{"observe: 56", map[string]any{"Observe": 56, "Policy.Observe": true}},
@@ -161,7 +162,7 @@ func TestEarlyStartsReachTheRuntime(t *testing.T) {
 		if test.bot.Responder == nil {
 			test.bot.Responder = saying("x")
 		}
-		bot, err := onereply.NodeBot(test.bot)
+		bot, err := onereply.NodeBot(test.bot, onereply.Limits{})
 		if err != nil || bot.Policy.EarlyAttempts != test.want {
 			t.Errorf("%+v: %d early attempts (%v), want %d", test.bot, bot.Policy.EarlyAttempts, err, test.want)
 		}
@@ -177,7 +178,7 @@ func (a able) Capabilities() onereply.Capabilities            { return a.can }
 // A bot's code reaches the runtime too: what a sender can do, and that there is one.
 func TestASendersCapabilitiesReachTheRuntime(t *testing.T) {
 	given := func(unknown onereply.UnknownSend, s onereply.Sender) node.Bot {
-		bot, err := onereply.NodeBot(onereply.Bot{Name: "b", Responder: saying("x"), Sender: s, UnknownSend: unknown})
+		bot, err := onereply.NodeBot(onereply.Bot{Name: "b", Responder: saying("x"), Sender: s, UnknownSend: unknown}, onereply.Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -63,6 +63,10 @@ type Body struct {
 	// ChannelEdit is when the message was edited last, as its channel said. An edit that
 	// is older by that clock changes nothing.
 	ChannelEdit turn.Time `json:"channel_edit,omitempty"`
+	// Size is what a message counts for among those that wait: its Bytes when it was written
+	// or edited. Neither a quote in it that is erased later nor an edit into a stop word
+	// changes it.
+	Size int `json:"size,omitempty"`
 	// Edit is what an edit changes that is kept for a message.
 	Edit *Edit `json:"edit,omitempty"`
 	// Was is the message before the last edit, where an attempt may be running that
@@ -78,6 +82,19 @@ type Body struct {
 	// Trace is what happened in the conversation since the entry before this one,
 	// up to the step that appended this one: see [Log].
 	Trace Trace `json:"trace,omitzero"`
+}
+
+// Bytes is the size of a message: its texts, the names in it, its attachments and its
+// metadata.
+func (b *Body) Bytes() int {
+	n := len(b.Text) + len(b.Metadata) + b.Sender.bytes() + b.ForwardedFrom.bytes()
+	if q := b.ReplyTo; q != nil {
+		n += len(q.ID) + len(q.Text) + q.Sender.bytes()
+	}
+	for _, a := range b.Attachments {
+		n += len(a.Kind) + len(a.URL) + len(a.MIMEType)
+	}
+	return n
 }
 
 // Was is an earlier state of a message.
@@ -99,6 +116,8 @@ type Sender struct {
 	Name string `json:"name,omitempty"`
 	Bot  bool   `json:"bot,omitempty"` // it is another bot
 }
+
+func (s Sender) bytes() int { return len(s.ID) + len(s.Name) }
 
 // Quote is a message that another one answers, as far as the channel told of it.
 type Quote struct {

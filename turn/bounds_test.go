@@ -278,17 +278,17 @@ func TestRefusedMessagesAreFoundOneByOne(t *testing.T) {
 // messages, and returns the versions of those that are set aside in the end.
 func searched(t *testing.T, messages int, refused ...int64) (aside []int64) {
 	l := &player{t: t, policy: newStory().policy}
-	var waiting []int64
+	var waiting []turn.Waiting
 	for i := range messages {
 		l.at(0, turn.Message{})
-		waiting = append(waiting, int64(i+1))
+		waiting = append(waiting, turn.Waiting{Version: int64(i + 1)})
 	}
 	settle := func(effects turn.Effects) {
 		for _, settled := range effects.Settles {
-			waiting = slices.DeleteFunc(waiting, func(v int64) bool {
-				found := settled.From < v && v <= settled.Through
+			waiting = slices.DeleteFunc(waiting, func(m turn.Waiting) bool {
+				found := settled.From < m.Version && m.Version <= settled.Through
 				if found && settled.Status == turn.InputFailed {
-					aside = append(aside, v)
+					aside = append(aside, m.Version)
 				}
 				return found
 			})
@@ -302,7 +302,7 @@ func searched(t *testing.T, messages int, refused ...int64) (aside []int64) {
 			t.Fatalf("the model refuses %v, and turn %d takes a ninth call", refused, l.record.Turn)
 		}
 		part := l.record.Attempt.Part
-		if slices.ContainsFunc(waiting, func(v int64) bool { return part.Holds(v) && slices.Contains(refused, v) }) {
+		if slices.ContainsFunc(waiting, func(m turn.Waiting) bool { return part.Holds(m.Version) && slices.Contains(refused, m.Version) }) {
 			settle(l.at(at+time.Second, turn.GenerateFailed{Nonce: nonce, Fault: turn.Refused, Waiting: waiting}))
 			continue
 		}

@@ -450,12 +450,12 @@ func TestOnlyWhatWasSetAsideIsChanged(t *testing.T) {
 // closed of which the node does not know yet. What is decided by the old record is never
 // written, and must do no harm.
 func TestASearchWhoseSuspectsAreGone(t *testing.T) {
-	refused := turn.GenerateFailed{Nonce: "a", Fault: turn.Refused, Waiting: []int64{1, 2, 3, 4}}
+	refused := turn.GenerateFailed{Nonce: "a", Fault: turn.Refused, Waiting: []turn.Waiting{{Version: 1}, {Version: 2}, {Version: 3}, {Version: 4}}}
 	next := happened{5 * time.Second, turn.Wake{Holder: "b", Nonce: "b"}}
 	record := given(t, basic, written, written, written, written, attempt, happened{3 * time.Second, refused}, next)
 	for _, event := range []turn.Event{
-		turn.Generated{Nonce: "b", Parts: 1, Waiting: []int64{2}},
-		turn.GenerateFailed{Nonce: "b", Fault: turn.Refused, Waiting: []int64{4}},
+		turn.Generated{Nonce: "b", Parts: 1, Waiting: []turn.Waiting{{Version: 2}}},
+		turn.GenerateFailed{Nonce: "b", Fault: turn.Refused, Waiting: []turn.Waiting{{Version: 4}}},
 	} {
 		searched, _ := turn.Step(record, event, after(6*time.Second), basic)
 		if err := turn.Check(searched); err != nil || searched.Pending != 4 {

@@ -24,7 +24,7 @@ func (s *step) attemptGenerated(e Generated) {
 	case s.Attempt.Part.isProbe(), s.Attempt.Part.Answers > 0 && s.Attempt.Outdated:
 		s.probeAccepted(e)
 	default:
-		s.commitReply(e.Parts)
+		s.commitReply(e)
 	}
 }
 
@@ -50,22 +50,22 @@ func (s *step) discardAttempt() {
 // commitReply makes the attempt's reply the conversation's. Under a pause, which
 // only a sealed attempt outlives, the reply is kept until the resume; and where the
 // receiver asked for a pause, until its end.
-func (s *step) commitReply(parts int) {
+func (s *step) commitReply(e Generated) {
 	s.Outcome = Committed
-	s.answersPart()
+	s.answersPart(e.Waiting)
 	s.Seq++
 	s.AppendReply = s.Seq
 	s.Reply = &Reply{
 		Turn: s.Turn, Seq: s.Seq, Through: s.Attempt.Through, From: s.Answered,
 		AfterSeq: s.AfterSeq, ThroughSeq: s.Attempt.ThroughSeq,
-		Parts: parts, Sealed: s.Attempt.Sealed, Late: s.hasNewerInput(), Since: s.now,
+		Parts: e.Parts, Sealed: s.Attempt.Sealed, Late: s.hasNewerInput(), Since: s.now,
 	}
 	s.Phase = Sending
 	s.Tries.LastError = ""
 	s.notifyReply(KindReplyCommitted, s.Reply, "")
 	s.Notices[len(s.Notices)-1].Late = s.Reply.Late
 	switch {
-	case parts == 0:
+	case e.Parts == 0:
 		s.finishReply(ReplyNone, "")
 	case s.OnHold:
 		s.waitToSend()

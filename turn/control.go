@@ -173,7 +173,8 @@ func (s *step) settledThrough() int64 {
 func (s *step) settleAll(status Status, by int64) {
 	s.Settles = append(s.Settles, Settle{AfterSeq: s.AfterSeq, From: s.settledThrough(), Through: s.Version, Status: status, ReplySeq: by})
 	s.Answered, s.AfterSeq = s.Version, s.Seq
-	s.Pending, s.Window.Media, s.Attempt.Newer, s.Attempt.NewerSince, s.Attempt.Edited = 0, 0, 0, 0, false
+	s.Pending, s.PendingBytes, s.Window.Media = 0, 0, 0
+	s.Attempt.Newer, s.Attempt.NewerBytes, s.Attempt.NewerSince, s.Attempt.Edited = 0, 0, 0, false
 	s.closeSetAside()
 	s.Tries.LastError = ""
 	if s.Phase != Sending {

@@ -17,6 +17,7 @@ const (
 	Recorded  Outcome = "recorded"  // the edit of a message that is settled: it is shown as edited
 	CameEarly Outcome = "early"     // an edit or a deletion of a message that has not come: kept for it
 	Ignored   Outcome = "ignored"   // it changed nothing, and Reason says why
+	TooMuch   Outcome = "too_much"  // an input, or the edit of one that was set aside: more would wait than may, and nothing was changed
 	Fenced    Outcome = "fenced"    // it came from a lease that is no longer the live one
 	Committed Outcome = "committed" // an attempt: its reply is the conversation's
 	Discarded Outcome = "discarded" // an attempt: its reply was thrown away

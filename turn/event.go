@@ -22,6 +22,8 @@ type Message struct {
 	Unaddressed bool // it is not meant for the bot
 	Bot         bool // another bot wrote it
 
+	Bytes int // its size: see budget.go
+
 	Address string // the name under which it came, where that is not the conversation's key
 }
 
@@ -33,6 +35,8 @@ type Edit struct {
 	HadMedia bool  // it was waiting for an attachment
 	HasMedia bool  // it still is
 	Bot      bool  // another bot wrote it
+	Bytes    int   // its size: see budget.go
+	Had      int   // its size before
 	Seq      int64 // its entry in the transcript, for the notice only
 }
 
@@ -40,6 +44,7 @@ type Edit struct {
 type Delete struct {
 	Target   int64 // version of the last input that touched the message
 	HadMedia bool  // it was waiting for an attachment
+	Had      int   // its size
 	Seq      int64 // its entry in the transcript, for the notice only
 }
 
@@ -57,6 +62,8 @@ type Early struct {
 type SetAsideChanged struct {
 	Target  int64 // version of the last input that touched the message
 	Deleted bool
+	Bytes   int   // its size; 0 where it is deleted
+	Had     int   // its size before
 	Seq     int64 // its entry in the transcript, for the notice only
 }
 
@@ -89,6 +96,7 @@ type StopWord struct {
 type Waiting struct {
 	Version int64 // of the last input that touched it
 	Media   bool  // it waits for an attachment
+	Bytes   int   // its size
 }
 
 // Typing says that the person is writing. It changes no version.
@@ -219,9 +227,9 @@ type Interrupted struct {
 // Generated is an attempt's result.
 type Generated struct {
 	Nonce     string
-	Parts     int     // 0: the responder chose not to reply
-	FirstByte Time    // when the responder gave the first piece of its text, 0 if it gave none; for the notice only
-	Waiting   []int64 // the versions of the messages that waited when it began, in order
+	Parts     int       // 0: the responder chose not to reply
+	FirstByte Time      // when the responder gave the first piece of its text, 0 if it gave none; for the notice only
+	Waiting   []Waiting // the messages that waited when it began, by version
 }
 
 // Fault is the kind of a failed attempt.
@@ -244,8 +252,8 @@ type GenerateFailed struct {
 	Jitter int           // 0 to 999, drawn evenly: spreads the back-off
 
 	FirstByte Time
-	Waiting   []int64 // the versions of the messages that waited when it began, in order
-	History   bool    // its prompt held a history
+	Waiting   []Waiting // the messages that waited when it began, by version
+	History   bool      // its prompt held a history
 }
 
 // Sent says that the current part was delivered.
@@ -337,6 +345,7 @@ type Policy struct {
 	EarlyAttempts  int           // attempts of a turn that may start before the end of its window; 0: none
 	NoSendUntil    Time          // the receiver asked for a pause that holds for the whole bot; 0: it did not
 	SessionIdle    time.Duration // a message after so long a silence begins afresh; 0: never
+	WaitingBytes   int           // bytes that may wait; 0: no bound
 	TurnsPerMinute int           // attempts that may start in a minute, after which it rests for one; 0: no ceiling
 	Observe        bool          // messages that are not meant for the bot are kept as context
 	MaxAge         time.Duration // older messages are context; 0: no limit

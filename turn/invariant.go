@@ -31,6 +31,9 @@ var rules = []struct {
 }{
 	{"answered is between 0 and the version", func(r Record) bool { return 0 <= r.Answered && r.Answered <= r.Version }},
 	{"what is newer than the attempt is part of what waits", func(r Record) bool { return 0 <= r.Attempt.Newer && r.Attempt.Newer <= r.Pending }},
+	{"bytes wait only with their messages", func(r Record) bool {
+		return 0 <= r.Attempt.NewerBytes && r.Attempt.NewerBytes <= r.PendingBytes && (r.PendingBytes == 0 || r.Pending > 0)
+	}},
 	{"counts are not negative", func(r Record) bool {
 		return r.Window.Media >= 0 && r.Tries.Attempts >= 0 && r.Tries.Discards >= 0 && r.Tries.Outages >= 0 && r.Tries.Runs >= 0 && r.Bots.Count >= 0
 	}},

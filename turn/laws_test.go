@@ -48,6 +48,27 @@ var stepLaws = []func(w *world, before turn.Record, event turn.Event, after turn
 	againChangesNothing,
 	turnsEnd,
 	signsAreGivenOnce,
+	bytesAreBounded,
+}
+
+// bytesAreBounded: no more waits, or was set aside, than may; and nothing is refused but
+// what would wait.
+func bytesAreBounded(w *world, _ turn.Record, event turn.Event, after turn.Record, e turn.Effects) error {
+	held := after.PendingBytes
+	if after.SetAside != nil {
+		held += after.SetAside.Bytes
+	}
+	if most := w.policy.WaitingBytes; most > 0 && held > most {
+		return fmt.Errorf("%d bytes wait or are set aside, and %d may", held, most)
+	}
+	switch event.(type) {
+	case turn.Message, turn.Edit, turn.SetAsideChanged:
+	default:
+		if e.Outcome == turn.TooMuch {
+			return errors.New("it was refused because too much waits")
+		}
+	}
+	return nil
 }
 
 // signsAreGivenOnce: people are told once of what waits, and not under a pause; whoever
@@ -99,7 +120,7 @@ func versionGrows(_ *world, before turn.Record, event turn.Event, after turn.Rec
 	want := before.Version
 	switch event.(type) {
 	case turn.Message, turn.Edit, turn.Delete, turn.StopWord:
-		if e.Outcome != turn.Ignored && e.Outcome != turn.AsContext {
+		if e.Outcome != turn.Ignored && e.Outcome != turn.AsContext && e.Outcome != turn.TooMuch {
 			want++
 		}
 	}
@@ -211,7 +232,7 @@ func contextChangesNothing(_ *world, before turn.Record, event turn.Event, after
 // messageRestartsQuiet: the quiet time counts from the last message.
 func messageRestartsQuiet(w *world, _ turn.Record, event turn.Event, after turn.Record, e turn.Effects) error {
 	m, isMessage := event.(turn.Message)
-	if !isMessage || m.Closes != "" || e.Outcome == turn.Ignored || e.Outcome == turn.AsContext {
+	if !isMessage || m.Closes != "" || e.Outcome == turn.Ignored || e.Outcome == turn.AsContext || e.Outcome == turn.TooMuch {
 		return nil
 	}
 	quiet := m.Quiet
@@ -538,6 +559,7 @@ var ledgerLaws = []func(*ledger, turn.Record) error{
 	pendingIsCounted,
 	newerIsCounted,
 	asideIsCounted,
+	bytesAreCounted,
 	repliesAreOnTheirWay,
 	answersAreReplies,
 	unconfirmedAreRemembered,
@@ -609,6 +631,27 @@ func asideIsCounted(l *ledger, r turn.Record) error {
 	}
 	if count != a.Pending {
 		return fmt.Errorf("%d messages are set aside, the record says %d", count, a.Pending)
+	}
+	return nil
+}
+
+// bytesAreCounted: the record knows the size of what waits, of what is newer than the work
+// under way, and of what was set aside.
+func bytesAreCounted(l *ledger, r turn.Record) error {
+	waiting, newer, aside := 0, 0, 0
+	for _, m := range l.waiting(r.Answered) {
+		waiting += m.bytes
+		if m.version > r.Attempt.Through && (r.Phase == turn.Generating || r.Phase == turn.Sending) {
+			newer += m.bytes
+		}
+	}
+	for _, m := range l.messages {
+		if r.SetAside != nil && m.status == turn.InputFailed {
+			aside += m.bytes
+		}
+	}
+	if waiting != r.PendingBytes || newer != r.Attempt.NewerBytes || r.SetAside != nil && aside != r.SetAside.Bytes {
+		return fmt.Errorf("%d bytes wait, %d are newer and %d are set aside; the record says otherwise: %+v", waiting, newer, aside, r)
 	}
 	return nil
 }

@@ -13,10 +13,10 @@ import (
 type ledger struct {
 	messages []*message
 	replies  map[int64]*reply
-	prompt   []sight // what the attempt under way was shown
-	versions []int64 // of all that waited then
-	token    int64   // of the lease under which it runs
-	sender   string  // who writes, or has written the last message
+	prompt   []sight        // what the attempt under way was shown
+	waited   []turn.Waiting // all that waited then
+	token    int64          // of the lease under which it runs
+	sender   string         // who writes, or has written the last message
 
 	full      bool           // whether the record had room for another reply in trouble
 	oldest    int64          // the one of them that began first and is not to be sent again; 0 is none
@@ -31,6 +31,7 @@ type message struct {
 	seq     int64
 	version int64 // of the last input that touched it
 	media   bool  // an attachment is still being processed
+	bytes   int   // its size
 	status  turn.Status
 	by      int64 // the reply that answered it
 
@@ -102,7 +103,7 @@ func (l *ledger) input(event turn.Event, touched *message, after turn.Record, ef
 	switch e := event.(type) {
 	case turn.Message:
 		id := fmt.Sprintf("m%d", len(l.messages)+1)
-		m := &message{told: map[turn.Sign]int64{}, id: id, sender: l.sender, seq: after.Seq, version: after.Version, media: e.Media, status: turn.InputPending}
+		m := &message{told: map[turn.Sign]int64{}, id: id, sender: l.sender, seq: after.Seq, version: after.Version, media: e.Media, bytes: e.Bytes, status: turn.InputPending}
 		if effects.AppendContext {
 			m.status = turn.InputContext
 		}
@@ -117,10 +118,11 @@ func (l *ledger) input(event turn.Event, touched *message, after turn.Record, ef
 			l.messages = append(l.messages, m)
 		}
 	case turn.Edit:
-		touched.version, touched.media = after.Version, e.HasMedia
+		touched.version, touched.media, touched.bytes = after.Version, e.HasMedia, e.Bytes
 	case turn.Delete:
 		touched.version, touched.status = after.Version, turn.InputDeleted
 	case turn.SetAsideChanged:
+		touched.bytes = e.Bytes
 		if e.Deleted {
 			touched.status = turn.InputDeleted
 		}
@@ -131,17 +133,25 @@ func (l *ledger) input(event turn.Event, touched *message, after turn.Record, ef
 	}
 }
 
-// change is the edit, or the deletion, of a message, by what the transcript says of it.
+// change is the edit, or the deletion, of a message, by what the transcript says of it. An
+// edit makes it longer.
 func (m *message) change(deleted, media, bot bool) turn.Event {
+	bytes := m.bytes
+	switch {
+	case deleted:
+		bytes = 0
+	case bytes > 0:
+		bytes++
+	}
 	switch {
 	case m.status == turn.InputFailed:
-		return turn.SetAsideChanged{Target: m.version, Deleted: deleted, Seq: m.seq}
+		return turn.SetAsideChanged{Target: m.version, Deleted: deleted, Bytes: bytes, Had: m.bytes, Seq: m.seq}
 	case m.status != turn.InputPending && m.status != turn.InputDeleted:
 		return turn.SettledChanged{Seq: m.seq, Deleted: deleted}
 	case deleted:
-		return turn.Delete{Target: m.version, HadMedia: m.media}
+		return turn.Delete{Target: m.version, HadMedia: m.media, Had: m.bytes}
 	}
-	return turn.Edit{Target: m.version, HadMedia: m.media, HasMedia: media, Bot: bot}
+	return turn.Edit{Target: m.version, HadMedia: m.media, HasMedia: media, Bot: bot, Bytes: bytes, Had: m.bytes}
 }
 
 // stopWord is what the sender says: a new message, or the edit of one.
@@ -152,7 +162,7 @@ func (l *ledger) stopWord(r turn.Record, edited *message) turn.StopWord {
 	}
 	for _, m := range l.messages {
 		if m.status == turn.InputPending && m.sender == l.sender {
-			e.Own = append(e.Own, turn.Waiting{Version: m.version, Media: m.media})
+			e.Own = append(e.Own, turn.Waiting{Version: m.version, Media: m.media, Bytes: m.bytes})
 		}
 	}
 	slices.SortFunc(e.Own, func(a, b turn.Waiting) int { return int(a.Version - b.Version) })
@@ -202,13 +212,13 @@ func (l *ledger) begin(actions []turn.Action) {
 		switch a := action.(type) {
 		case turn.Run:
 			l.prompt, l.token = l.see(a), a.Lease.Token
-			l.versions = nil
+			l.waited = nil
 			whole := a
 			whole.Part = turn.Part{}
 			for _, s := range l.see(whole) {
-				l.versions = append(l.versions, s.version)
+				l.waited = append(l.waited, turn.Waiting{Version: s.version, Bytes: l.find(s.id).bytes})
 			}
-			slices.Sort(l.versions)
+			slices.SortFunc(l.waited, func(a, b turn.Waiting) int { return int(a.Version - b.Version) })
 		case turn.Send:
 			l.replies[a.Reply.Seq].underWay = true
 		case turn.Show:

@@ -62,7 +62,7 @@ func (w *world) people() map[string]func(*rapid.T) {
 	message := func(t *rapid.T) {
 		w.ledger.sender = somebody(t)
 		quiet := time.Duration(rapid.SampledFrom([]int{0, 0, 0, 1, 60}).Draw(t, "quiet")) * time.Second
-		m := turn.Message{Quiet: quiet, Media: rapid.IntRange(0, 3).Draw(t, "media") == 3}
+		m := turn.Message{Quiet: quiet, Media: rapid.IntRange(0, 3).Draw(t, "media") == 3, Bytes: rapid.IntRange(1, 4).Draw(t, "bytes")}
 		switch rapid.IntRange(0, 11).Draw(t, "kind") {
 		case 8:
 			m.Context = true
@@ -208,7 +208,7 @@ func (w *world) work(t *rapid.T) {
 		return
 	}
 	parts := rapid.SampledFrom([]int{1, 2, 2, 0}).Draw(t, "parts")
-	w.must(t, turn.Generated{Nonce: w.nonce(t), Parts: parts, Waiting: w.ledger.versions}, nil)
+	w.must(t, turn.Generated{Nonce: w.nonce(t), Parts: parts, Waiting: w.ledger.waited}, nil)
 }
 
 // failure is any other result.
@@ -221,8 +221,8 @@ func (w *world) failure(t *rapid.T) {
 		turn.GenerateFailed{Nonce: nonce, Fault: turn.Outage, Text: "outage", After: after, Jitter: jitter},
 		turn.GenerateFailed{Nonce: nonce, Fault: turn.Failure, Text: "failure", After: after, Jitter: jitter},
 		turn.GenerateFailed{Nonce: nonce, Fault: turn.Rejected, Text: "rejected", Jitter: jitter},
-		turn.GenerateFailed{Nonce: nonce, Fault: turn.Refused, Text: "refused", Waiting: w.ledger.versions, History: jitter%2 == 0},
-		turn.GenerateFailed{Nonce: nonce, Fault: turn.Refused, Text: "refused", Waiting: w.ledger.versions},
+		turn.GenerateFailed{Nonce: nonce, Fault: turn.Refused, Text: "refused", Waiting: w.ledger.waited, History: jitter%2 == 0},
+		turn.GenerateFailed{Nonce: nonce, Fault: turn.Refused, Text: "refused", Waiting: w.ledger.waited},
 		turn.HandBack{Nonce: nonce},
 	}
 	if w.record.Phase == turn.Sending {
@@ -282,7 +282,7 @@ func (w *world) carryOut(t *rapid.T, effects turn.Effects) {
 	for _, action := range effects.Actions {
 		switch a := action.(type) {
 		case turn.Run:
-			w.carryOut(t, w.must(t, turn.Generated{Nonce: a.Lease.Nonce, Parts: 2, Waiting: w.ledger.versions}, nil))
+			w.carryOut(t, w.must(t, turn.Generated{Nonce: a.Lease.Nonce, Parts: 2, Waiting: w.ledger.waited}, nil))
 		case turn.Send:
 			w.carryOut(t, w.must(t, turn.Sent{Nonce: a.Lease.Nonce, Part: a.Reply.Done}, nil))
 		}

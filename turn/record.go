@@ -173,6 +173,8 @@ type Record struct {
 	FreshAfter int64 `json:"fresh_after,omitempty"` // the history of prompts begins after this sequence, which is that of the last reset
 	SaidAt     Time  `json:"said_at,omitempty"`     // when somebody said something last, where the policy has a SessionIdle
 
+	PendingBytes int `json:"pending_bytes,omitempty"` // the size of the pending messages: see budget.go
+
 	Window  Window      `json:"window,omitzero"`
 	Lease   Lease       `json:"lease,omitzero"`
 	Token   int64       `json:"token,omitempty"` // the last one given out
@@ -216,6 +218,7 @@ type Attempt struct {
 	Through    int64 `json:"through,omitempty"`     // the version when it began: its prompt holds the inputs up to it
 	ThroughSeq int64 `json:"through_seq,omitempty"` // the last sequence then
 	Newer      int   `json:"newer,omitempty"`       // pending messages that it has not seen as they are
+	NewerBytes int   `json:"newer_bytes,omitempty"` // the size of these
 	NewerSince Time  `json:"newer_since,omitempty"` // when the first of these was accepted
 	Edited     bool  `json:"edited,omitempty"`      // a message of its prompt was edited since
 	Early      bool  `json:"early,omitempty"`       // it began before the end of its window, and is not committed before it

@@ -76,10 +76,10 @@ func (s *step) attemptRefused(e GenerateFailed) {
 		return
 	case part.After != 0:
 		search.Calls++
-		s.setAsideRefused([]int64{part.Through})
+		s.setAsideRefused([]Waiting{{Version: part.Through, Bytes: sizeOf(e.Waiting, part.After, part.Through)}})
 		return
 	case part.Through == 0:
-		search.Bad = e.Waiting[len(e.Waiting)-1]
+		search.Bad = e.Waiting[len(e.Waiting)-1].Version
 	default:
 		search.Bad = part.Through
 	}
@@ -112,7 +112,7 @@ func (s *step) probeAccepted(e Generated) {
 
 // searchOn decides what the next prompt holds, given the versions of the messages that
 // wait. The last call is kept for an answer.
-func (s *step) searchOn(waiting []int64) {
+func (s *step) searchOn(waiting []Waiting) {
 	search := &s.Tries.Search
 	accepted, suspects := split(waiting, search.Good, search.Bad)
 	left := maxCalls - search.Calls
@@ -130,44 +130,45 @@ func (s *step) searchOn(waiting []int64) {
 	case left <= 1:
 		search.Next = answerUpTo(search.Good, waiting)
 	case len(suspects) == 1:
-		search.Next = Part{NoHistory: true, After: suspects[0] - 1, Through: suspects[0]}
+		search.Next = Part{NoHistory: true, After: suspects[0].Version - 1, Through: suspects[0].Version}
 	default:
-		search.Next = Part{NoHistory: true, Through: suspects[len(suspects)/2-1]}
+		search.Next = Part{NoHistory: true, Through: suspects[len(suspects)/2-1].Version}
 	}
 	s.openRetry()
 }
 
-// split is how many messages wait up to the version good, and the versions of those
-// after it, up to bad.
-func split(waiting []int64, good, bad int64) (accepted int, suspects []int64) {
-	for _, version := range waiting {
+// split is how many messages wait up to the version good, and those after it, up to bad.
+func split(waiting []Waiting, good, bad int64) (accepted int, suspects []Waiting) {
+	for _, m := range waiting {
 		switch {
-		case version <= good:
+		case m.Version <= good:
 			accepted++
-		case version <= bad:
-			suspects = append(suspects, version)
+		case m.Version <= bad:
+			suspects = append(suspects, m)
 		}
 	}
 	return accepted, suspects
 }
 
 // answerUpTo has the next attempt answer the messages that are accepted together.
-func answerUpTo(good int64, waiting []int64) Part {
+func answerUpTo(good int64, waiting []Waiting) Part {
 	accepted, _ := split(waiting, good, good)
 	return Part{NoHistory: true, Through: good, Answers: accepted}
 }
 
-// setAsideRefused sets the messages with these versions aside, and goes on with the rest:
-// with the history again, as long as there are calls to find out that it is refused too.
-func (s *step) setAsideRefused(versions []int64) {
-	for _, version := range versions {
-		s.Settles = append(s.Settles, Settle{AfterSeq: s.AfterSeq, From: version - 1, Through: version, Status: InputFailed})
+// setAsideRefused sets these messages aside, and goes on with the rest: with the history
+// again, as long as there are calls to find out that it is refused too.
+func (s *step) setAsideRefused(messages []Waiting) {
+	first, last := messages[0].Version, messages[len(messages)-1].Version
+	size := sizeOf(messages, 0, last)
+	for _, m := range messages {
+		s.Settles = append(s.Settles, Settle{AfterSeq: s.AfterSeq, From: m.Version - 1, Through: m.Version, Status: InputFailed})
 	}
 	s.addSetAside(SetAside{
-		Answered: versions[0] - 1, Through: versions[len(versions)-1], AfterSeq: s.AfterSeq, Pending: len(versions),
+		Answered: first - 1, Through: last, AfterSeq: s.AfterSeq, Pending: len(messages), Bytes: size,
 		Turn: s.Turn, At: s.now, Since: s.Window.WaitingSince, Refused: true,
 	})
-	s.Pending -= len(versions)
+	s.Pending, s.PendingBytes = s.Pending-len(messages), s.PendingBytes-size
 	search := &s.Tries.Search
 	switch left := maxCalls - search.Calls; {
 	case s.Pending == 0:
@@ -202,11 +203,12 @@ func (s *step) endSearch() {
 
 // answersPart makes the attempt's view that of the part which it answers: the other
 // messages are newer to it, and they are the next turn's.
-func (s *step) answersPart() {
+func (s *step) answersPart(waiting []Waiting) {
 	part := s.Attempt.Part
 	if part.Answers == 0 {
 		return
 	}
 	s.Attempt.Newer, s.Attempt.NewerSince = s.Pending-part.Answers, s.Window.WaitingSince
+	s.Attempt.NewerBytes = s.PendingBytes - sizeOf(waiting, 0, part.Through)
 	s.Attempt.Through, s.Attempt.ThroughSeq = part.Through, s.AfterSeq
 }

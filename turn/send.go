@@ -361,7 +361,7 @@ func (s *step) tellProgress(reply Reply, status Status) {
 // passInputs goes on to the inputs that the reply has not seen.
 func (s *step) passInputs(reply Reply) {
 	s.Answered = max(s.Answered, reply.Through)
-	s.Pending = s.Attempt.Newer
+	s.Pending, s.PendingBytes = s.Attempt.Newer, s.Attempt.NewerBytes
 	s.advanceAfterSeq(reply.ThroughSeq)
 }
 

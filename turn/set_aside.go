@@ -22,6 +22,7 @@ type SetAside struct {
 	Through  int64 `json:"through"`           // and not greater than this
 	AfterSeq int64 `json:"after_seq"`         // their sequences are greater
 	Pending  int   `json:"pending"`           // how many messages they are
+	Bytes    int   `json:"bytes,omitempty"`   // their size: see budget.go
 	Turn     int64 `json:"turn"`              // the last turn that set any aside
 	At       Time  `json:"at"`                // when it did
 	Since    Time  `json:"since"`             // when the first of them was accepted
@@ -38,10 +39,10 @@ func (s *step) setAsideInputs() {
 	s.Settles = append(s.Settles, Settle{AfterSeq: s.AfterSeq, From: s.Answered, Through: s.Attempt.Through, Status: InputFailed})
 	s.addSetAside(SetAside{
 		Answered: s.Answered, Through: s.Attempt.Through, AfterSeq: s.AfterSeq, Pending: s.Pending - s.Attempt.Newer,
-		Turn: s.Turn, At: s.now, Since: s.Window.WaitingSince,
+		Bytes: s.PendingBytes - s.Attempt.NewerBytes, Turn: s.Turn, At: s.now, Since: s.Window.WaitingSince,
 	})
 	s.Lease = Lease{}
-	s.Answered, s.Pending = s.Attempt.Through, s.Attempt.Newer
+	s.Answered, s.Pending, s.PendingBytes = s.Attempt.Through, s.Attempt.Newer, s.Attempt.NewerBytes
 	s.advanceAfterSeq(s.Attempt.ThroughSeq)
 	s.notify(KindTurnFailed, s.Tries.LastError)
 	if s.Pending > 0 {
@@ -70,7 +71,8 @@ func (s *step) addSetAside(more SetAside) {
 	if was := s.SetAside; was != nil {
 		more.Answered, more.AfterSeq = min(was.Answered, more.Answered), min(was.AfterSeq, more.AfterSeq)
 		more.Through = max(was.Through, more.Through)
-		more.Pending, more.Since = was.Pending+more.Pending, earliest(was.Since, more.Since)
+		more.Pending, more.Bytes = was.Pending+more.Pending, was.Bytes+more.Bytes
+		more.Since = earliest(was.Since, more.Since)
 	}
 	s.SetAside = &more
 }
@@ -84,7 +86,7 @@ func (s *step) bringBackSetAside() {
 	s.endSearch()
 	s.Settles = append(s.Settles, s.reopenSetAside())
 	s.Answered, s.AfterSeq = min(s.Answered, a.Answered), min(s.AfterSeq, a.AfterSeq)
-	s.Pending += a.Pending
+	s.Pending, s.PendingBytes = s.Pending+a.Pending, s.PendingBytes+a.Bytes
 	s.Window.WaitingSince = earliest(s.Window.WaitingSince, a.Since)
 	s.SetAside = nil
 	s.noDelaySign()
@@ -115,8 +117,12 @@ func (s *step) changeSetAside(e SetAsideChanged) {
 		s.ignore(AlreadyAnswered)
 		return
 	}
+	if !s.fits(e.Bytes - e.Had) {
+		return
+	}
 	s.Changed, s.Outcome = true, Queued
 	s.notifyNoInput(e.Deleted, e.Seq)
+	a.Bytes += e.Bytes - e.Had
 	if !e.Deleted {
 		return
 	}

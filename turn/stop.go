@@ -110,11 +110,10 @@ func (s *step) closeOwn(own []Waiting) (seen bool) {
 			continue
 		}
 		seen = seen || m.Version <= s.Attempt.Through
-		s.uncountMessage(m.Version, m.Media)
+		s.uncountMessage(m)
 		if m.Version == s.Bots.Person {
 			s.Bots.Person = 0
 		}
-		s.Pending--
 		s.settleOne(m.Version)
 		s.endSearch()
 	}

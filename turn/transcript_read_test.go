@@ -18,7 +18,7 @@ func readPolicy(t *testing.T, d *datadriven.TestData, p *turn.Policy) {
 		"delay_after": &p.DelayAfter, "outage_after": &p.OutageAfter, "media_wait": &p.MediaWait, "retry_for": &p.RetryFor, "session_idle": &p.SessionIdle, "max_age": &p.MaxAge,
 	}
 	numbers := map[string]*int{
-		"max_discards": &p.MaxDiscards, "attempts": &p.MaxAttempts, "turns_per_minute": &p.TurnsPerMinute,
+		"max_discards": &p.MaxDiscards, "attempts": &p.MaxAttempts, "turns_per_minute": &p.TurnsPerMinute, "waiting_bytes": &p.WaitingBytes,
 		"max_bot_turns": &p.MaxBotTurns, "early_attempts": &p.EarlyAttempts,
 	}
 	for _, arg := range d.CmdArgs {
@@ -71,6 +71,7 @@ func readMessage(t *testing.T, d *datadriven.TestData) turn.Message {
 		Quiet: optional(t, d, "quiet"), Media: d.HasArg("media"),
 		Closes:  turn.Ending(text(t, d, "closes")),
 		Context: d.HasArg("context"), Unaddressed: d.HasArg("unaddressed"), Bot: d.HasArg("bot"),
+		Bytes: number(t, d, "bytes", 0),
 	}
 	if d.HasArg("sent") {
 		m.SentAt = start.Add(optional(t, d, "sent"))
@@ -171,9 +172,9 @@ func (s *story) readResult(t *testing.T, d *datadriven.TestData, kind string) tu
 	case "interrupted":
 		return turn.Interrupted{Nonce: nonce}
 	case "generated":
-		return turn.Generated{Nonce: nonce, Parts: number(t, d, "parts", 1), FirstByte: firstByte, Waiting: s.ledger.versions}
+		return turn.Generated{Nonce: nonce, Parts: number(t, d, "parts", 1), FirstByte: firstByte, Waiting: s.ledger.waited}
 	case "failed":
-		return turn.GenerateFailed{Nonce: nonce, Fault: turn.Fault(text(t, d, "fault")), Text: reason, After: after, Jitter: jitter, Waiting: s.ledger.versions, History: d.HasArg("history")}
+		return turn.GenerateFailed{Nonce: nonce, Fault: turn.Fault(text(t, d, "fault")), Text: reason, After: after, Jitter: jitter, Waiting: s.ledger.waited, History: d.HasArg("history")}
 	case "sent":
 		return turn.Sent{Nonce: nonce, Part: part, Pause: optional(t, d, "pause")}
 	case "send_failed":

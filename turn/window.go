@@ -23,6 +23,9 @@ func (s *step) acceptMessage(e Message) {
 	if e.Bot { // words are for people
 		e.Closes = ""
 	}
+	if e.Closes == "" && !s.fits(e.Bytes) {
+		return
+	}
 	s.Changed, s.AppendInput = true, true
 	s.endSession()
 	s.noteSaid()
@@ -30,6 +33,7 @@ func (s *step) acceptMessage(e Message) {
 	s.dropEarly(e.Early)
 	s.Seq++
 	s.Pending++
+	s.PendingBytes += e.Bytes
 	if e.Closes != "" {
 		s.closeByWord(e)
 		return
@@ -43,7 +47,7 @@ func (s *step) acceptMessage(e Message) {
 	}
 	s.countInput("", s.Seq)
 	s.noteAuthor(e.Bot)
-	s.inputAccepted(s.now.Add(quiet), true)
+	s.inputAccepted(s.now.Add(quiet), true, e.Bytes)
 }
 
 // editMessage accepts a change of a message that still waits for its answer. One
@@ -54,9 +58,16 @@ func (s *step) editMessage(e Edit) {
 		s.ignore(AlreadyAnswered)
 		return
 	}
+	if !s.fits(e.Bytes - e.Had) {
+		return
+	}
 	s.Changed = true
 	s.endSearch()
 	seen := e.Target <= s.Attempt.Through
+	s.PendingBytes += e.Bytes - e.Had
+	if s.working() && !seen {
+		s.Attempt.NewerBytes += e.Bytes - e.Had
+	}
 	if e.HadMedia && e.Target > s.seenThrough() {
 		s.Window.Media = max(s.Window.Media-1, 0)
 	}
@@ -70,7 +81,7 @@ func (s *step) editMessage(e Edit) {
 	}
 	s.countInput(WasEdited, e.Seq)
 	s.noteAuthor(e.Bot)
-	s.inputAccepted(quiet, seen)
+	s.inputAccepted(quiet, seen, e.Bytes)
 }
 
 // deleteMessage accepts the deletion of a message that still waits for its
@@ -83,8 +94,7 @@ func (s *step) deleteMessage(e Delete) {
 	}
 	s.Changed = true
 	s.endSearch()
-	s.Pending--
-	s.uncountMessage(e.Target, e.HadMedia)
+	s.uncountMessage(Waiting{Version: e.Target, Media: e.HadMedia, Bytes: e.Had})
 	s.countInput(WasDeleted, e.Seq)
 	if s.Pending == 0 {
 		s.Outcome = Emptied
@@ -93,7 +103,7 @@ func (s *step) deleteMessage(e Delete) {
 		}
 	}
 	if s.Pending > 0 && !s.promptIsEmpty() || s.mustGoOn() {
-		s.inputAccepted(s.now.Add(s.policy.Debounce), false)
+		s.inputAccepted(s.now.Add(s.policy.Debounce), false, 0)
 		return
 	}
 	s.Window.QuietUntil = s.now.Add(s.policy.Debounce)
@@ -125,7 +135,7 @@ func (s *step) notifyNoInput(deleted bool, seq int64) {
 // opens no turn.
 func (s *step) closeByWord(e Message) {
 	if s.working() {
-		s.countNewer()
+		s.countNewer(e.Bytes)
 	}
 	s.countInput("", s.Seq)
 	s.noteAuthor(false)
@@ -141,16 +151,19 @@ func (s *step) promptIsEmpty() bool {
 	return s.Phase == Generating && s.Pending == s.Attempt.Newer && !s.Attempt.Edited
 }
 
-// uncountMessage takes a message out of the counts of those that no attempt has seen, if
-// it is one of them.
-func (s *step) uncountMessage(target int64, hadMedia bool) {
-	if hadMedia && target > s.seenThrough() {
+// uncountMessage takes a message out of the counts of those that wait, and of those that
+// no attempt has seen, if it is one of them.
+func (s *step) uncountMessage(m Waiting) {
+	s.Pending--
+	s.PendingBytes -= m.Bytes
+	if m.Media && m.Version > s.seenThrough() {
 		s.Window.Media = max(s.Window.Media-1, 0)
 	}
-	if !s.working() || target <= s.Attempt.Through {
+	if !s.working() || m.Version <= s.Attempt.Through {
 		return
 	}
 	s.Attempt.Newer--
+	s.Attempt.NewerBytes -= m.Bytes
 	if s.Attempt.Newer == 0 {
 		s.Attempt.NewerSince = 0
 	}
@@ -172,8 +185,9 @@ func (s *step) expectMedia() {
 
 // inputAccepted sets the conversation going after an input was counted: it opens
 // a window, or moves the end of the open one, or reacts to work under way. newer
-// tells whether the input makes one more message that this work has not seen.
-func (s *step) inputAccepted(quietUntil Time, newer bool) {
+// tells whether the input makes one more message, of so many bytes, that this work has not
+// seen.
+func (s *step) inputAccepted(quietUntil Time, newer bool, bytes int) {
 	s.Window.QuietUntil = quietUntil
 	if s.isEarly() {
 		s.replaceAttempt()
@@ -181,7 +195,7 @@ func (s *step) inputAccepted(quietUntil Time, newer bool) {
 	switch {
 	case s.working():
 		if newer {
-			s.countNewer()
+			s.countNewer(bytes)
 		}
 		s.inputDuringWork()
 	case s.Phase == Collecting:
@@ -207,8 +221,9 @@ func (s *step) countInput(reason string, seq int64) {
 	s.Notices[len(s.Notices)-1].Seq = seq
 }
 
-func (s *step) countNewer() {
+func (s *step) countNewer(bytes int) {
 	s.Attempt.Newer++
+	s.Attempt.NewerBytes += bytes
 	if s.Attempt.Newer == 1 {
 		s.Attempt.NewerSince = s.now
 	}

@@ -49,6 +49,7 @@ func drawWorld(t *rapid.T) *world {
 			DelayAfter:     seconds("delay after", 0, 0, 3),
 			OutageAfter:    seconds("outage after", 0, 0, 1, 20),
 			MaxBotTurns:    rapid.IntRange(0, 2).Draw(t, "max bot turns"),
+			WaitingBytes:   rapid.SampledFrom([]int{0, 0, 8}).Draw(t, "waiting bytes"),
 		},
 	}
 }

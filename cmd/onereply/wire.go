@@ -161,7 +161,7 @@ func demoPages() http.Handler {
 
 // options are the settings of the engine. The configuration has filled in the defaults.
 func options(c config.Config, log *slog.Logger) onereply.Options {
-	return onereply.Options{Node: c.Node, MaxGenerations: c.MaxGenerations, Retention: c.Retention, Logger: log}
+	return onereply.Options{Node: c.Node, MaxGenerations: c.MaxGenerations, Retention: c.Retention, Limits: c.Limits, Logger: log}
 }
 
 // buildBots gives each bot its responder and its sender. Responders reach this

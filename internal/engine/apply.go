@@ -108,11 +108,15 @@ func (n *Node) receive(c *conversation, b *batch, t *task) {
 	case isReplyID(c, b, t.ID): // a provider gives us back what we sent
 		t.result.Outcome, t.result.Reason = turn.Ignored, OwnMessage
 		return
+	case t.full && t.stored.message != nil:
+		t.history.idClaimed = true
+		n.repeated(b, t)
+		return
 	case t.history.idClaimed || b.claims(t.ID):
 		n.repeated(b, t)
 		return
 	case b.write.Record.Pending >= maxPending && !t.word.closes():
-		t.result.Err = ErrTooMany
+		t.refuse(ErrTooMany)
 		return
 	}
 	entry := store.Entry{Kind: store.Message, ID: t.ID, Status: turn.InputPending, At: n.now, Body: t.body}
@@ -122,17 +126,16 @@ func (n *Node) receive(c *conversation, b *batch, t *task) {
 		entry.Status = turn.InputClosed
 		effects = n.stop(c, b, t, turn.StopWord{SentAt: t.Body.SentAt, Early: seqOf(kept), Address: c.address(t, b.write.Record)}, t.Body.Sender)
 	} else {
-		n.optIn(c, b, t)
 		message := turn.Message{
 			Quiet: bot.quiet(t), Media: anyPending(t.body.Attachments), Early: seqOf(kept), Address: c.address(t, b.write.Record),
-			SentAt: t.Body.SentAt, Context: t.Context, Unaddressed: t.Unaddressed, Bot: t.Body.Sender.Bot,
+			SentAt: t.Body.SentAt, Context: t.Context, Unaddressed: t.Unaddressed, Bot: t.Body.Sender.Bot, Bytes: t.body.Size,
 		}
 		if reset {
 			message.Closes = turn.EndedReset
 		}
-		effects = n.step(c, b, t, message)
+		effects = n.input(c, b, t, message)
 	}
-	if effects.Outcome == turn.Ignored {
+	if !effects.Changed {
 		return
 	}
 	entry.Seq, entry.Version = b.write.Record.Seq, b.write.Record.Version

@@ -115,6 +115,7 @@ func (b *batch) dropEarly(t *task, gone []int64) {
 // accepted is a message as it is accepted: as its author has edited it since.
 func accepted(body store.Body, kept *store.Entry) store.Body {
 	if kept == nil {
+		body.Size = body.Bytes()
 		return body
 	}
 	body = edited(body, *kept.Edit)

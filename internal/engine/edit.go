@@ -79,22 +79,22 @@ func (n *Node) edit(c *conversation, b *batch, t *task, entry store.Entry) {
 		}
 		return
 	case entry.Status == turn.InputFailed:
-		if n.step(c, b, t, turn.SetAsideChanged{Target: entry.Version, Seq: entry.Seq}).Changed {
+		if n.input(c, b, t, turn.SetAsideChanged{Target: entry.Version, Bytes: changed.Size, Had: entry.Size, Seq: entry.Seq}).Changed {
 			b.replace(changed)
 		}
 		return
 	}
 	if t.word.closes() && !entry.Sender.Bot {
 		if n.stop(c, b, t, turn.StopWord{Edited: entry.Version, Seq: entry.Seq}, entry.Sender).Changed {
-			changed.Was = nil
+			changed.Was, changed.Size = nil, entry.Size // it may wait on, for the reply on its way
 			b.replace(changed)
 		}
 		return
 	}
-	n.optIn(c, b, t)
 	seen := b.write.Record.Attempt.Through
-	effects := n.step(c, b, t, turn.Edit{
+	effects := n.input(c, b, t, turn.Edit{
 		Target: entry.Version, HadMedia: anyPending(entry.Attachments), HasMedia: anyPending(changed.Attachments), Bot: entry.Sender.Bot, Seq: entry.Seq,
+		Bytes: changed.Size, Had: entry.Size,
 	})
 	if !effects.Changed {
 		return
@@ -121,6 +121,7 @@ func edited(body store.Body, edit store.Edit) store.Body {
 	if edit.Attachments != nil {
 		body.Attachments = *edit.Attachments
 	}
+	body.Size = body.Bytes()
 	return body
 }
 
@@ -132,9 +133,9 @@ func (n *Node) retract(c *conversation, b *batch, t *task, entry store.Entry) {
 	case isSettled(entry):
 		event = turn.SettledChanged{Deleted: true, Seq: entry.Seq}
 	case entry.Status == turn.InputFailed:
-		event = turn.SetAsideChanged{Target: entry.Version, Deleted: true, Seq: entry.Seq}
+		event = turn.SetAsideChanged{Target: entry.Version, Deleted: true, Had: entry.Size, Seq: entry.Seq}
 	default:
-		event = turn.Delete{Target: entry.Version, HadMedia: anyPending(entry.Attachments), Seq: entry.Seq}
+		event = turn.Delete{Target: entry.Version, HadMedia: anyPending(entry.Attachments), Had: entry.Size, Seq: entry.Seq}
 	}
 	if !n.step(c, b, t, event).Changed {
 		return

@@ -15,9 +15,9 @@ type Prompt struct {
 	Messages []store.Entry // in the order in which they were sent
 	History  []store.Entry // what came before: messages, and replies that were sent
 
-	// waiting has the versions of all messages that waited, in order. Messages may be a part
-	// of them: see turn.Part.
-	waiting []int64
+	// waiting are all messages that waited, by version. Messages may be a part of them: see
+	// turn.Part.
+	waiting []turn.Waiting
 }
 
 // newPrompt makes a prompt of the entries as they were at the version through. They are
@@ -37,12 +37,12 @@ func newPrompt(entries, tail []store.Entry, through int64, part turn.Part, histo
 			continue
 		}
 		asked[e.Seq] = true
-		p.waiting = append(p.waiting, seen.Version)
+		p.waiting = append(p.waiting, turn.Waiting{Version: seen.Version, Media: anyPending(seen.Attachments), Bytes: seen.Size})
 		if part.Holds(seen.Version) {
 			p.Messages = append(p.Messages, seen)
 		}
 	}
-	slices.Sort(p.waiting)
+	sortByVersion(p.waiting)
 	sortBySent(p.Messages)
 	p.History = slices.DeleteFunc(History(tail, history, observe), func(e store.Entry) bool { return asked[e.Seq] })
 	dropDeletedQuotes(p.Messages, tail)
@@ -76,6 +76,7 @@ func asOf(e store.Entry, through int64) (store.Entry, bool) {
 		return e, true
 	case e.Was != nil && e.Was.Version <= through:
 		e.Version, e.Text, e.Attachments = e.Was.Version, e.Was.Text, e.Was.Attachments
+		e.Size = e.Bytes()
 		return e, true
 	}
 	return e, false

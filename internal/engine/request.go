@@ -74,6 +74,7 @@ type task struct {
 	Request
 
 	word wordKind // the text that the request brings is a word of the bot
+	full bool     // it was refused because too much waits: see refuse
 
 	// Of an event of this node's own.
 	event    turn.Event
@@ -103,6 +104,10 @@ type lookup struct {
 	quoting []store.Entry // Retract: the messages that quote the request's
 	waiting []store.Entry // the messages that wait, for a task that settles some of them
 }
+
+// refuse ends a task because too much waits. A repeat of a message is none of that, however
+// full its conversation is: so the id is looked up first, and the task applied again.
+func (t *task) refuse(err error) { t.full, t.result.Err = true, err }
 
 // isOwn reports whether the task is an event of this node's own: nobody waits for
 // its answer, and it is kept while the store is out of reach.
@@ -138,13 +143,13 @@ func (t *task) needsLookup(r turn.Record) bool {
 
 // needsMessage reports whether the task needs the message with its id. A new message
 // does where its id was claimed before, and it may be this very request that claimed it,
-// or a deletion; and where edits are kept for messages.
+// or a deletion; where edits are kept for messages; and before it is refused.
 func (t *task) needsMessage(r turn.Record) bool {
 	switch t.Op {
 	case Edit, Retract:
 		return true
 	case Receive:
-		return len(r.Early) > 0 || r.Retracted && t.history.idClaimed || t.mayBeItsOwnRepeat()
+		return len(r.Early) > 0 || r.Retracted && t.history.idClaimed || t.mayBeItsOwnRepeat() || t.full
 	case HumanReply:
 		return t.ID != ""
 	}

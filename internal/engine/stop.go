@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/onereply/onereply/store"
@@ -56,12 +57,20 @@ func (bot Bot) wordOf(r *Request, text string) wordKind {
 	return noWord
 }
 
-// optIn ends the pause of an opt-out before the message or edit that says so, which is an
-// input like any other.
-func (n *Node) optIn(c *conversation, b *batch, t *task) {
+// input has the core accept a message, or the edit of one. An opt-in word ends the pause of
+// an opt-out first; it is an input like any other. If the core refuses the input because
+// too much waits, nothing is done, not even that.
+func (n *Node) input(c *conversation, b *batch, t *task, event turn.Event) turn.Effects {
+	before := *b
 	if t.word == optInWord {
 		n.step(c, b, t, turn.OptIn{})
 	}
+	effects := n.step(c, b, t, event)
+	if effects.Outcome == turn.TooMuch {
+		*b = before
+		t.refuse(fmt.Errorf("%w: with it, what waits would have more than %d bytes", ErrTooMany, n.bot(c).Policy.WaitingBytes))
+	}
+	return effects
 }
 
 // stop has the core close what the sender of a stop word has waiting, and pause the
@@ -73,12 +82,16 @@ func (n *Node) stop(c *conversation, b *batch, t *task, event turn.StopWord, sen
 	through := b.write.Record.Attempt.Through
 	for _, e := range b.waiting(t.stored.waiting) {
 		if e.Sender.ID == sender.ID {
-			event.Own = append(event.Own, turn.Waiting{Version: e.Version, Media: anyPending(e.Attachments)})
+			event.Own = append(event.Own, turn.Waiting{Version: e.Version, Media: anyPending(e.Attachments), Bytes: e.Size})
 		} else if _, seen := asOf(e, through); seen {
 			event.Shared = true
 		}
 	}
 	event.OptOut = t.word == optOutWord
-	slices.SortFunc(event.Own, func(a, b turn.Waiting) int { return cmp.Compare(a.Version, b.Version) })
+	sortByVersion(event.Own)
 	return n.step(c, b, t, event)
+}
+
+func sortByVersion(messages []turn.Waiting) {
+	slices.SortFunc(messages, func(a, b turn.Waiting) int { return cmp.Compare(a.Version, b.Version) })
 }

@@ -90,7 +90,7 @@ func TestWhatTheCoreIsToldOfAMessage(t *testing.T) {
 		r.Op, r.ID = engine.Receive, "m"
 		h.submit("m", r)
 		h.settle()
-		test.want.Quiet = time.Second
+		test.want.Quiet, test.want.Bytes = time.Second, r.Body.Bytes()
 		if got := (*told)[0]; got != turn.Event(test.want) {
 			t.Errorf("%+v: the core is told %+v, want %+v", test.request, got, test.want)
 		}
@@ -108,34 +108,35 @@ func TestWhatTheCoreIsToldOfAnAttempt(t *testing.T) {
 	whole := func(o *engine.Options) { b := o.Bots["bot"]; b.Whole = true; o.Bots["bot"] = b }
 	newer := func(h *harness) { h.say("newer"); h.settle() }
 	leaves := func(h *harness) { h.node.HandBack(h.now); h.settle() }
+	waited := []turn.Waiting{{Version: 2, Bytes: 1}, {Version: 3, Bytes: 1}}
 	tests := map[string]struct {
 		change   func(*engine.Options)
 		before   func(h *harness)
 		response engine.Response
 		want     turn.Event
 	}{
-		"a text":          {response: engine.Response{Text: "hello"}, want: turn.Generated{Parts: 1, Waiting: []int64{2, 3}}},
-		"several parts":   {response: engine.Response{Text: "all", Parts: []string{"a", "b"}}, want: turn.Generated{Parts: 2, Waiting: []int64{2, 3}}},
-		"parts in one":    {change: whole, response: engine.Response{Text: "all", Parts: []string{"a", "b"}}, want: turn.Generated{Parts: 1, Waiting: []int64{2, 3}}},
-		"a text is cut":   {change: bars, response: engine.Response{Text: "a|b|c"}, want: turn.Generated{Parts: 3, Waiting: []int64{2, 3}}},
-		"parts are cut":   {change: bars, response: engine.Response{Text: "all", Parts: []string{"a|b", "c|d|e"}}, want: turn.Generated{Parts: 5, Waiting: []int64{2, 3}}},
-		"nothing to say":  {response: engine.Response{None: true}, want: turn.Generated{Waiting: []int64{2, 3}}},
+		"a text":          {response: engine.Response{Text: "hello"}, want: turn.Generated{Parts: 1, Waiting: waited}},
+		"several parts":   {response: engine.Response{Text: "all", Parts: []string{"a", "b"}}, want: turn.Generated{Parts: 2, Waiting: waited}},
+		"parts in one":    {change: whole, response: engine.Response{Text: "all", Parts: []string{"a", "b"}}, want: turn.Generated{Parts: 1, Waiting: waited}},
+		"a text is cut":   {change: bars, response: engine.Response{Text: "a|b|c"}, want: turn.Generated{Parts: 3, Waiting: waited}},
+		"parts are cut":   {change: bars, response: engine.Response{Text: "all", Parts: []string{"a|b", "c|d|e"}}, want: turn.Generated{Parts: 5, Waiting: waited}},
+		"nothing to say":  {response: engine.Response{None: true}, want: turn.Generated{Waiting: waited}},
 		"newer input":     {before: newer, response: engine.Response{Fault: turn.Failure}, want: turn.Interrupted{}},
-		"too late a text": {before: newer, response: engine.Response{Text: "hello"}, want: turn.Generated{Parts: 1, Waiting: []int64{2, 3}}},
+		"too late a text": {before: newer, response: engine.Response{Text: "hello"}, want: turn.Generated{Parts: 1, Waiting: waited}},
 		"the node leaves": {before: leaves, response: engine.Response{Fault: turn.Failure}, want: turn.HandBack{}},
 		"a failure": {
 			response: engine.Response{Fault: turn.Failure, Reason: "why", After: 7 * time.Second},
-			want:     turn.GenerateFailed{Fault: turn.Failure, Text: "why", After: 7 * time.Second, Jitter: 345, Waiting: []int64{2, 3}, History: true},
+			want:     turn.GenerateFailed{Fault: turn.Failure, Text: "why", After: 7 * time.Second, Jitter: 345, Waiting: waited, History: true},
 		},
 		"a history of one": {
 			change:   func(o *engine.Options) { b := o.Bots["bot"]; b.History = 1; o.Bots["bot"] = b },
 			response: engine.Response{Fault: turn.Refused, Reason: "why"},
-			want:     turn.GenerateFailed{Fault: turn.Refused, Text: "why", Jitter: 345, Waiting: []int64{2, 3}, History: true},
+			want:     turn.GenerateFailed{Fault: turn.Refused, Text: "why", Jitter: 345, Waiting: waited, History: true},
 		},
 		"without a history": {
 			change:   func(o *engine.Options) { b := o.Bots["bot"]; b.History = 0; o.Bots["bot"] = b },
 			response: engine.Response{Fault: turn.Refused, Reason: "why"},
-			want:     turn.GenerateFailed{Fault: turn.Refused, Text: "why", Jitter: 345, Waiting: []int64{2, 3}},
+			want:     turn.GenerateFailed{Fault: turn.Refused, Text: "why", Jitter: 345, Waiting: waited},
 		},
 	}
 	for name, test := range tests {

@@ -36,6 +36,11 @@ func (n *Node) write(c *conversation) {
 	for i, t := range tasks {
 		t.history.recordIs(c.snap.Op)
 		n.apply(c, b, t)
+		if t.full && !t.stored.done {
+			b.tasks = tasks[:i]
+			c.putBack(tasks[i:])
+			break
+		}
 		if rest := tasks[i+1:]; slices.ContainsFunc(rest, b.outdates) {
 			b.tasks = tasks[:i+1]
 			c.putBack(rest)

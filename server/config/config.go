@@ -35,15 +35,16 @@ const MinKeyBytes = 16
 // Config is a valid configuration, with the defaults filled in. It is plain data: nothing
 // was opened, resolved or called to make it.
 type Config struct {
-	Listen         string        // host:port of the API; default 127.0.0.1:8080
-	Node           string        // "": host name and a random suffix
-	Store          string        // URL; default sqlite:./onereply.db
-	APIKeys        []Key         // bearer keys; none: only on loopback
-	PublicURL      string        // where responders reach this node; "": http:// and Listen
-	Drain          time.Duration // how long running turns may take to end; default 25s
-	MaxGenerations int           // model calls at once; default 64
-	Retention      time.Duration // how long transcripts are kept; default 720h
-	Bots           []Bot         // at least one, in the order of the file
+	Listen         string          // host:port of the API; default 127.0.0.1:8080
+	Node           string          // "": host name and a random suffix
+	Store          string          // URL; default sqlite:./onereply.db
+	APIKeys        []Key           // bearer keys; none: only on loopback
+	PublicURL      string          // where responders reach this node; "": http:// and Listen
+	Drain          time.Duration   // how long running turns may take to end; default 25s
+	MaxGenerations int             // model calls at once; default 64
+	Limits         onereply.Limits // budgets in bytes, with their defaults
+	Retention      time.Duration   // how long transcripts are kept; default 720h
+	Bots           []Bot           // at least one, in the order of the file
 }
 
 // Key is an API key, and what it opens.

@@ -43,6 +43,7 @@ var keys = []key{
 	{"", "public_url", "http://public.test:7005", "PublicURL", "http://public.test:7005", nil},
 	{"", "drain", "7006s", "Drain", 7006 * time.Second, time.Duration(0)},
 	{"", "max_generations", "7007", "MaxGenerations", 7007, nil},
+	{"", "limits", "{waiting_bytes: 7MiB}", "Limits.WaitingBytes", 7 << 20, nil},
 	{"", "retention", "7008h", "Retention", 7008 * time.Hour, nil},
 
 	{"bot", "debounce", "5001ms", settings + "Debounce", 5001 * time.Millisecond, noTime},

@@ -38,6 +38,7 @@ func Parse(file string, data []byte, lookup Lookup, overrides Overrides) (Config
 		Store:          "sqlite:./onereply.db",
 		Drain:          25 * time.Second,
 		MaxGenerations: 64,
+		Limits:         onereply.Limits{WaitingBytes: 4 << 20},
 		Retention:      720 * time.Hour,
 	}
 	if root, ok := r.root(data); ok {
@@ -135,10 +136,23 @@ func (r *reader) config(root value, c *Config, overrides Overrides) {
 	s.duration("drain", &c.Drain, 0)
 	s.count("max_generations", &c.MaxGenerations, 1, math.MaxInt32)
 	s.duration("retention", &c.Retention, time.Millisecond)
+	r.limits(s, c)
 	r.bots(s, c)
 	s.close()
 	r.override(c, overrides)
 	r.guard(s, c, overrides)
+}
+
+// limits reads the budgets in bytes.
+func (r *reader) limits(s *section, c *Config) {
+	v, ok := s.take("limits")
+	if !ok {
+		return
+	}
+	if l, ok := r.section(v); ok {
+		l.bytes("waiting_bytes", &c.Limits.WaitingBytes, onereply.MinWaitingBytes)
+		l.close()
+	}
 }
 
 // override puts in the flags of the command line. The file's own value was checked

@@ -172,6 +172,38 @@ func (s *section) count(key string, into *int, least, most int) bool {
 	return false
 }
 
+// units are what may follow a number of bytes.
+var units = map[string]int{"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+
+// bytes reads a key as a number of bytes from least to 1 GiB, such as 4MiB or 4194304. If
+// it is absent or wrong, into stays as it is.
+func (s *section) bytes(key string, into *int, least int) bool {
+	v, ok := s.take(key)
+	if !ok {
+		return false
+	}
+	found, ok := s.scalar(v, "a number of bytes such as 4MiB")
+	if !ok {
+		return false
+	}
+	digits := strings.TrimRight(found.text, "KMGiB")
+	unit, known := units[found.text[len(digits):]]
+	n, err := strconv.Atoi(digits)
+	const most = 1 << 30
+	switch {
+	case err != nil || !known || n < 0:
+		s.report(v.place, "must be a number of bytes such as 4MiB or 512KiB, it is %q", found.source)
+	case n > most/unit:
+		s.report(v.place, "must be at most %d bytes, it is %q", most, found.source)
+	case n*unit < least:
+		s.report(v.place, "must be at least %d bytes, it is %q", least, found.source)
+	default:
+		*into = n * unit
+		return true
+	}
+	return false
+}
+
 // duration reads a key as a time span of at least least. The unit is demanded: 5 alone
 // could be seconds or milliseconds. It must not be negative. If it is absent or wrong,
 // into keeps its value.

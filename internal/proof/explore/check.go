@@ -414,6 +414,7 @@ func (w *world) check() {
 	w.checkReports()
 	w.checkFlights()
 	w.checkTimer()
+	w.checkBytes()
 	if w.broken == nil {
 		w.broken = w.untold
 	}
@@ -528,6 +529,39 @@ func (w *world) checkWaiting() {
 	}
 	if count != r.Pending {
 		w.fail("P3 counted", "%d messages wait, and the record counts %d", count, r.Pending)
+	}
+}
+
+// heldBytes are the bytes of a conversation that a budget bounds: of what waits, of that part
+// of it which the work under way has not seen, and of what was set aside.
+type heldBytes struct{ waiting, newer, aside int }
+
+// checkBytes is P4 for the budget: the record counts the bytes in the transcript, and no
+// more are held than may be.
+func (w *world) checkBytes() {
+	r := w.store.record
+	counted := heldBytes{waiting: r.PendingBytes, newer: r.Attempt.NewerBytes}
+	if r.SetAside != nil {
+		counted.aside = r.SetAside.Bytes
+	}
+	working := r.Phase == turn.Generating || r.Phase == turn.Sending
+	var there heldBytes
+	for _, m := range w.store.messages {
+		switch {
+		case m.status == turn.InputFailed:
+			there.aside += m.bytes
+		case m.status == turn.InputPending && m.version > r.Answered:
+			there.waiting += m.bytes
+			if working && m.version > r.Attempt.Through {
+				there.newer += m.bytes
+			}
+		}
+	}
+	if there != counted {
+		w.fail("P4 bytes", "the transcript has these bytes: %+v, and the record counts %+v", there, counted)
+	}
+	if most := w.scope.Policy.WaitingBytes; most > 0 && there.waiting+there.aside > most {
+		w.fail("P4 bytes", "%d bytes wait or are set aside, and %d may", there.waiting+there.aside, most)
 	}
 }
 

@@ -102,6 +102,12 @@ func coreFaults() []seeded {
 				r.Attempt.Through, r.Attempt.ThroughSeq, r.Attempt.Newer = r.Version, r.Seq, 0
 			}
 		})},
+		{name: "the budget is not looked at", check: "P4 bytes", step: before(func(_ *turn.Record, _ *turn.Event, _ *turn.Time, p *turn.Policy) { p.WaitingBytes = 0 }), change: budgeted},
+		{name: "what was answered still counts against the budget", check: "P4 bytes", step: after(func(was turn.Record, r *turn.Record, e turn.Event, _ turn.Time, _ turn.Policy) {
+			if _, ok := e.(turn.Sent); ok && r.Pending > 0 {
+				r.PendingBytes = was.PendingBytes
+			}
+		}), change: budgeted},
 		{name: "newer input does not discard", check: "P2 late", step: before(func(_ *turn.Record, _ *turn.Event, _ *turn.Time, p *turn.Policy) { p.OnNewInput = turn.Finish })},
 		{name: "there is no hard cap", check: "P3 hard cap", step: before(func(_ *turn.Record, _ *turn.Event, _ *turn.Time, p *turn.Policy) { p.MaxWait = time.Hour }), change: func(s *Scope) { s.Budget.Inputs = 3 }},
 		{name: "each input starts the window again", check: "P3 hard cap", step: after(windowAgain), change: func(s *Scope) { s.Budget.Inputs, s.Budget.Faults = 3, 0 }},
@@ -833,3 +839,6 @@ func contextFaults() []seeded {
 		}), change: chat},
 	}
 }
+
+// budgeted is a scope in which more is written than may wait.
+func budgeted(s *Scope) { s.Policy, s.Budget, s.Faults = tight(), Budget{Inputs: 3}, Faults{} }

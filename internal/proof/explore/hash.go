@@ -406,7 +406,7 @@ func (e *encoder) message(m message) {
 		e.settled(m)
 		return
 	}
-	e.small(int(m.version), int(m.was), int(m.edit))
+	e.small(int(m.version), int(m.was), int(m.edit), m.bytes)
 	e.flag(m.media)
 	e.flag(m.bot)
 	e.flag(m.status == turn.InputFailed)

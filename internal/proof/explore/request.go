@@ -98,6 +98,7 @@ func (w *world) event(q request, kept int64) turn.Event {
 	e := q.event(&w.store, w.scope.tick())
 	if message, ok := e.(turn.Message); ok {
 		message.Early = kept
+		message.Bytes = bytesOf(w.store.editOf(kept))
 		if q.kind == mention {
 			w.asContext(&message)
 		}
@@ -141,12 +142,12 @@ func (q request) event(s *storage, tick time.Duration) turn.Event {
 			return turn.SettledChanged{Seq: m.seq, Deleted: q.kind == remove}
 		}
 		if q.touches(s) {
-			return turn.SetAsideChanged{Target: m.version, Deleted: q.kind == remove}
+			return turn.SetAsideChanged{Target: m.version, Deleted: q.kind == remove, Bytes: q.bytes(), Had: m.bytes}
 		}
 		if q.kind == edit {
-			return turn.Edit{Target: m.version, HadMedia: m.media, Bot: m.bot}
+			return turn.Edit{Target: m.version, HadMedia: m.media, Bot: m.bot, Bytes: q.bytes(), Had: m.bytes}
 		}
-		return turn.Delete{Target: m.version, HadMedia: m.media}
+		return turn.Delete{Target: m.version, HadMedia: m.media, Had: m.bytes}
 	case typing:
 		return turn.Typing{For: Tick}
 	case flush:
@@ -186,7 +187,7 @@ func (q request) event(s *storage, tick time.Duration) turn.Event {
 	case interrupted:
 		return turn.Interrupted{Nonce: q.nonce}
 	}
-	return q.result(tick)
+	return q.result(s, tick)
 }
 
 // answersByHand reports whether a person's reply settles what waits.
@@ -211,13 +212,21 @@ func (q request) stopWord(s *storage) turn.StopWord {
 		switch {
 		case m.status != turn.InputPending:
 		case m.sender == sender:
-			e.Own = append(e.Own, turn.Waiting{Version: m.version, Media: m.media})
+			e.Own = append(e.Own, turn.Waiting{Version: m.version, Media: m.media, Bytes: m.bytes})
 		default:
 			e.Shared = e.Shared || seen
 		}
 	}
 	slices.SortFunc(e.Own, func(a, b turn.Waiting) int { return int(a.Version - b.Version) })
 	return e
+}
+
+// bytes is the size of the message after the change.
+func (q request) bytes() int {
+	if q.kind == remove {
+		return 0
+	}
+	return bytesOf(q.number)
 }
 
 // reports reports whether it is a word of the channel.
@@ -236,10 +245,10 @@ func (q request) report(s *storage) turn.Report {
 }
 
 // result is the event of a finished attempt or send. tick is the unit of time.
-func (q request) result(tick time.Duration) turn.Event {
+func (q request) result(s *storage, tick time.Duration) turn.Event {
 	switch q.kind {
 	case generated:
-		return turn.Generated{Nonce: q.nonce, Parts: q.parts, Waiting: q.waited.versions()}
+		return turn.Generated{Nonce: q.nonce, Parts: q.parts, Waiting: s.asked(q.waited)}
 	case modelFailed:
 		return turn.GenerateFailed{Nonce: q.nonce, Fault: turn.Failure}
 	case modelRejected:
@@ -247,7 +256,7 @@ func (q request) result(tick time.Duration) turn.Event {
 	case modelOut:
 		return turn.GenerateFailed{Nonce: q.nonce, Fault: turn.Outage}
 	case modelRefused:
-		return turn.GenerateFailed{Nonce: q.nonce, Fault: turn.Refused, Waiting: q.waited.versions(), History: q.history}
+		return turn.GenerateFailed{Nonce: q.nonce, Fault: turn.Refused, Waiting: s.asked(q.waited), History: q.history}
 	case sent:
 		return turn.Sent{Nonce: q.nonce, Part: q.part, Pause: q.pause}
 	case sendFailed, sendRefused:

@@ -179,6 +179,20 @@ func fragile() turn.Policy {
 	return p
 }
 
+// tight lets two messages wait, or one that was edited once: see bytesOf.
+func tight() turn.Policy {
+	p := base(turn.Interrupt)
+	p.WaitingBytes = 2
+	return p
+}
+
+// tightFragile is tight, and sets inputs aside with the first worker that is lost.
+func tightFragile() turn.Policy {
+	p := fragile()
+	p.WaitingBytes = 2
+	return p
+}
+
 // restless is for a person who never stops typing: the cap of the turn can come
 // after two debounces, so that what it counts from shows.
 func restless() turn.Policy {
@@ -282,6 +296,7 @@ func Stated() []Scope {
 	return append(
 		under("2 inputs, 1 fault", Scope{Budget: Budget{Inputs: 2, Faults: 1}, Faults: everything()}),
 		Scope{Name: "3 inputs with edits", Policy: first, Budget: Budget{Inputs: 3, Redelivered: 1}, Edits: true},
+		Scope{Name: "no more may wait", Policy: tight(), Budget: Budget{Inputs: 3, Stops: 1}, Edits: true},
 		Scope{Name: "announced attachments", Policy: first, Budget: Budget{Inputs: 3}, Edits: true, Media: true},
 		Scope{Name: "2 faults of workers", Policy: first, Budget: Budget{Inputs: 2, Faults: 2}, Faults: Faults{Worker: true}},
 		Scope{Name: "2 faults of model and channel", Policy: spare, Budget: Budget{Inputs: 2, Faults: 2}, Faults: Faults{Model: true, Send: true}, MaxParts: 2, Silence: true},
@@ -356,6 +371,9 @@ func Larger() []Scope {
 		Scope{Name: "sent again twice amid faults", Policy: held(), Budget: Budget{Inputs: 1, Resends: 2, Faults: 2}, Faults: Faults{Worker: true, Send: true}, MaxParts: 2},
 		Scope{Name: "what was set aside beside a reply in trouble", Policy: sent, Budget: Budget{Inputs: 2, Resends: 1, Faults: 2}, Faults: Faults{Worker: true, Send: true}},
 		Scope{Name: "what was set aside is edited, requeued twice, or closed", Policy: fragile(), Budget: Budget{Inputs: 2, Nudges: 2, Humans: 1, Faults: 1}, Faults: Faults{Worker: true}, Edits: true},
+		Scope{Name: "no more may wait, and a human replies", Policy: tight(), Budget: Budget{Inputs: 3, Humans: 1}, Edits: true},
+		Scope{Name: "no more may wait, and what was set aside", Policy: tightFragile(), Budget: Budget{Inputs: 3, Nudges: 1, Faults: 1}, Faults: Faults{Worker: true}, Edits: true},
+		Scope{Name: "no more may wait, 1 fault of a worker", Policy: tight(), Budget: Budget{Inputs: 3, Faults: 1}, Faults: Faults{Worker: true}, Edits: true},
 		Scope{Name: "a process alone, 3 inputs, 2 faults", Policy: first, Alone: true, Budget: Budget{Inputs: 3, Faults: 2}, Faults: everything()},
 		minute(Scope{Name: "1 turn a minute, 1 fault", Budget: Budget{Inputs: 2, Faults: 1}, Faults: Faults{Store: true, Worker: true}}),
 		overtaken(Scope{Name: "edits and deletions before their message, 1 fault", Budget: Budget{Inputs: 2, Faults: 1}, Faults: Faults{Store: true}}),

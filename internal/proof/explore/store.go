@@ -28,6 +28,7 @@ type message struct {
 	first   int64     // the text as it was first written
 	was     int64     // the text before the last edit, where an attempt may still need it
 	edit    uint8     // the last edit that was applied
+	bytes   int       // its size
 	since   turn.Time // when it was accepted, or first touched after an attempt had read it
 	media   bool      // its attachment is still being processed
 	bot     bool      // another bot wrote it
@@ -36,6 +37,9 @@ type message struct {
 
 	forgotten bool // only with flaws.idsAnew
 }
+
+// bytesOf is the size of a message by its last edit: each makes it longer.
+func bytesOf(edit uint8) int { return 1 + int(edit) }
 
 // reply is an entry of the transcript.
 type reply struct {
@@ -162,6 +166,21 @@ func (s *storage) waiting() inputs {
 	return set
 }
 
+// asked are the messages that waited when an attempt began, as its result tells of them.
+func (s *storage) asked(waited inputs) []turn.Waiting {
+	var list []turn.Waiting
+	for _, version := range waited.versions() {
+		told := turn.Waiting{Version: version}
+		for _, m := range s.messages {
+			if m.version == version {
+				told.Media, told.Bytes = m.media, m.bytes
+			}
+		}
+		list = append(list, told)
+	}
+	return list
+}
+
 // aside is the set of inputs that were set aside.
 func (s *storage) aside() inputs {
 	var set inputs
@@ -261,7 +280,7 @@ func (w *world) writeEntries(q request, x write, before turn.Record) {
 	case x.effects.AppendInput && !q.repeated:
 		m := message{
 			id: q.message, sender: q.sender, seq: r.Seq, version: r.Version, first: r.Version, since: x.at, media: q.media, bot: q.bot,
-			status: turn.InputPending, talk: w.talkOf(q, x), edit: s.editOf(x.early),
+			status: turn.InputPending, talk: w.talkOf(q, x), edit: s.editOf(x.early), bytes: bytesOf(s.editOf(x.early)),
 		}
 		if q.kind == stopping {
 			m.status = turn.InputClosed
@@ -282,7 +301,7 @@ func (w *world) writeEntries(q request, x write, before turn.Record) {
 		m.was, m.edit, m.media = 0, q.number, false
 	case q.touches(s): // what its author thinks better of waits for a requeue
 		m := s.message(q.message)
-		m.edit, m.media = q.number, false
+		m.edit, m.bytes, m.media = q.number, q.bytes(), false
 		if q.kind == remove {
 			m.status = turn.InputDeleted
 		}
@@ -293,7 +312,7 @@ func (w *world) writeEntries(q request, x write, before turn.Record) {
 		} else if m.was > before.Attempt.Through {
 			m.was = 0
 		}
-		m.version, m.edit, m.media = r.Version, q.number, false
+		m.version, m.edit, m.bytes, m.media = r.Version, q.number, q.bytes(), false
 	case q.kind == remove:
 		m := s.message(q.message)
 		if m.version <= before.Attempt.Through {

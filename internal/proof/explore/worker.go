@@ -143,7 +143,7 @@ func (w *world) takeJob(i, k int) job {
 
 // carryOut carries out the actions of a committed step.
 func (w *world) carryOut(i int, q request, x write) {
-	if x.life == w.life && x.effects.Outcome != turn.Ignored {
+	if x.life == w.life && x.effects.Outcome != turn.Ignored && x.effects.Outcome != turn.TooMuch {
 		w.acknowledge(q)
 	}
 	if q.kind == renew {

@@ -38,7 +38,7 @@ func (w *world) start(name string) {
 	n.client = w.network.client(name, n.gate)
 	bots, err := build(w.settings, n.client, name)
 	if err == nil {
-		options := onereply.Options{Node: name, MaxGenerations: w.settings.MaxGenerations, Retention: w.settings.Retention, Logger: w.logger(name)}
+		options := onereply.Options{Node: name, MaxGenerations: w.settings.MaxGenerations, Retention: w.settings.Retention, Limits: w.settings.Limits, Logger: w.logger(name)}
 		n.app, err = onereply.Open(context.Background(), &faultStore{Store: n.store, world: w, node: n}, options, bots...)
 	}
 	if err != nil {

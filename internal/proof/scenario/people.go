@@ -148,7 +148,7 @@ func (w *world) text(m Message) string {
 	if m.Plain || strings.TrimSpace(text) == "" {
 		return text
 	}
-	return w.marked(m.label(), text)
+	return w.marked(m.label(), text) + strings.Repeat(".", m.PadBytes)
 }
 
 // marked is a text with the mark of its message, unless it is a word of the bot.

@@ -55,6 +55,8 @@ type Config struct {
 	TypingExtends       bool     `json:"typing_extends"` // always on
 	IdleEvictMS         int      `json:"idle_evict_ms"`  // a fixed bound of the engine
 
+	Limits map[string]string `json:"limits"` // of the configuration file
+
 	// Bot has further keys of the bot, as a configuration file has them. They
 	// win over what the keys above say.
 	Bot map[string]any `json:"bot"`
@@ -148,7 +150,8 @@ type Message struct {
 	MediaFailed    bool            `json:"media_failed"`
 	Transcript     string          `json:"transcript"`
 	CrashesWorker  bool            `json:"crashes_worker"`
-	Plain          bool            `json:"plain"` // the text stays as it is, without a mark
+	Plain          bool            `json:"plain"`     // the text stays as it is, without a mark
+	PadBytes       int             `json:"pad_bytes"` // so many bytes follow the text
 }
 
 // Expect is what must have happened. A nil field demands nothing.

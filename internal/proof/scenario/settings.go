@@ -33,6 +33,9 @@ func (s Scenario) settings() (config.Config, error) {
 	if n := s.Config.MaxModelConcurrency; n > 0 {
 		root["max_generations"] = n
 	}
+	if s.Config.Limits != nil {
+		root["limits"] = s.Config.Limits
+	}
 	file, err := json.Marshal(root)
 	if err != nil {
 		return config.Config{}, err

@@ -446,6 +446,14 @@ func toldAgain(r *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.E
 	return e
 }
 
+func bytesUnbounded(p *turn.Policy) {
+	p.WaitingBytes = 0
+}
+
+func bytesStay(d *turn.Delete) {
+	d.Had = 0
+}
+
 func mediaIgnored(m *turn.Message) {
 	m.Media = false
 }

@@ -37,9 +37,35 @@ func (l *ledger) wrote(n *node, write store.Write, before turn.Record, waiting [
 	l.followSpoken(t, write, before)
 	l.judgeGivenUp(t, write, before)
 	l.judgeTalk(t, write, before)
+	l.judgeBytes(t.key, after)
 	l.follow(n, t, write, before)
 	if err := turn.Check(after); err != nil {
 		l.fail("turn.Check", "%v", err) // last: what breaks a promise is told by the name of the promise
+	}
+}
+
+// judgeBytes is P4 for the budget: the record counts the bytes of what waits and of what was
+// set aside, and they are no more than may be.
+func (l *ledger) judgeBytes(key store.Key, r turn.Record) {
+	sum := func(status turn.Status) int {
+		bytes := 0
+		for _, e := range l.entries(key, store.EntryQuery{Status: status}) {
+			if status == turn.InputFailed || e.Version > r.Answered {
+				bytes += e.Size
+			}
+		}
+		return bytes
+	}
+	waiting, aside := sum(turn.InputPending), sum(turn.InputFailed)
+	counted := 0
+	if r.SetAside != nil {
+		counted = r.SetAside.Bytes
+	}
+	if waiting != r.PendingBytes || aside != counted {
+		l.fail("P4 bytes", "%d bytes wait and %d are set aside, and the record counts %d and %d", waiting, aside, r.PendingBytes, counted)
+	}
+	if most := l.policy.WaitingBytes; most > 0 && waiting+aside > most {
+		l.fail("P4 bytes", "%d bytes wait or are set aside, and %d may", waiting+aside, most)
 	}
 }
 

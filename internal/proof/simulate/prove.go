@@ -156,6 +156,8 @@ func coreFaults() []seededFault {
 		{name: "a pause that is to end never does", check: "P3 pause", step: changeDecision(pauseForGood)},
 		{name: "a stop word closes what others have waiting", check: "P3 closed", step: changeDecision(closesEverybody)},
 		{name: "the next part of a reply goes out after a person has said something", check: "P7 cut", step: changeInput(cutForgotten)},
+		{name: "any number of bytes may wait", check: "P4 bytes", calm: true, step: changePolicy(bytesUnbounded)},
+		{name: "a deletion leaves its bytes behind", check: "P4 bytes", calm: true, step: changeEvent(bytesStay)},
 		{name: "attachments are not waited for", check: "P2 due", step: changeEvent(mediaIgnored)},
 		{name: "context is answered", check: "P2 context", calm: true, step: changeEvent(contextAnswered)},
 		{name: "the edit of a settled message counts as an input", check: "P4 version", step: changeDecision(settledCounted)},

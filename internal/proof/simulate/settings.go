@@ -70,6 +70,7 @@ func newSettings(seed uint64, nodes int) settings {
 	s.generations = d.between(1, 8)
 	s.alone = s.nodes == 1 && d.chance(50)
 	s.policy.SessionIdle = pick(d, 0, 0, 2*time.Second, 8*time.Second)
+	s.policy.WaitingBytes = pick(roll(seed, "bytes"), 0, 0, 16, 40)
 	others := roll(seed, "others")
 	s.policy.MaxBotTurns, s.policy.Observe, s.policy.MaxAge = pick(others, 0, 1, 1, 3), others.chance(70), time.Hour
 	return s
