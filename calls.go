@@ -217,7 +217,7 @@ func (a *App) MarkSent(ctx context.Context, bot, conversation string, turn int64
 	return a.control(ctx, "mark_sent", bot, conversation, engine.Request{Op: engine.MarkSent, Turn: turn})
 }
 
-// ReplyStatus is what became of a reply after its channel had taken it.
+// ReplyStatus is what a channel reports about a reply after accepting it.
 type ReplyStatus string
 
 // The statuses that a channel reports. Each outweighs those before it, in whatever order
@@ -228,7 +228,7 @@ const (
 	ReplyRead      ReplyStatus = "read"      // the person has read it
 )
 
-// ReplyReport is what a channel says of a reply that it has taken.
+// ReplyReport is a channel's report about a reply that it accepted earlier.
 type ReplyReport struct {
 	Status ReplyStatus
 

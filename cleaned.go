@@ -7,8 +7,8 @@ import (
 	"github.com/onereply/onereply/internal/modeloutput"
 )
 
-// cleaned is a reply as people get it: without thinking, and silent where all of it is
-// the marker for that.
+// cleaned returns a reply as people get it: without the model's thinking, and Silent if its
+// whole text is the bot's Silence.
 func (b Bot) cleaned(r Reply) Reply {
 	if !b.KeepThinking {
 		r.Text = modeloutput.WithoutThinking([]string{r.Text})[0]

@@ -56,8 +56,8 @@ type Message struct {
 	// ignored, or kept as context by a bot that observes ([Bot].Observe).
 	Unaddressed bool
 
-	// Context marks a message that is there to be known: it is kept, the prompt of the
-	// next reply shows it, and it is never answered.
+	// Context marks a message as context: it is kept, the prompt of the next reply shows
+	// it, and it is never answered.
 	Context bool
 }
 

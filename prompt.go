@@ -45,8 +45,8 @@ type PromptEntry struct {
 	// Edited: the message was changed since it was sent.
 	Edited bool
 
-	// Context: the message is there to be known, and not to be answered: it came as
-	// context, or was settled without a reply.
+	// Context: the message is context and must not be answered: it came so, or was settled
+	// without a reply.
 	Context bool
 
 	// ReplyTo is the message that this one answers; nil: none.

@@ -18,7 +18,7 @@ const (
 	OutcomePaused    Outcome = "paused"    // it is kept, and waits until the conversation is resumed; or it was an opt-out word, which paused it
 	OutcomeClosed    Outcome = "closed"    // it was a stop word, which closed what its sender had waiting, or a reset word, which closed all
 	OutcomeWithdrawn Outcome = "withdrawn" // it was a deletion after which nothing waits
-	OutcomeContext   Outcome = "context"   // it is kept to be known, and never answered; Reason may say why
+	OutcomeContext   Outcome = "context"   // it is kept as context and never answered; Reason may say why
 	OutcomeRecorded  Outcome = "recorded"  // it is noted, and nothing is to be answered: the edit of a message that is settled, a report of the channel
 	OutcomeErased    Outcome = "erased"    // it was the deletion of a message that is settled: its text is gone
 	OutcomeEarly     Outcome = "early"     // it was an edit or a deletion of a message that has not come: see [App.Edit]

@@ -50,8 +50,8 @@ type Turn struct {
 
 	// Number counts the conversation's turns, from 1. The reply's ID is
 	// Conversation/Number, whichever attempt makes it, so the two are a good
-	// idempotency key for what an agent does. (After [App.Move] the ID goes on with the
-	// name with which the conversation began.)
+	// idempotency key for what an agent does. (After [App.Move] the ID keeps the
+	// conversation's original name.)
 	Number int64
 
 	// Attempt is 1 for the first run for this turn, and grows with each further one.

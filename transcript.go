@@ -30,7 +30,7 @@ const (
 	StatusFailed    Status = "failed"    // it was set aside: the model refuses it, or each worker that took it was lost
 	StatusDismissed Status = "dismissed" // it was set aside, and then closed by a person
 	StatusDeleted   Status = "deleted"   // by its author; the text is gone. Its Reason is "erased" if it was settled before
-	StatusContext   Status = "context"   // it is there to be known, and never answered
+	StatusContext   Status = "context"   // it is context, and never answered
 )
 
 // The statuses of replies.

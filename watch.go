@@ -35,10 +35,9 @@ type Subscription struct {
 	done         chan struct{} // closed once copy has returned
 }
 
-// Subscribe starts to watch. If the nodes of a store can hear each other through it, the
-// events of all of them come. Those of other nodes come a moment later, and only from the
-// moment on when they learned that somebody watches here; some may be lost. The ids are
-// this node's.
+// Subscribe starts to watch. On a store that carries messages between nodes it gives the
+// events of all nodes. Events of other nodes begin a moment later, once those nodes have
+// learned of the subscription, and some may be lost. The ids are this node's.
 func (a *App) Subscribe(w EventQuery) *Subscription {
 	if w.Bot != "" && w.Conversation != "" {
 		w.Conversation = a.placeOf(w.Bot, w.Conversation)
@@ -102,8 +101,8 @@ func (s *Subscription) wait() bool {
 	}
 }
 
-// placeOf is the name with which the conversation began to which a name leads, as the
-// events have it. If the store can't say, the name is watched as it is.
+// placeOf is the original name of the conversation to which a name leads, as the events
+// have it. If the store can't say, the name is watched as it is.
 func (a *App) placeOf(bot, name string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), placeTimeout)
 	defer cancel()

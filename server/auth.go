@@ -21,7 +21,7 @@ const (
 // guard decides who may call. With keys, a request needs one that has the route's right,
 // or the cookie of a session that one opened. Without keys, it must not come from the page
 // of another site: such a page could post here from the browser of a user who does not know
-// it. Who sends wrong keys is slowed down and logged.
+// it. A client that sends wrong keys is slowed down and logged.
 type guard struct {
 	keys         *Keys
 	ended        *endedSessions

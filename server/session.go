@@ -108,7 +108,7 @@ func (g guard) session(r *http.Request, now time.Time) (session, bool) {
 	return session{}, false
 }
 
-// maxEnded bounds the sessions that are kept as ended. Only who has a key can open one.
+// maxEnded bounds the sessions that are kept as ended. Only a client with a key can open one.
 const maxEnded = 10_000
 
 // endedSessions are those whose users signed out, until they would end anyway. This node

@@ -26,9 +26,9 @@ const (
 // key adds to it, and it empties by itself. Once ten have come at once, or more than one
 // in six seconds, each further one waits for a second before it is answered. A right key
 // never waits: behind a proxy all clients have one address, and nobody there may lock out
-// the others. Who waits holds a connection, and the command bounds those. The memory is
-// bounded: once wrongAddresses have a bucket, all other addresses share one. It may be
-// used by many goroutines at once.
+// the others. A client that waits holds a connection, and the command bounds those. The
+// memory is bounded: once wrongAddresses have a bucket, all other addresses share one. It
+// may be used by many goroutines at once.
 type wrongKeys struct {
 	log   *slog.Logger
 	lines loglimit.Limit

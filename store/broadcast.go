@@ -22,9 +22,9 @@ type Hinter interface {
 // and may be lost, so nothing that must be true may rest on them.
 type Broadcaster interface {
 	// Broadcast sends a payload of at most [MaxBroadcast] bytes to the other nodes,
-	// or fails; it may also be lost on its way, to all or to some. What arrives is
-	// whole, and what one node sends arrives in its order. It does not wait until
-	// others have it.
+	// or fails; it may also be lost on its way, to all or to some. A payload that
+	// arrives is whole, and the payloads of one node arrive in the order in which it
+	// sent them. It does not wait until others have it.
 	Broadcast(ctx context.Context, payload []byte) error
 	// Broadcasts calls f for each payload from other nodes until ctx ends. f must
 	// not block, and may keep the payload. Do not trust its content: anybody who can

@@ -104,7 +104,7 @@ type Was struct {
 	Attachments []Attachment `json:"attachments,omitempty"`
 }
 
-// Edit is a change of a message. What is nil stays as it is.
+// Edit is a change of a message. A nil field stays as it is.
 type Edit struct {
 	Text        *string       `json:"text,omitempty"`
 	Attachments *[]Attachment `json:"attachments,omitempty"`

@@ -92,7 +92,7 @@ func (s *step) endIfUsedUp() bool {
 	case s.Tries.Attempts < s.policy.MaxAttempts:
 		return false
 	case s.hasNewerInput():
-		s.Tries.Attempts = 0 // what waits now was never tried as it is
+		s.Tries.Attempts = 0 // these messages were never tried in this form
 		return false
 	default:
 		s.Tries.LastError = lost
@@ -302,7 +302,7 @@ func (s *step) attemptFailed(e GenerateFailed) {
 			s.failTurn(EndedFailed)
 			return
 		}
-		s.Tries.Attempts = 0 // what waits now was never tried as it is
+		s.Tries.Attempts = 0 // these messages were never tried in this form
 	default:
 		s.Tries.Outages = 0
 	}

@@ -2,11 +2,12 @@ package turn
 
 // Messages that are never answered.
 //
-// Some messages are there to be known only: the caller says so, they are not meant for
-// the bot, or they come so late that an answer would surprise people. They are context:
-// kept in the transcript, shown to the responder, and nothing else. A message of another
-// bot is an input like any other, but only so often: two bots that answer each other
-// would never stop.
+// Some messages are context: the caller says so, they are not meant for the bot, or they
+// come so late that an answer would surprise people. They are kept in the transcript and
+// shown to the responder, and nothing else.
+//
+// A message of another bot is an input like any other, but only so often: two bots that
+// answer each other would never stop.
 
 // neverAnswered handles a message that must not be answered, and reports whether it is
 // one.

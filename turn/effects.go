@@ -12,7 +12,7 @@ const (
 	OnPause   Outcome = "paused"    // an input: it is kept, and waits for a resume
 	Closed    Outcome = "closed"    // an input: a stop word, which waits for nothing
 	Emptied   Outcome = "withdrawn" // an input: a deletion after which nothing waits
-	AsContext Outcome = "context"   // a message: it is kept to be known, and is no input
+	AsContext Outcome = "context"   // a message: it is kept as context, and is no input
 	Erased    Outcome = "erased"    // the deletion of a message that is settled: its text is gone
 	Recorded  Outcome = "recorded"  // the edit of a message that is settled: it is shown as edited
 	CameEarly Outcome = "early"     // an edit or a deletion of a message that has not come: kept for it
@@ -25,7 +25,7 @@ const (
 
 // Reasons that go with Ignored and with notices. They are part of the API.
 const (
-	AlreadyAnswered = "already_answered" // the message neither waits nor was set aside; who looks at the transcript first never asks
+	AlreadyAnswered = "already_answered" // the message neither waits nor was set aside; a caller that reads the transcript first never gets this
 	NothingWaits    = "nothing_waits"    // there is nothing to do it to
 	NotFailed       = "not_failed"       // only a failed turn, and what was set aside, can be tried again
 	UnderWay        = "under_way"        // a turn or a reply is under way: what was set aside has to wait for its end
@@ -90,7 +90,7 @@ const (
 	InputFailed    Status = "failed"    // set aside: see [SetAside]
 	InputDismissed Status = "dismissed" // set aside, and then closed by a person: no prompt ever holds it
 	InputDeleted   Status = "deleted"   // by its author; the text is gone
-	InputContext   Status = "context"   // it is there to be known: no input, and never answered
+	InputContext   Status = "context"   // it is context: no input, and never answered
 	InputEarly     Status = "early"     // an edit that is kept for a message: see [EarlyEdit]
 
 	ReplyCommitted Status = "committed" // on its way

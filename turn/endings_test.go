@@ -210,8 +210,8 @@ func TestCheckNamesWhatIsMissing(t *testing.T) {
 	aside := waits
 	aside.SetAside = &turn.SetAside{Through: 1}
 	for name, record := range map[string]turn.Record{
-		"collecting needs something that waits": nothing,
-		"what was set aside are messages":       aside,
+		"collecting needs something that waits":  nothing,
+		"a set-aside holds at least one message": aside,
 	} {
 		if err := turn.Check(record); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("got %v, want %q", err, name)

@@ -18,7 +18,7 @@ type Message struct {
 
 	// These may keep it from being answered: see context.go.
 	SentAt      Time // when it was sent, 0: not known
-	Context     bool // it is there to be known only
+	Context     bool // it is context, and never answered
 	Unaddressed bool // it is not meant for the bot
 	Bot         bool // another bot wrote it
 
@@ -139,8 +139,8 @@ type HumanReply struct {
 // more of what was said before.
 type Reset struct{ Reason string }
 
-// Lead makes a name, whose record it is applied to, an alias of the conversation that
-// began with the name To. Fresh: the name must lead nowhere else.
+// Lead makes a name, whose record it is applied to, an alias of the conversation with the
+// original name To. Fresh: the name must lead nowhere else.
 type Lead struct {
 	To    string
 	Fresh bool
@@ -152,8 +152,7 @@ type Unlead struct{ From string }
 // Claim says that a move is about to make the name an alias; "" takes that back.
 type Claim struct{ Name string }
 
-// Adopt says that the name leads here; "" stands for the one with which the conversation
-// began. Key: it is the conversation's key from now on.
+// Adopt says that the name leads here; "" stands for the original name. Key: it is the conversation's key from now on.
 type Adopt struct {
 	Name string
 	Key  bool

@@ -30,16 +30,16 @@ var rules = []struct {
 	holds func(Record) bool
 }{
 	{"answered is between 0 and the version", func(r Record) bool { return 0 <= r.Answered && r.Answered <= r.Version }},
-	{"what is newer than the attempt is part of what waits", func(r Record) bool { return 0 <= r.Attempt.Newer && r.Attempt.Newer <= r.Pending }},
+	{"messages newer than the attempt are among those that wait", func(r Record) bool { return 0 <= r.Attempt.Newer && r.Attempt.Newer <= r.Pending }},
 	{"bytes wait only with their messages", func(r Record) bool {
 		return 0 <= r.Attempt.NewerBytes && r.Attempt.NewerBytes <= r.PendingBytes && (r.PendingBytes == 0 || r.Pending > 0)
 	}},
 	{"counts are not negative", func(r Record) bool {
 		return r.Window.Media >= 0 && r.Tries.Attempts >= 0 && r.Tries.Discards >= 0 && r.Tries.Outages >= 0 && r.Tries.Runs >= 0 && r.Bots.Count >= 0
 	}},
-	{"pending inputs lie behind the mark", func(r Record) bool { return 0 <= r.AfterSeq && r.AfterSeq <= r.Seq }},
+	{"the pending inputs begin behind a sequence that was given out", func(r Record) bool { return 0 <= r.AfterSeq && r.AfterSeq <= r.Seq }},
 	{"the mark of the last reset was given out", func(r Record) bool { return 0 <= r.FreshAfter && r.FreshAfter <= r.Seq }},
-	{"an alias has nothing but where it leads", func(r Record) bool {
+	{"an alias holds nothing but the conversation it leads to", func(r Record) bool {
 		bare := r.Version == 0 && r.Seq == 0 && r.Pending == 0 && r.Reply == nil && !r.OnHold
 		return (r.Phase == Alias) == (r.LeadsTo != "") && (r.LeadsTo == "" || bare)
 	}},
@@ -55,13 +55,13 @@ var rules = []struct {
 		return r.Phase != Generating || r.Pending > 0 || r.Attempt.Sealed
 	}},
 	{"only a sealed attempt outlives a pause", func(r Record) bool { return r.Phase != Generating || !r.OnHold || r.Attempt.Sealed }},
-	{"who has paused it has it on hold", func(r Record) bool { return r.OnHold || !r.WithPeople && !r.OptedOut }},
+	{"a conversation that people or an opt-out paused is on hold", func(r Record) bool { return r.OnHold || !r.WithPeople && !r.OptedOut }},
 	{"only a pause of people ends by itself", func(r Record) bool { return r.PausedUntil == 0 || r.WithPeople }},
 	{"a failed turn has something that waits or was set aside", func(r Record) bool {
 		return r.Phase != Failed || r.Pending > 0 || r.SetAside != nil
 	}},
-	{"few edits wait for their messages", func(r Record) bool { return len(r.Early) <= MaxEarly }},
-	{"what was set aside are messages", func(r Record) bool { return r.SetAside == nil || r.SetAside.Pending > 0 }},
+	{"the edits kept for missing messages are bounded", func(r Record) bool { return len(r.Early) <= MaxEarly }},
+	{"a set-aside holds at least one message", func(r Record) bool { return r.SetAside == nil || r.SetAside.Pending > 0 }},
 	{"an attempt runs under a lease", func(r Record) bool { return r.Phase != Generating || r.Lease.Nonce != "" }},
 	{"a lease guards an attempt or a reply", func(r Record) bool {
 		return r.Lease == Lease{} || r.Phase == Generating || r.Phase == Sending

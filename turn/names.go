@@ -5,11 +5,11 @@ import "slices"
 // One conversation under several names.
 //
 // A person writes from a phone number and from a hidden id; a group becomes a
-// supergroup. A conversation keeps its place in the store, under the name with which it
-// began, and other names lead there. Such a name, an alias, has a record of its own in
-// its place, which holds nothing but where it leads ([Record.LeadsTo]). So whoever writes
-// under the alias meets that record by the same compare-and-swap as any other, and can't
-// begin a second conversation there.
+// supergroup. A conversation keeps its place in the store under the name that it got
+// first, its original name. Other names lead there. Such a name, an alias, has a record of
+// its own in its place, which holds nothing but where it leads ([Record.LeadsTo]). So
+// whoever writes under the alias meets that record by the same compare-and-swap as any
+// other, and can't begin a second conversation there.
 //
 // The conversation knows its aliases too ([Names]). A node that remembers an alias
 // compares: a name that the conversation does not list was perhaps taken away, and the
@@ -27,9 +27,9 @@ import "slices"
 // its key. Whoever finds a claim looks where that name leads, and so finishes the move,
 // or knows that it never happened.
 
-// Names are the names of a conversation besides that with which it began.
+// Names are the names of a conversation besides its original name.
 type Names struct {
-	Key     string   `json:"key,omitempty"`     // by which it is shown; "": the name with which it began
+	Key     string   `json:"key,omitempty"`     // by which it is shown; "": the original name
 	Aliases []string `json:"aliases,omitempty"` // names with records that lead here
 	Dropped []string `json:"dropped,omitempty"` // names that were taken away, the newest last
 	Claim   string   `json:"claim,omitempty"`   // the name that a move claims
@@ -103,8 +103,8 @@ func (s *step) claim(e Claim) {
 	s.Names.Claim = e.Name
 }
 
-// adopt notes an alias, or the name with which the conversation began (""), and makes it
-// the key where that is asked for. An entry of the transcript says so; retention never
+// adopt notes an alias, or the original name (""), and makes it the key where that is
+// asked for. An entry of the transcript says so; retention never
 // removes it, and with it no conversation to which a name leads.
 func (s *step) adopt(e Adopt) {
 	known := e.Name == "" || s.Names.Lists(e.Name)

@@ -223,8 +223,8 @@ func (s *step) reportFailed(e Report, i, failed int) {
 	s.notifyReport(KindReplyFailed, reason, e)
 }
 
-// reportArrived ends the trouble with a reply, if nothing is left of it: also where an
-// operator has asked to send it again, and that has not begun.
+// reportArrived confirms a reply once nothing about it is in doubt: also where an operator
+// has asked to send it again, and that has not begun.
 func (s *step) reportArrived(e Report, i int, receipts Receipts) {
 	u := &s.Unconfirmed[i]
 	recovered := u.Status == ReplyFailed && e.Receipts.failed() > 0 && u.Failed == 0

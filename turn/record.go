@@ -76,7 +76,7 @@ func (l Lost) more(holder string, at Time) Lost {
 type Reply struct {
 	Turn       int64  `json:"turn"`                  // the reply's id is conversation/turn
 	Seq        int64  `json:"seq"`                   // its entry in the transcript
-	Through    int64  `json:"through"`               // the version that it answers; of one beside the turns: see interrupt
+	Through    int64  `json:"through"`               // the version that it answers; of a reply beside the turns, the version that attempts had seen before it
 	From       int64  `json:"from,omitempty"`        // the version answered before it
 	AfterSeq   int64  `json:"after_seq,omitempty"`   // the inputs that it answers have a greater sequence
 	ThroughSeq int64  `json:"through_seq,omitempty"` // the last sequence in use when its prompt was read
@@ -156,8 +156,8 @@ type Record struct {
 	PauseReason string `json:"pause_reason,omitempty"`
 	OnHold      bool   `json:"on_hold,omitempty"` // paused: nothing is generated, nothing of the responder is sent
 
-	// Who has paused it. The two end apart: people end theirs, or its time does; an
-	// opt-out ends with an opt-in word. A resume ends both.
+	// The two reasons for a pause. They end separately: that of people by a person or when
+	// its time is over, an opt-out by an opt-in word. A resume ends both.
 	WithPeople  bool `json:"with_people,omitempty"`
 	OptedOut    bool `json:"opted_out,omitempty"`
 	PausedUntil Time `json:"paused_until,omitempty"` // when the pause of people ends by itself; 0: it does not
@@ -191,7 +191,7 @@ type Record struct {
 	Unconfirmed []Unconfirmed `json:"unconfirmed,omitempty"`   // replies that need somebody, oldest first
 	SetAside    *SetAside     `json:"set_aside,omitempty"`     // inputs that need somebody
 
-	LeadsTo   string      `json:"leads_to,omitempty"`  // of an alias: the name with which the conversation began to which it leads
+	LeadsTo   string      `json:"leads_to,omitempty"`  // of an alias: the original name of the conversation to which it leads
 	Names     Names       `json:"names,omitzero"`      // see names.go
 	Early     []EarlyEdit `json:"early,omitempty"`     // edits that are kept for messages that have not come
 	Retracted bool        `json:"retracted,omitempty"` // a deletion has claimed the id of a message that had not come
@@ -223,7 +223,7 @@ type Attempt struct {
 	Edited     bool  `json:"edited,omitempty"`      // a message of its prompt was edited since
 	Early      bool  `json:"early,omitempty"`       // it began before the end of its window, and is not committed before it
 	Sealed     bool  `json:"sealed,omitempty"`      // it must not be discarded: something irreversible was done
-	Part       Part  `json:"part,omitzero"`         // what its prompt held of that which waited
+	Part       Part  `json:"part,omitzero"`         // which of the waiting messages its prompt held
 	Outdated   bool  `json:"outdated,omitempty"`    // a message that waited was edited or deleted since
 }
 

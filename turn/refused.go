@@ -39,8 +39,8 @@ type Search struct {
 	Next  Part  `json:"next,omitzero"`   // what the next prompt holds
 }
 
-// Part is what a prompt holds of that which waits. The zero Part is all of it, and the
-// history. It bounds the versions of the messages.
+// Part selects the waiting messages that a prompt holds. The zero Part is all of them, and
+// the history. It bounds the versions of the messages.
 type Part struct {
 	NoHistory bool  `json:"no_history,omitempty"`
 	After     int64 `json:"after,omitempty"`   // only messages with a greater version

@@ -105,7 +105,7 @@ func (s *step) partSent(e Sent) {
 		s.finishReply(ReplyPartial, s.Reply.Cut)
 	case !s.mayBeSent():
 		s.finishReply(ReplyPartial, WasPaused)
-	case e.Pause > 0 && s.Reply.Kind != ReplyHuman && s.Reply.Kind != ReplyBeside: // what a person wrote is not written just now
+	case e.Pause > 0 && s.Reply.Kind != ReplyHuman && s.Reply.Kind != ReplyBeside: // a person wrote it: there is no typing to imitate
 		s.pauseBeforePart(e.Pause)
 	case s.receiverPaused():
 		s.waitForReceiver()

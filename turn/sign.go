@@ -86,8 +86,8 @@ func (s *step) signDue(since Time, after time.Duration, given int64) Time {
 	return since.Add(after)
 }
 
-// noDelaySign has people not told that what waits now takes longer: nobody works on it, or
-// somebody brings it back after a while, and the moment has passed.
+// noDelaySign gives no delay sign for the messages that wait now: they waited because of a
+// pause or a failure, and the moment has passed.
 func (s *step) noDelaySign() { s.Signs.Delay = s.Version }
 
 // noteOutage keeps since when the model is out of reach.

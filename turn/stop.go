@@ -84,8 +84,8 @@ func (s *step) stopTalking() {
 	}
 }
 
-// goOn ends a turn of which nothing waits any more. What was set aside is not what a
-// person waits for, so it stays for an operator.
+// goOn ends a turn with no waiting messages left. Messages that were set aside stay: they
+// wait for an operator.
 func (s *step) goOn() {
 	failed := s.Phase == Failed && s.LastTurnSetAside()
 	s.endOpenTurn(EndedClosed)

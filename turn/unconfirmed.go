@@ -119,8 +119,8 @@ func (s *step) startBeside() {
 	}
 }
 
-// interrupt puts the reply between two works: what comes from now on is newer than it. It
-// keeps what attempts have seen before, for the window that goes on afterwards.
+// interrupt makes all input from now on newer than the reply. It saves the version that
+// attempts had seen in Reply.Through; returnToInterrupted restores it.
 func (s *step) interrupt() {
 	s.Reply.Through, s.Attempt.Through = s.Attempt.Through, s.Version
 }

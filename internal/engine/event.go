@@ -13,7 +13,7 @@ import (
 type Event struct {
 	turn.Notice
 	Key     store.Key
-	Name    string   // by which the conversation is shown, where that is not the one with which it began
+	Name    string   // by which the conversation is shown, where that is not its original name
 	ReplyID string   // of a notice about a reply
 	Covers  []string // ids of the messages that the reply answers, where this node knows them
 	Text    string   // of the message or the reply, where this node knows it

@@ -45,7 +45,7 @@ type Request struct {
 	ID          string              // Receive, Edit, Retract: of the message; HumanReply: of the reply, where its caller gave it one
 	Body        store.Body          // Receive, HumanReply
 	Group       bool                // Receive: the message belongs to a group
-	Context     bool                // Receive: it is there to be known only
+	Context     bool                // Receive: it is context, and never answered
 	Unaddressed bool                // Receive: it is not meant for the bot
 	Text        *string             // Edit
 	Attachments *[]store.Attachment // Edit

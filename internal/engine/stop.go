@@ -9,7 +9,7 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// wordKind is what a text means that is one of the bot's words.
+// wordKind is the meaning of a text that is one of the bot's words.
 type wordKind int
 
 const (

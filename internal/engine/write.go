@@ -276,8 +276,8 @@ func (n *Node) storeFailed(c *conversation, err error) {
 	n.release(c)
 }
 
-// refusal is a caller's error while the store is out of reach. What has an id can be sent
-// again in any case; a reply from outside may have none.
+// refusal is a caller's error while the store is out of reach. A request with an id can be
+// sent again in any case; a reply from outside may have none.
 func (t *task) refusal(err error) error {
 	if t.history.uncertain() && t.Op == HumanReply && t.ID == "" {
 		return ErrOutcomeUnknown

@@ -33,5 +33,5 @@
 // run the same code.
 //
 // The package must never import the root, a concrete store, a responder or a
-// channel: who answers and who delivers are functions in [Bot].
+// channel: the responder and the sender are functions in [Bot].
 package node

@@ -7,7 +7,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// What is deleted is to be gone from the disk, and not only from the tables. In the
+// Deleted data must be gone from the disk, and not only from the tables. In the
 // database file it is overwritten with zeros: see mainFile. The write-ahead log keeps
 // earlier states of pages until it is overwritten from its beginning, which may take days
 // on a quiet node. So after a deletion it is copied into the file and emptied.

@@ -61,7 +61,7 @@ func (d *database) withLog(db *connection, err error) (*connection, error) {
 	return db, nil
 }
 
-// check reports whether the names lead elsewhere, or nowhere.
+// check returns an error if a name leads to another file, or to none.
 func (d *database) check() error {
 	if err := same(d.path, d.main); err != nil {
 		return err

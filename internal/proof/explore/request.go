@@ -114,8 +114,8 @@ func (w *world) event(q request, kept int64) turn.Event {
 	return e
 }
 
-// asContext makes a message one that is there to be known only: it comes too late, it is
-// not meant for a bot that observes, or its sender says so.
+// asContext makes a message context: it comes too late, it is not meant for a bot that
+// observes, or its sender says so.
 func (w *world) asContext(m *turn.Message) {
 	switch p := w.scope.Policy; {
 	case p.MaxAge > 0:

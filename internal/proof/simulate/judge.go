@@ -215,12 +215,12 @@ func (l *ledger) judgeInputs(n *node, t *conversation, write store.Write, before
 	}
 }
 
-// judgeContext is P2 for messages that are there to be known: they are no inputs, and wait
-// for nothing. That they change nothing else, the version tells.
+// judgeContext is P2 for messages that are context: they are no inputs, and wait for
+// nothing. That they change nothing else, the version tells.
 func (l *ledger) judgeContext(t *conversation, e store.Entry) {
 	l.judgeText(t.key, e)
 	if e.Status != turn.InputContext {
-		l.fail("P2 context", "%s is there to be known, and it is %s", e.ID, e.Status)
+		l.fail("P2 context", "%s is context, and it is %s", e.ID, e.Status)
 	}
 	if !l.policy.Observe && !meant(e.ID) {
 		l.fail("P2 context", "%s is not meant for the bot, and is kept although that observes nothing", e.ID)
