@@ -273,12 +273,10 @@ type Page struct {
 // Guarantees are what a store promises beyond atomicity. The suite tests them
 // and the program prints them.
 type Guarantees struct {
-	Name       string        // for people: "sqlite", "postgres", …
-	Durable    bool          // a commit that was answered survives the loss of power
-	Exclusive  bool          // one process at a time: a lease found at opening is nobody's
-	Clock      bool          // Now is one clock for all nodes
-	Resolution time.Duration // of Now
-	Note       string        // what people must know, e.g. of persistence settings
+	Name      string // for people: "sqlite", "postgres", …
+	Durable   bool   // a commit that was answered survives the loss of power
+	Exclusive bool   // one process at a time: a lease found at opening is nobody's
+	Note      string // what people must know, e.g. of persistence settings
 }
 
 // Found is one conversation of a sweep.

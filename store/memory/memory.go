@@ -106,10 +106,8 @@ func (s *Store) Now(ctx context.Context) (turn.Time, error) {
 // a test share it, and a lease that one of them holds must be respected.
 func (s *Store) Guarantees() store.Guarantees {
 	return store.Guarantees{
-		Name:       "memory",
-		Clock:      true,
-		Resolution: time.Millisecond,
-		Note:       "everything is lost when the process ends",
+		Name: "memory",
+		Note: "everything is lost when the process ends",
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -113,7 +112,7 @@ func (s *Store) usable(ctx context.Context) error {
 // when the store was opened.
 func (s *Store) Guarantees() store.Guarantees {
 	return store.Guarantees{
-		Name: "postgres", Durable: s.server.durable(), Clock: true, Resolution: time.Millisecond,
+		Name: "postgres", Durable: s.server.durable(),
 		Note: s.server.note(),
 	}
 }

@@ -114,7 +114,7 @@ func TestTheNoteSaysWhatTheSettingsMean(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := openWith(t, testservers.NewRedis(t, c.settings...).URL(), Options{})
 			got := s.Guarantees()
-			if got.Durable != c.durable || !strings.Contains(got.Note, c.note) || got.Exclusive || !got.Clock {
+			if got.Durable != c.durable || !strings.Contains(got.Note, c.note) || got.Exclusive {
 				t.Errorf("Guarantees: %+v; want durable %v and %q", got, c.durable, c.note)
 			}
 		})

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/redis/rueidis"
 
@@ -229,7 +228,7 @@ func (s settings) guarantees() store.Guarantees {
 		note = append(note, s.silent+" was out of reach when this node started: what its settings mean is not known, and its conversations wait until it is back")
 	}
 	return store.Guarantees{
-		Name: "redis", Durable: s.durability == always && !s.evicts() && s.silent == "", Clock: true, Resolution: time.Millisecond,
+		Name: "redis", Durable: s.durability == always && !s.evicts() && s.silent == "",
 		Note: strings.Join(note, "; "),
 	}
 }

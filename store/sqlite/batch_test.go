@@ -16,7 +16,7 @@ import (
 func TestManyWritersShareATransaction(t *testing.T) {
 	const writers = 64
 	s := openNew(t)
-	before := s.Stats()
+	before := s.writer.transactions.Load()
 	release := hold(t, s)
 	var group sync.WaitGroup
 	for i := range writers {
@@ -25,18 +25,14 @@ func TestManyWritersShareATransaction(t *testing.T) {
 	awaitWaiting(t, s, writers)
 	release()
 	group.Wait()
-	after := s.Stats()
-	if writes := after.Writes - before.Writes - 1; writes != writers { // without the one that held
-		t.Errorf("%d writes were counted, want %d", writes, writers)
-	}
-	if transactions := after.Transactions - before.Transactions - 1; transactions != 1 {
+	if transactions := s.writer.transactions.Load() - before - 1; transactions != 1 { // without the one that held
 		t.Errorf("%d writers took %d transactions, want 1", writers, transactions)
 	}
 }
 
 func TestABatchIsBounded(t *testing.T) {
 	s := openNew(t)
-	before := s.Stats().Transactions
+	before := s.writer.transactions.Load()
 	release := hold(t, s)
 	var group sync.WaitGroup
 	for i := range maxBatch + 1 {
@@ -45,7 +41,7 @@ func TestABatchIsBounded(t *testing.T) {
 	awaitWaiting(t, s, maxBatch+1)
 	release()
 	group.Wait()
-	if transactions := s.Stats().Transactions - before - 1; transactions != 2 {
+	if transactions := s.writer.transactions.Load() - before - 1; transactions != 2 {
 		t.Errorf("%d writes took %d transactions, want 2", maxBatch+1, transactions)
 	}
 }
@@ -74,7 +70,7 @@ func TestWritesOfOneBatchSeeThoseBefore(t *testing.T) {
 		{message(c, opOf(1), opOf(7), 3), store.Conflict, nil},
 		{message(c, opOf(6), opOf(8), 3), store.OK, nil},
 	}
-	before := s.Stats().Transactions
+	before := s.writer.transactions.Load()
 	release := hold(t, s)
 	var group sync.WaitGroup
 	for i, step := range steps {
@@ -88,7 +84,7 @@ func TestWritesOfOneBatchSeeThoseBefore(t *testing.T) {
 	}
 	release()
 	group.Wait()
-	if transactions := s.Stats().Transactions - before - 1; transactions != 1 {
+	if transactions := s.writer.transactions.Load() - before - 1; transactions != 1 {
 		t.Errorf("the writes took %d transactions, want 1", transactions)
 	}
 	entries := mustEntries(t, s, c)

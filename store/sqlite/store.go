@@ -35,7 +35,7 @@ var _ store.Store = (*Store)(nil)
 // Guarantees implements [store.Store].
 func (s *Store) Guarantees() store.Guarantees {
 	return store.Guarantees{
-		Name: "sqlite", Durable: true, Exclusive: true, Clock: true, Resolution: time.Millisecond,
+		Name: "sqlite", Durable: true, Exclusive: true,
 		Note: "one file, " + s.path + ", opened by one process at a time; a commit is on the disk (fsync) before it is answered",
 	}
 }
@@ -58,17 +58,6 @@ func (s *Store) usable(ctx context.Context) error {
 		return store.ErrClosed
 	}
 	return explain(s.path, s.database.check())
-}
-
-// Stats count what a Store has done since it was opened.
-type Stats struct {
-	Writes       int64 // changes that were applied or refused, one for each call
-	Transactions int64 // batches in which they were answered, most with one fsync
-}
-
-// Stats returns the counts.
-func (s *Store) Stats() Stats {
-	return Stats{Writes: s.writer.writes.Load(), Transactions: s.writer.transactions.Load()}
 }
 
 // Close implements [store.Store]. Writes that were begun are finished, reads
