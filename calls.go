@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-	"unicode/utf8"
 
 	"github.com/onereply/onereply/internal/engine"
 	"github.com/onereply/onereply/store"
@@ -140,22 +139,13 @@ func (a *App) Flush(ctx context.Context, bot, conversation string) (State, error
 // before the first message. [App.Resume] undoes it. A second pause takes the place of
 // the first.
 func (a *App) Pause(ctx context.Context, bot, conversation string, p Pause) (State, error) {
-	c, err := a.begin("pause", bot, conversation)
-	if err != nil {
-		return State{}, err
-	}
-	if len(p.Reason) > MaxNameBytes {
-		return State{}, c.fail(CodeInvalid, "reason", errors.New("it must have at most 512 bytes"))
-	}
-	if err := checkPause(p.For); err != nil {
-		return State{}, c.fail(CodeInvalid, "for", err)
-	}
 	return a.control(ctx, "pause", bot, conversation, engine.Request{Op: engine.Pause, Reason: p.Reason, For: p.For})
 }
 
 // Pause says how a conversation is paused.
 type Pause struct {
-	// Reason is for people to read: at most [MaxNameBytes], may be empty.
+	// Reason is for people to read: UTF-8 of at most [MaxNameBytes] without NUL; it may be
+	// empty.
 	Reason string
 
 	// For is how long the pause lasts: it ends by itself, as if [App.Resume] were called,
@@ -169,21 +159,7 @@ type Pause struct {
 // stays. reason has at most [MaxNameBytes] and may be empty. It does nothing where
 // nothing was said since the last reset. There is no way back.
 func (a *App) Reset(ctx context.Context, bot, conversation, reason string) (State, error) {
-	return a.controlFor(ctx, "reset", bot, conversation, engine.Request{Op: engine.Reset, Reason: reason})
-}
-
-// controlFor is control for a request with a reason.
-func (a *App) controlFor(ctx context.Context, op, bot, conversation string, r engine.Request) (State, error) {
-	c, err := a.begin(op, bot, conversation)
-	if err != nil {
-		return State{}, err
-	}
-	if r.Reason != "" {
-		if err := checkName(r.Reason); err != nil {
-			return State{}, c.fail(CodeInvalid, "reason", err)
-		}
-	}
-	return a.control(ctx, op, bot, conversation, r)
+	return a.control(ctx, "reset", bot, conversation, engine.Request{Op: engine.Reset, Reason: reason})
 }
 
 // Resume gives the conversation back to the bot. answerPending tells whether
@@ -255,11 +231,11 @@ func (a *App) ReportReply(ctx context.Context, bot, conversation string, number 
 	default:
 		return Receipt{}, c.fail(CodeInvalid, "status", fmt.Errorf("it must be failed, delivered or read, it is %q", r.Status))
 	}
-	switch {
-	case r.Part < 0:
+	if r.Part < 0 {
 		return Receipt{}, c.fail(CodeInvalid, "part", errors.New("it must be the number of a part, from 1"))
-	case len(r.Reason) > MaxNameBytes || !utf8.ValidString(r.Reason):
-		return Receipt{}, c.fail(CodeInvalid, "reason", fmt.Errorf("it must be UTF-8 of at most %d bytes", MaxNameBytes))
+	}
+	if err := checkReason(r.Reason); err != nil {
+		return Receipt{}, c.fail(CodeInvalid, "reason", err)
 	}
 	result, err := a.node.Submit(ctx, &engine.Request{
 		Key: c.key, Op: engine.Report, Turn: number, Part: r.Part, Receipt: turn.Receipt(r.Status), Reason: r.Reason,
@@ -272,10 +248,18 @@ func (a *App) ReportReply(ctx context.Context, bot, conversation string, number 
 	return receipt, c.of(err)
 }
 
+// control carries out a request about a conversation. Its reason and how long it holds are
+// checked here.
 func (a *App) control(ctx context.Context, op, bot, conversation string, r engine.Request) (State, error) {
 	c, err := a.begin(op, bot, conversation)
 	if err != nil {
 		return State{}, err
+	}
+	if err := checkReason(r.Reason); err != nil {
+		return State{}, c.fail(CodeInvalid, "reason", err)
+	}
+	if err := checkPause(r.For); err != nil {
+		return State{}, c.fail(CodeInvalid, "for", err)
 	}
 	r.Key = c.key
 	result, err := a.act(ctx, op, &r)

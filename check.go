@@ -24,6 +24,14 @@ func checkName(name string) error {
 	return nil
 }
 
+// checkReason checks a reason that was given for an action; "" is none.
+func checkReason(reason string) error {
+	if reason == "" {
+		return nil
+	}
+	return checkName(reason)
+}
+
 // errBlank refuses a blank text.
 var errBlank = errors.New("it must not be blank")
 
