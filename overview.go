@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/onereply/onereply/internal/buildinfo"
 	"github.com/onereply/onereply/internal/fleet"
 	"github.com/onereply/onereply/internal/inspect"
 	"github.com/onereply/onereply/internal/node"
@@ -98,7 +99,7 @@ func (a *App) report(ctx context.Context) (fleet.Report, bool) {
 		return fleet.Report{}, false
 	}
 	r := fleet.Report{
-		Node: a.options.Node, Version: fleet.Version(), Started: a.started, At: s.At, State: fleet.Ready,
+		Node: a.options.Node, Version: buildinfo.Version(), Started: a.started, At: s.At, State: fleet.Ready,
 		Generating: s.Generating, Waiting: s.Remembered, Store: strings.Join(append([]string{a.store.Guarantees().Name}, s.Problems...), ": "),
 		Minutes: s.Minutes, Total: s.Counters.Total, TimeToReply: s.Counters.TimeToReply,
 	}

@@ -4,7 +4,8 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"runtime/debug"
+
+	"github.com/onereply/onereply/internal/buildinfo"
 )
 
 // versionCommand prints the version of this program, with the version of Go and the
@@ -17,26 +18,8 @@ type versionCommand struct {
 // the output can't be written.
 func (c *versionCommand) run(_ context.Context, p *program) error {
 	if c.JSON {
-		return p.printJSON(map[string]string{"version": version(), "go": runtime.Version()})
+		return p.printJSON(map[string]string{"version": buildinfo.Version(), "go": runtime.Version()})
 	}
-	_, err := fmt.Fprintf(p.stdout, "onereply %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	_, err := fmt.Fprintf(p.stdout, "onereply %s %s %s/%s\n", buildinfo.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return err
-}
-
-// version is the version of the module, or the commit that it was built from. Both come
-// from the build information that Go puts into each binary, so no build needs a flag.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	if info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
-	}
-	for _, setting := range info.Settings {
-		if setting.Key == "vcs.revision" {
-			return "devel-" + setting.Value
-		}
-	}
-	return "devel"
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/onereply/onereply"
 	delivery "github.com/onereply/onereply/channel/webhook"
 	"github.com/onereply/onereply/console"
+	"github.com/onereply/onereply/internal/buildinfo"
 	"github.com/onereply/onereply/responder/anthropic"
 	"github.com/onereply/onereply/responder/echo"
 	"github.com/onereply/onereply/responder/openai"
@@ -103,7 +104,7 @@ func newAPI(app *onereply.App, keys *server.Keys, front frontend, streams int, l
 		Keys:         keys,
 		LoopbackOnly: true,
 		Logger:       log,
-		Version:      version(),
+		Version:      buildinfo.Version(),
 		Page:         front.pages,
 		MaxStreams:   min(maxStreams, streams),
 	}
