@@ -22,14 +22,14 @@ const (
 
 // Limits of numbers.
 const (
-	MaxAttachments      = 32     // of a message
-	MaxHistory          = 500    // entries given to a responder, and as many of Observe
-	MaxParts            = 100    // of one reply; more are a failed attempt
-	MaxPendingMessages  = 10_000 // that wait in one conversation; further ones are refused with [CodeTooMany]
-	MaxQueuedHumanReply = 100    // replies of people that wait to be sent in one conversation; likewise
+	MaxAttachments = 32  // of a message
+	MaxHistory     = 500 // entries given to a responder, and as many of Observe
+	MaxParts       = 100 // of one reply; more are a failed attempt
 
-	MaxEarlyEdits = turn.MaxEarly // that are kept in one conversation for messages that have not come; likewise
-	EarlyEditKept = turn.EarlyFor // how long such an edit is kept
+	MaxPendingMessages  = engine.MaxPending // that wait in one conversation; further ones are refused with [CodeTooMany]
+	MaxQueuedHumanReply = turn.MaxQueue     // replies of people that wait to be sent in one conversation; likewise
+	MaxEarlyEdits       = turn.MaxEarly     // that are kept in one conversation for messages that have not come; likewise
+	EarlyEditKept       = turn.EarlyFor     // how long such an edit is kept
 )
 
 // Limits are the budgets in bytes of a node: what people and responders may have it hold.

@@ -9,8 +9,8 @@ import "time"
 // take back a part that is on its way to the channel, or an irreversible action
 // that an agent has sealed; those end by themselves first.
 
-// maxQueue bounds the replies of people that wait to be sent.
-const maxQueue = 100
+// MaxQueue bounds the replies of people that wait to be sent.
+const MaxQueue = 100
 
 // endQuietTime carries out a flush: the quiet time, and any back-off, ends now.
 func (s *step) endQuietTime() {
@@ -184,7 +184,7 @@ func (s *step) settleAll(status Status, by int64) {
 
 // humanReply takes in a reply from outside. The bot may have to be silent after it.
 func (s *step) humanReply(e HumanReply) {
-	if len(s.Queue) >= maxQueue && !e.Sent {
+	if len(s.Queue) >= MaxQueue && !e.Sent {
 		s.ignore(QueueFull)
 		return
 	}

@@ -67,7 +67,7 @@ func (s *step) wakeSending(e Wake) {
 // a pause. One that holds for the whole bot is noted in the record: the wake-up
 // follows from there.
 func (s *step) receiverPaused() bool {
-	until := max(s.NoSendUntil, s.policy.NoSendUntil)
+	until := s.receiverPausedUntil()
 	if s.now >= until {
 		return false
 	}

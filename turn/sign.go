@@ -60,7 +60,7 @@ func (s *step) giveSigns() {
 }
 
 func (s *step) giveSign(sign Sign, due Time, given *int64) {
-	if due == 0 || s.now < due || s.OnHold || s.Pending == 0 || s.now < s.noSignUntil() {
+	if due == 0 || s.now < due || s.OnHold || s.Pending == 0 || s.now < s.receiverPausedUntil() {
 		return
 	}
 	s.Changed, *given = true, s.Version
@@ -100,8 +100,8 @@ func (s *step) noteOutage(out bool) {
 	}
 }
 
-// noSignUntil is the end of the pause that the receiver asked for.
-func (s *step) noSignUntil() Time { return max(s.NoSendUntil, s.policy.NoSendUntil) }
+// receiverPausedUntil is the end of the pause that the receiver asked for.
+func (s *step) receiverPausedUntil() Time { return max(s.NoSendUntil, s.policy.NoSendUntil) }
 
 // nextSign is when to look at an open window for a sign, 0: never.
 func (s *step) nextSign() Time {
@@ -109,5 +109,5 @@ func (s *step) nextSign() Time {
 	if next == 0 || s.Phase != Collecting {
 		return 0
 	}
-	return max(next, s.noSignUntil())
+	return max(next, s.receiverPausedUntil())
 }

@@ -115,7 +115,7 @@ func (n *Node) receive(c *conversation, b *batch, t *task) {
 	case t.history.idClaimed || b.claims(t.ID):
 		n.repeated(b, t)
 		return
-	case b.write.Record.Pending >= maxPending && !t.word.closes():
+	case b.write.Record.Pending >= MaxPending && !t.word.closes():
 		t.refuse(ErrTooMany)
 		return
 	}

@@ -29,9 +29,12 @@ var (
 
 // Limits of what is held in memory, and of one write.
 const (
-	maxBatch   = 256    // requests that one write applies
-	maxQueue   = 10_000 // requests of one conversation that wait for a write
-	maxPending = 10_000 // messages that wait in one conversation
+	maxBatch = 256    // requests that one write applies
+	maxQueue = 10_000 // requests of one conversation that wait for a write
+
+	// MaxPending is how many messages wait in one conversation at most. Further ones are
+	// refused with ErrTooMany.
+	MaxPending = 10_000
 
 	// Conversations in which nothing happens are remembered, because the next message
 	// of one then needs no read: so many, for so long.

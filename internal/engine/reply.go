@@ -72,7 +72,7 @@ func (b *batch) waiting(stored []store.Entry) []store.Entry {
 		}
 	}
 	for _, e := range stored {
-		if !b.changes(e.Seq) {
+		if b.entry(e.Seq) == nil {
 			add(e)
 		}
 	}
@@ -83,16 +83,6 @@ func (b *batch) waiting(stored []store.Entry) []store.Entry {
 		add(e)
 	}
 	return all
-}
-
-// changes reports whether the batch changes the entry with a sequence.
-func (b *batch) changes(seq int64) bool {
-	for _, e := range b.write.Change {
-		if e.Seq == seq {
-			return true
-		}
-	}
-	return false
 }
 
 // cut splits a text into parts that the channel takes. It never loses the text:
