@@ -90,6 +90,60 @@ func TestAMessageUnderAnAlias(t *testing.T) {
 	}
 }
 
+// What comes under a name together with the request that makes it an alias is the
+// conversation's, and nothing of it is left at the name.
+func TestRequestsBehindTheOneThatMakesAnAlias(t *testing.T) {
+	for _, alone := range []bool{true, false} {
+		h := newHarness(t, func(o *engine.Options) { o.Alone = alone })
+		at := func(name string, r engine.Request) {
+			r.Key = keyOf("a")
+			h.submit(name, r)
+		}
+		at("lead", engine.Request{Op: engine.Lead, Name: "c"})
+		at("m", message("m"))
+		at("reply", engine.Request{Op: engine.HumanReply, Body: store.Body{Text: "hello"}, Beside: true})
+		at("pause", engine.Request{Op: engine.Pause})
+		h.settle()
+		for name, want := range map[string]turn.Outcome{"lead": turn.Done, "m": turn.Queued, "reply": turn.Done, "pause": turn.Done} {
+			if got := h.answers[name]; got.Err != nil || got.Outcome != want {
+				t.Errorf("alone %v: %s is answered %+v", alone, name, got)
+			}
+		}
+		if got := h.answers["pause"]; got.Key != keyOf("c") || got.Record == nil || got.Record.Shown() != turn.Paused {
+			t.Errorf("alone %v: after the pause, %s is %+v", alone, got.Key, got.Record)
+		}
+		if c, a := h.waits("c"), h.waits("a"); c != "m" || a != "" {
+			t.Errorf("alone %v: in the conversation waits %q, under the alias %q", alone, c, a)
+		}
+	}
+}
+
+// A request behind the one that frees an alias is not the conversation's any more, and one
+// behind a Lead that was refused stays where it is.
+func TestRequestsBehindAChangeOfAName(t *testing.T) {
+	h := newHarness(t)
+	h.alias("a")
+	free := engine.Request{Op: engine.Unlead, Name: "c", Key: keyOf("a")}
+	lead := engine.Request{Op: engine.Lead, Name: "d", Key: keyOf("a"), Fresh: true}
+	h.submit("free", free)
+	h.submit("lead", lead)
+	m := message("m")
+	m.Key = keyOf("a")
+	h.submit("m", m)
+	h.settle()
+	if c, d := h.waits("c"), h.waits("d"); c != "" || d != "m" {
+		t.Errorf("in the conversation from which the name was taken waits %q, in the next one %q", c, d)
+	}
+	h.submit("refused", engine.Request{Op: engine.Lead, Name: "c", Key: keyOf("d")})
+	n := message("n")
+	n.Key = keyOf("d")
+	h.submit("n", n)
+	h.settle()
+	if got := h.waits("d"); got != "m n" || h.answers["refused"].Reason != turn.NameTaken {
+		t.Errorf("behind a refused alias waits %q; the alias is answered %+v", got, h.answers["refused"])
+	}
+}
+
 // A reply goes to the name under which somebody wrote last, and shows the conversation
 // under its key.
 func TestTheAddressOfAReply(t *testing.T) {

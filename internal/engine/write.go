@@ -26,7 +26,9 @@ type batch struct {
 }
 
 // write applies the waiting tasks to the record, one after the other, and writes the
-// result. If nothing changed, the tasks end at once.
+// result. If nothing changed, the tasks end at once. A task that makes the name an alias, or
+// frees it, is the last of its batch: what follows is for wherever the name leads then, and
+// pump forwards it there.
 func (n *Node) write(c *conversation) {
 	tasks := slices.Clone(c.applicable())
 	c.queue = c.queue[len(tasks):]
@@ -41,7 +43,7 @@ func (n *Node) write(c *conversation) {
 			c.putBack(tasks[i:])
 			break
 		}
-		if rest := tasks[i+1:]; slices.ContainsFunc(rest, b.outdates) {
+		if rest := tasks[i+1:]; b.write.Record.LeadsTo != c.snap.Record.LeadsTo || slices.ContainsFunc(rest, b.outdates) {
 			b.tasks = tasks[:i+1]
 			c.putBack(rest)
 			break

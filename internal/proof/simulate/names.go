@@ -61,6 +61,24 @@ func (n *node) takeStep(e Event, key store.Key, steps []engine.Request) {
 	}
 	n.ledger.asks(a)
 	n.submit(a, &r)
+	if r.Op == engine.Lead {
+		n.writeAtOnce(e, r.Key)
+	}
+}
+
+// writeAtOnce has somebody write under a name in the instant in which it is made one, at the
+// same node: one batch may hold both. The dice are of their own.
+func (n *node) writeAtOnce(e Event, name store.Key) {
+	d := roll(n.Seed, "at once", int64(e.ID))
+	if !d.chance(50) {
+		return
+	}
+	a := &ask{Event: Event{ID: e.ID, What: send, Conversation: e.Conversation, Message: "n" + e.Message[len(e.Message)-1:]}, key: n.key(e.Conversation), node: n}
+	r := a.request()
+	r.Key = name
+	n.log("people", "%s to %s, under %s", words(a.What, a.Message, a.text), n.name, name.Conversation)
+	n.ledger.asks(a)
+	n.submit(a, r)
 }
 
 // named takes in that a step of a name was acknowledged.
