@@ -19,9 +19,9 @@ import (
 // of a bot, the question to a responder and its reply, the delivery and its outcome.
 
 // nodeBots makes the runtime's bots.
-func (a *App) nodeBots() map[string]node.Bot {
-	bots := make(map[string]node.Bot, len(a.bots))
-	for name, b := range a.bots {
+func (a *App) nodeBots(configured map[string]Bot) map[string]node.Bot {
+	bots := make(map[string]node.Bot, len(configured))
+	for name, b := range configured {
 		settings := b.engineBot()
 		settings.Policy.WaitingBytes = a.options.Limits.WaitingBytes
 		bot := node.Bot{Bot: settings, Timeout: b.Timeout, SendTimeout: b.SendTimeout, Respond: a.respondWith(b)}

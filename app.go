@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/onereply/onereply/internal/engine"
@@ -42,7 +45,7 @@ type Options struct {
 // be called from many goroutines.
 type App struct {
 	store   store.Store
-	bots    map[string]Bot
+	bots    atomic.Pointer[map[string]Bot] // never changed, only replaced
 	names   []string
 	options Options
 	log     *slog.Logger
@@ -51,6 +54,8 @@ type App struct {
 	fleet   *fleet.Fleet
 	started turn.Time
 	actions inspect.Actions
+
+	reconfiguring sync.Mutex
 }
 
 // Open starts a node on a store. It reports every mistake in the bots at once.
@@ -73,14 +78,15 @@ func open(ctx context.Context, s store.Store, o Options, step engine.Step, bots 
 	if err != nil {
 		return nil, fmt.Errorf("read the store's clock: %w", err)
 	}
-	a := &App{store: s, bots: configured, names: names, options: o, log: o.Logger, clock: clock, started: clock.Now()}
+	a := &App{store: s, names: names, options: o, log: o.Logger, clock: clock, started: clock.Now()}
+	a.bots.Store(&configured)
 	instance := shortID() + shortID()
 	a.fleet = fleet.New(fleet.Options{
 		Name: o.Node, Instance: instance, Store: s, Log: o.Logger, Now: clock.Now, Report: a.report,
 		Hinted: func(key store.Key) { a.node.Hinted(key) },
 	})
 	a.node = node.New(s, clock, node.Options{
-		Name: o.Node, Instance: instance, Bots: a.nodeBots(), MaxGenerations: o.MaxGenerations, Retention: o.Retention,
+		Name: o.Node, Instance: instance, Bots: a.nodeBots(configured), MaxGenerations: o.MaxGenerations, Retention: o.Retention,
 		Log: o.Logger, Step: step, Tell: a.fleet.Publish, Hint: a.fleet.Hint,
 	})
 	a.node.Start()
@@ -134,6 +140,35 @@ func shortID() string { return rand.Text()[:6] }
 
 // Bots returns the names of the bots, in the order in which they were given.
 func (a *App) Bots() []string { return append([]string(nil), a.names...) }
+
+// bot is a bot as it is configured now.
+func (a *App) bot(name string) (Bot, bool) {
+	b, ok := (*a.bots.Load())[name]
+	return b, ok
+}
+
+// Reconfigure puts these bots in the place of those that the node was opened with, without a
+// restart: their responders, senders, times and texts. They must have the same names. All of
+// them are taken or, after an error, none, but for one of [CodeUnavailable] or of ctx. They
+// hold from the next step on; a run of a responder, or a send, that is under way goes on as
+// it began. What [App.SetPolicy] has set is gone.
+func (a *App) Reconfigure(ctx context.Context, bots ...Bot) error {
+	c := call{op: "reconfigure"}
+	configured, names, err := configure(bots)
+	switch {
+	case err != nil:
+		return c.fail(CodeInvalid, "bots", err)
+	case !slices.Equal(slices.Sorted(slices.Values(names)), slices.Sorted(slices.Values(a.names))):
+		return c.fail(CodeInvalid, "bots", fmt.Errorf("the node was opened with the bots %q: others need a restart", a.names))
+	}
+	a.reconfiguring.Lock()
+	defer a.reconfiguring.Unlock()
+	if err := a.node.ChangeBots(ctx, a.nodeBots(configured)); err != nil {
+		return c.of(err)
+	}
+	a.bots.Store(&configured)
+	return nil
+}
 
 // Drain stops taking turns and waits until running work has ended, or ctx does. Work
 // that still runs then is cut off, and its leases are given back so that another node

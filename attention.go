@@ -81,7 +81,7 @@ type AttentionPage struct {
 // [CodeInvalid] names the field at fault.
 func (a *App) Attention(ctx context.Context, q AttentionQuery) (AttentionPage, error) {
 	c := call{op: "attention", key: store.Key{Bot: q.Bot}}
-	if _, ok := a.bots[q.Bot]; !ok && q.Bot != "" {
+	if _, ok := a.bot(q.Bot); !ok && q.Bot != "" {
 		return AttentionPage{}, c.fail(CodeNotFound, "bot", errors.New("no such bot is configured"))
 	}
 	limit, err := pageLimit(q.Limit)
@@ -89,7 +89,7 @@ func (a *App) Attention(ctx context.Context, q AttentionQuery) (AttentionPage, e
 		return AttentionPage{}, c.fail(CodeInvalid, "limit", err)
 	}
 	leases := map[string]time.Duration{}
-	for name, b := range a.bots {
+	for name, b := range *a.bots.Load() {
 		leases[name] = b.Lease
 	}
 	found, next, err := inspect.Attention(ctx, a.store, inspect.AttentionQuery{

@@ -126,7 +126,7 @@ func (a *App) Audit(ctx context.Context, q AuditQuery) ([]AuditEntry, error) {
 }
 
 func (a *App) checkAudit(c call, q *AuditQuery) error {
-	if _, ok := a.bots[q.Bot]; !ok && (q.Bot != "" || q.Conversation != "") {
+	if _, ok := a.bot(q.Bot); !ok && (q.Bot != "" || q.Conversation != "") {
 		return c.fail(CodeNotFound, "bot", errors.New("no such bot is configured"))
 	}
 	if q.Conversation != "" {

@@ -16,7 +16,7 @@ import (
 // begin checks what all calls share.
 func (a *App) begin(op, bot, conversation string) (call, error) {
 	c := call{op: op, key: store.Key{Bot: bot, Conversation: conversation}}
-	if _, ok := a.bots[bot]; !ok {
+	if _, ok := a.bot(bot); !ok {
 		return c, c.fail(CodeNotFound, "bot", errors.New("no such bot is configured"))
 	}
 	if err := checkName(conversation); err != nil {

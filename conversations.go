@@ -210,7 +210,7 @@ type ConversationPage struct {
 // for Search.
 func (a *App) Conversations(ctx context.Context, q ConversationQuery) (ConversationPage, error) {
 	c := call{op: "list", key: store.Key{Bot: q.Bot}}
-	if _, ok := a.bots[q.Bot]; !ok && q.Bot != "" {
+	if _, ok := a.bot(q.Bot); !ok && q.Bot != "" {
 		return ConversationPage{}, c.fail(CodeNotFound, "bot", errors.New("no such bot is configured"))
 	}
 	switch q.Phase {

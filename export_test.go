@@ -23,7 +23,7 @@ func NodeBot(b Bot, limits Limits) (node.Bot, error) {
 	if err != nil {
 		return node.Bot{}, err
 	}
-	return (&App{bots: map[string]Bot{b.Name: full}, options: Options{Limits: limits}}).nodeBots()[b.Name], nil
+	return (&App{options: Options{Limits: limits}}).nodeBots(map[string]Bot{b.Name: full})[b.Name], nil
 }
 
 // WithDefaults is a bot with what it does not set filled in.

@@ -48,7 +48,7 @@ func (a *App) SetPolicy(ctx context.Context, bot string, p Policy) error {
 // withPolicy changes a bot's policy and returns the new one.
 func (a *App) withPolicy(ctx context.Context, op, bot string, change func(turn.Policy) turn.Policy) (turn.Policy, error) {
 	c := call{op: op, key: store.Key{Bot: bot}}
-	if _, ok := a.bots[bot]; !ok {
+	if _, ok := a.bot(bot); !ok {
 		return turn.Policy{}, c.fail(CodeNotFound, "bot", errors.New("no such bot is configured"))
 	}
 	now, err := a.node.ChangePolicy(ctx, bot, change)

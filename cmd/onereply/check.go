@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/onereply/onereply/server/config"
 )
@@ -11,8 +13,9 @@ import (
 // checkCommand validates a configuration, for an editor or before a deployment. It sets
 // the exit code to 1 where serve would not start because of the file.
 type checkCommand struct {
-	Config string `default:"onereply.yaml" placeholder:"FILE" help:"The configuration to check (default: ${default})."`
-	JSON   bool   `name:"json" help:"Print the problems as JSON."`
+	Config  string `default:"onereply.yaml" placeholder:"FILE" help:"The configuration to check (default: ${default})."`
+	Running string `placeholder:"FILE" help:"The configuration that a node runs with: also says what a reload would change."`
+	JSON    bool   `name:"json" help:"Print the problems as JSON."`
 }
 
 // problem is a mistake in the configuration, as JSON. Its fields are those of
@@ -35,18 +38,48 @@ func (c *checkCommand) run(_ context.Context, p *program) error {
 		return c.refuse(p, problems)
 	case err != nil:
 		return err
-	case c.JSON:
-		return p.printJSON(verdict{Valid: true, Problems: []problem{}})
 	}
-	_, err = fmt.Fprintf(p.stdout, "%s: valid, %s\n", c.Config, count(len(found.Bots), "bot"))
-	return err
+	atOnce, restart, err := c.reload(p, found)
+	switch {
+	case errors.As(err, &problems):
+		return c.refuse(p, problems)
+	case err != nil:
+		return err
+	case c.JSON:
+		return p.printJSON(verdict{Valid: true, Problems: []problem{}, AtOnce: atOnce, Restart: restart})
+	}
+	fmt.Fprintf(p.stdout, "%s: valid, %s\n", c.Config, count(len(found.Bots), "bot"))
+	if c.Running != "" {
+		fmt.Fprintf(p.stdout, "changed at once: %s\nneeds a restart: %s\n", orNothing(atOnce), orNothing(restart))
+	}
+	return nil
 }
+
+// reload says what a node that runs with another file would do with this one.
+func (c *checkCommand) reload(p *program, next config.Config) (atOnce, restart []string, err error) {
+	if c.Running == "" {
+		return nil, nil, nil
+	}
+	running, err := readConfig(c.Running, p.env, config.Overrides{})
+	if err != nil {
+		return nil, nil, err
+	}
+	_, changes := running.Reload(next)
+	atOnce, restart = byRestart(changes)
+	return atOnce, restart, nil
+}
+
+func orNothing(keys []string) string { return cmp.Or(strings.Join(keys, ", "), "nothing") }
 
 // verdict is the result of check, as JSON. Programs get it on the standard output in
 // both cases, valid or not.
 type verdict struct {
 	Valid    bool      `json:"valid"`
 	Problems []problem `json:"problems"`
+
+	// With --running: the keys that a reload changes, and those that need a restart.
+	AtOnce  []string `json:"at_once,omitempty"`
+	Restart []string `json:"restart,omitempty"`
 }
 
 // refuse prints the problems, and makes the exit code 1. For people they are errors, and

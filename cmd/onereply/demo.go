@@ -48,7 +48,7 @@ func (c *demoCommand) run(ctx context.Context, p *program) error {
 		return usageError{err}
 	}
 	log := logFlags{Level: "warn", Format: "text"}.logger(p.stderr)
-	return runNode(ctx, settings, frontend{pages: demoPages(), demo: &demo{}}, log, func(url string) {
+	return runNode(ctx, settings, nil, frontend{pages: demoPages(), demo: &demo{}}, log, func(url string) {
 		fmt.Fprintf(p.stdout, "Open %s/ and click send as fast as you can. The console is at %s%s. Ctrl+C ends the demo.\n", url, url, console.Prefix)
 	})
 }

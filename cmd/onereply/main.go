@@ -11,7 +11,8 @@
 // report turns its error into a text and an exit code. Each command is a type, and
 // commands that are alike share a file. There are four kinds:
 //
-//	serve.go, demo.go              run a node; node.go starts and stops it, in order, and
+//	serve.go, demo.go              run a node; node.go starts and stops it, in order,
+//	                               reload.go reads its configuration again, and
 //	                               connections.go bounds its connections
 //	talk.go, control.go, show.go,  call a running node over HTTP, through internal/client;
 //	list.go, tail.go               remote.go has their flags, print.go and timeline.go

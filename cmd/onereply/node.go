@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,12 +38,15 @@ const (
 //  4. The API and the pages. The listener has queued connections so far; now they are
 //     answered.
 //
+// If the configuration came from somewhere, it is read again when that changes: see
+// [reloading].
+//
 // An error in one of these steps closes the parts before it, and is returned.
 //
 // The end, when ctx ends: serve drains the turns and ends the requests. Then the engine
 // closes, then the store. It takes at most the drain time, 5 seconds for the requests, and
 // the time of the closing.
-func runNode(ctx context.Context, c config.Config, front frontend, log *slog.Logger, announce func(url string)) (err error) {
+func runNode(ctx context.Context, c config.Config, from *source, front frontend, log *slog.Logger, announce func(url string)) (err error) {
 	defer func() { // after all others: everything is closed
 		if err == nil {
 			log.Info("stopped")
@@ -61,8 +65,7 @@ func runNode(ctx context.Context, c config.Config, front frontend, log *slog.Log
 	if kept.Guarantees().Exclusive { // it is on a disk of this machine
 		defer gomaxprocs.OneMore()()
 	}
-	url := reachable(listener.Addr())
-	keys := server.NewKeys(apiKeys(c.APIKeys)...)
+	keys, url := server.NewKeys(apiKeys(c.APIKeys)...), reachable(listener.Addr())
 	app, err := openApp(ctx, kept, c, front, url, keys, log)
 	if err != nil {
 		return err
@@ -70,6 +73,19 @@ func runNode(ctx context.Context, c config.Config, front frontend, log *slog.Log
 	defer closing(log, "engine", app.Close)
 	connections := connectionsFor(openFiles())
 	api := newAPI(app, keys, front, connections/2, log)
+	if from != nil {
+		again := reloading{from: from, now: c, log: log, apply: func(ctx context.Context, c config.Config) error {
+			bots, err := buildBots(c.Bots, responderURL(c, url), keys)
+			if err == nil {
+				err = app.Reconfigure(ctx, bots...)
+			}
+			if err == nil {
+				keys.Replace(apiKeys(c.APIKeys)...)
+			}
+			return err
+		}}
+		defer again.start(ctx)()
+	}
 	announce(url)
 	log.Info("listening", "url", url, "store", kept.Guarantees().Name, "bots", len(c.Bots))
 	s := httpServer(api, log)
@@ -77,14 +93,10 @@ func runNode(ctx context.Context, c config.Config, front frontend, log *slog.Log
 }
 
 // openApp starts the node's engine. The engine outlives ctx, whose end only starts the
-// drain. url is where responders reach this node: the configuration's public URL goes
-// before the listener's, which another machine may not be able to reach. The keys make what
+// drain. url is the listener's. The keys make what
 // opens an attempt to its responder.
 func openApp(ctx context.Context, kept store.Store, c config.Config, front frontend, url string, keys *server.Keys, log *slog.Logger) (*onereply.App, error) {
-	if c.PublicURL != "" {
-		url = c.PublicURL
-	}
-	bots, err := buildBots(c.Bots, url, keys)
+	bots, err := buildBots(c.Bots, responderURL(c, url), keys)
 	if err != nil {
 		return nil, err
 	}
@@ -95,6 +107,10 @@ func openApp(ctx context.Context, kept store.Store, c config.Config, front front
 	}
 	return app, nil
 }
+
+// responderURL is where responders reach this node: the configuration's public URL goes
+// before the listener's, which another machine may not be able to reach.
+func responderURL(c config.Config, url string) string { return cmp.Or(c.PublicURL, url) }
 
 // httpServer bounds the requests. Event streams must be ended on shutdown: it would wait
 // for them for ever. There is no time-out for writing here, because a stream writes for

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/onereply/onereply/console"
 	"github.com/onereply/onereply/server/config"
@@ -19,13 +22,19 @@ type serveCommand struct {
 	logFlags
 }
 
-// run prints every mistake of the configuration, or runs the node until it is told to
+// run reads the configuration now, and again when it changes. It prints every mistake of the configuration, or runs the node until it is told to
 // stop. The address is printed once the node listens, and not before: a program that
 // started the node waits for this line, and with port 0 it learns the port from it.
 // The mistakes are printed without a prefix, one on each line with its place in the
 // file, so that an editor can lead there.
 func (c *serveCommand) run(ctx context.Context, p *program) error {
-	settings, err := readConfig(c.Config, p.env, config.Overrides{Listen: c.Listen, Store: c.Store, Node: c.Node})
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	defer signal.Stop(hangups)
+	from := &source{file: c.Config, hangups: hangups, read: func() (config.Config, error) {
+		return readConfig(c.Config, p.env, config.Overrides{Listen: c.Listen, Store: c.Store, Node: c.Node})
+	}}
+	settings, err := from.read()
 	var problems config.Problems
 	if errors.As(err, &problems) {
 		fmt.Fprintln(p.stderr, problems.Error())
@@ -34,7 +43,7 @@ func (c *serveCommand) run(ctx context.Context, p *program) error {
 	if err != nil {
 		return err
 	}
-	return runNode(ctx, settings, frontend{pages: servePages()}, c.logger(p.stderr), func(url string) {
+	return runNode(ctx, settings, from, frontend{pages: servePages()}, c.logger(p.stderr), func(url string) {
 		fmt.Fprintf(p.stdout, "Listening on %s (console: %s%s)\n", url, url, console.Prefix)
 	})
 }

@@ -274,10 +274,11 @@ func (n *Node) Writing() int {
 	return count
 }
 
-// ChangePolicy puts another policy in the place of a bot's. It holds for each
-// step from now on.
-func (n *Node) ChangePolicy(name string, change func(turn.Policy) turn.Policy) {
-	bot := n.options.Bots[name]
-	bot.Policy = change(bot.Policy)
-	n.options.Bots[name] = bot
+// ChangeBot changes the settings of a bot that this node serves. They hold for each step
+// from now on, as after a restart with them: what was decided before is in the record.
+func (n *Node) ChangeBot(name string, change func(*Bot)) {
+	if bot, ok := n.options.Bots[name]; ok {
+		change(&bot)
+		n.options.Bots[name] = bot
+	}
 }

@@ -24,7 +24,7 @@ func TestSettingsChangeBetweenCommitAndSend(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(t)
 			h.respond(h.started("m"), engine.Response{Text: "one two three", Parts: parts})
-			h.node.ChangePolicy("bot", change)
+			h.node.ChangeBot("bot", func(b *engine.Bot) { b.Policy = change(b.Policy) })
 			for part := range parts {
 				for count[engine.Send](h) == 0 { // it may wait for the lease to be renewed, or to end
 					h.pass(time.Second)
@@ -54,7 +54,7 @@ func TestAPolicyHoldsFromTheNextStepOn(t *testing.T) {
 	h := newHarness(t)
 	h.say("m")
 	h.settle()
-	h.node.ChangePolicy("bot", func(p turn.Policy) turn.Policy { p.Debounce = 3 * time.Second; return p })
+	h.node.ChangeBot("bot", func(b *engine.Bot) { b.Policy.Debounce = 3 * time.Second })
 	h.say("n")
 	h.settle()
 	if due := h.record().Window.Due; due != start.Add(3*time.Second) {
@@ -62,7 +62,7 @@ func TestAPolicyHoldsFromTheNextStepOn(t *testing.T) {
 	}
 	h.pass(3 * time.Second)
 	s := asked[engine.Start](h)
-	h.node.ChangePolicy("bot", func(p turn.Policy) turn.Policy { p.OnNewInput = turn.Finish; return p })
+	h.node.ChangeBot("bot", func(b *engine.Bot) { b.Policy.OnNewInput = turn.Finish })
 	h.say("newer")
 	h.settle()
 	if n := count[engine.Stop](h); n != 0 {

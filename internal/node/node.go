@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/onereply/onereply/internal/engine"
@@ -60,6 +61,7 @@ type Bot struct {
 type Node struct {
 	options Options
 	store   store.Store
+	bots    atomic.Pointer[map[string]Bot] // never changed, only replaced
 	clock   *Clock
 	log     *slog.Logger
 
@@ -90,6 +92,7 @@ func New(s store.Store, clock *Clock, o Options) *Node {
 		tasks: newTasks(), work: newRunning(),
 		drain: make(chan struct{}), ended: make(chan struct{}),
 	}
+	n.bots.Store(&o.Bots)
 	n.ctx, n.stop = context.WithCancelCause(context.Background())
 	bots := make(map[string]engine.Bot, len(o.Bots))
 	for name, bot := range o.Bots {

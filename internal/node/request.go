@@ -57,13 +57,29 @@ func ask[T any](ctx context.Context, n *Node, task func(now turn.Time) T) (T, er
 // from then on.
 func (n *Node) ChangePolicy(ctx context.Context, bot string, change func(turn.Policy) turn.Policy) (turn.Policy, error) {
 	return ask(ctx, n, func(turn.Time) (changed turn.Policy) {
-		n.engine.ChangePolicy(bot, func(p turn.Policy) turn.Policy {
-			changed = change(p)
-			return changed
+		n.engine.ChangeBot(bot, func(b *engine.Bot) {
+			changed = change(b.Policy)
+			b.Policy = changed
 		})
 		return changed
 	})
 }
+
+// ChangeBots changes the settings of bots that this node serves. They hold for each step from
+// then on; an attempt or a send that runs goes on as it began.
+func (n *Node) ChangeBots(ctx context.Context, bots map[string]Bot) error {
+	_, err := ask(ctx, n, func(turn.Time) struct{} {
+		n.bots.Store(&bots)
+		for name, bot := range bots {
+			n.engine.ChangeBot(name, func(b *engine.Bot) { *b = bot.Bot })
+		}
+		return struct{}{}
+	})
+	return err
+}
+
+// bot is a bot that this node serves, as it is now.
+func (n *Node) bot(name string) Bot { return (*n.bots.Load())[name] }
 
 // Ignore counts an input that reaches no conversation.
 func (n *Node) Ignore() { n.post(func(now turn.Time) { n.engine.Counters.Ignore(now) }) }

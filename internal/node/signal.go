@@ -34,7 +34,7 @@ const (
 // called. It runs beside the attempt, which never waits for it. While the receiver has
 // asked for a pause nothing is shown.
 func (n *Node) showTyping(ctx context.Context, o engine.Start) (stop func()) {
-	bot := n.options.Bots[o.Key.Bot]
+	bot := n.bot(o.Key.Bot)
 	ctx, cancel := context.WithCancel(ctx)
 	if !bot.Typing || bot.Signal == nil {
 		return cancel
@@ -58,7 +58,7 @@ func (n *Node) showTyping(ctx context.Context, o engine.Start) (stop func()) {
 
 // show gives people a notice. Nobody waits for it.
 func (n *Node) show(o engine.Show) {
-	if n.options.Bots[o.Key.Bot].Signal == nil {
+	if n.bot(o.Key.Bot).Signal == nil {
 		return
 	}
 	n.goroutines.Go(func() {
@@ -71,7 +71,11 @@ func (n *Node) signal(ctx context.Context, s Signal) {
 	ctx, cancel := context.WithTimeout(ctx, signalTimeout)
 	defer cancel()
 	log := n.logOf(s.Key).With("turn", s.Turn, "signal", s.Kind)
-	failed, err := call(ctx, n, log, "sender", func() error { return n.options.Bots[s.Key.Bot].Signal(ctx, s) })
+	give := n.bot(s.Key.Bot).Signal
+	if give == nil {
+		return // since a moment ago
+	}
+	failed, err := call(ctx, n, log, "sender", func() error { return give(ctx, s) })
 	if err == nil {
 		err = failed
 	}

@@ -79,7 +79,7 @@ func (n *Node) startSend(o engine.Send) {
 // respond runs a bot's responder for one attempt. An attempt that was told to end is
 // no failure, so it is not logged as one.
 func (n *Node) respond(ctx context.Context, o engine.Start) engine.Response {
-	bot := n.options.Bots[o.Key.Bot]
+	bot := n.bot(o.Key.Bot)
 	ctx, cancel := context.WithTimeoutCause(ctx, bot.Timeout, fmt.Errorf("%w within %v", errNoAnswer, bot.Timeout))
 	defer cancel()
 	log := n.logOf(o.Key).With("turn", o.Turn, "attempt", o.Attempt, "token", o.Lease.Token)
@@ -109,7 +109,7 @@ func (n *Node) send(ctx context.Context, o engine.Send) engine.SendResult {
 
 // deliver is send without its log; see [Deliver].
 func (n *Node) deliver(ctx context.Context, o engine.Send, log *slog.Logger) engine.SendResult {
-	bot := n.options.Bots[o.Key.Bot]
+	bot := n.bot(o.Key.Bot)
 	var send func(engine.Send) (engine.SendResult, error)
 	if bot.Send != nil {
 		send = func(o engine.Send) (engine.SendResult, error) {
