@@ -24,7 +24,8 @@ const (
 // it. A client that sends wrong keys is slowed down and logged.
 type guard struct {
 	keys         *Keys
-	ended        *endedSessions
+	revoked      func(id string) bool // of sessions that were ended
+	seen         *seenSessions
 	wrong        *wrongKeys
 	loopbackOnly bool
 	crossOrigin  *http.CrossOriginProtection
@@ -33,10 +34,11 @@ type guard struct {
 // newGuard makes a guard for the keys of the configuration. With loopbackOnly it answers
 // only requests that name this machine as their host, as long as there are no keys: a page
 // that rebinds its own name to 127.0.0.1 could call here otherwise.
-func newGuard(keys *Keys, loopbackOnly bool, log *slog.Logger) guard {
+func newGuard(keys *Keys, revoked func(id string) bool, loopbackOnly bool, log *slog.Logger) guard {
 	return guard{
 		keys:         keys,
-		ended:        &endedSessions{},
+		revoked:      revoked,
+		seen:         &seenSessions{},
 		wrong:        &wrongKeys{log: log},
 		loopbackOnly: loopbackOnly,
 		crossOrigin:  http.NewCrossOriginProtection(),
@@ -113,7 +115,8 @@ func (g guard) checkSession(r *http.Request, found session) (caller, error) {
 	if err := found.checkToken(r); err != nil {
 		return caller{}, err
 	}
-	return caller{by: found.key.Name, from: addressOf(r), key: found.key}, nil
+	g.seen.note(found, addressOf(r), time.Now())
+	return caller{by: found.key.Name, from: addressOf(r), key: found.key, session: found.id()}, nil
 }
 
 // takesSessions reports whether a session opens the route: those of the API. Metrics and

@@ -12,8 +12,10 @@ import (
 // can find the key and the machine.
 type caller struct {
 	by   string   // the name of the key
-	from string   // the address that the connection came from
+	from string   // the client's address
 	key  *heldKey // nil: the call needs none, or there are none
+
+	session string // the id of the session, "": there is none
 }
 
 // anonymousLabel stands for the name of a key in calls that need none.
@@ -23,8 +25,8 @@ const anonymousLabel = "anonymous"
 // audits name this label and the address.
 func anonymous(r *http.Request) caller { return caller{by: anonymousLabel, from: addressOf(r)} }
 
-// addressOf is the address of the other end of the connection. Behind a proxy that is the
-// proxy's: anybody could forge the header that names the client.
+// addressOf is the client's address: that of the other end of the connection or, if that is a
+// trusted proxy, the one that [clientOf] found.
 func addressOf(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {

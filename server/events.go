@@ -129,7 +129,7 @@ func (s *Server) pump(r *http.Request, out *eventWriter, events <-chan onereply.
 				going = ok && out.event(e, last)
 			}
 		case <-heartbeat.C:
-			going = out.beat()
+			going = !s.guard.revoked(who.session) && out.beat()
 		case <-r.Context().Done():
 			return
 		case <-s.streams.ended:

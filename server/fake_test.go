@@ -31,6 +31,7 @@ type fakeApp struct {
 	watching atomic.Int64 // subscriptions that were not stopped
 
 	mu   sync.Mutex
+	gone map[string]time.Time // what was revoked, and until when
 	last call
 	bots []string // of the last list
 	n    int
@@ -254,6 +255,22 @@ func (f *fakeApp) Audit(_ context.Context, q onereply.AuditQuery) ([]onereply.Au
 	f.lists(q.Bots)
 	f.record("audit", q.Bot, q.Conversation, q.Limit)
 	return f.audit, f.err
+}
+
+func (f *fakeApp) Revoke(id string, until time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.gone == nil {
+		f.gone = map[string]time.Time{}
+	}
+	f.gone[id] = until
+}
+
+func (f *fakeApp) Revoked(id string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, gone := f.gone[id]
+	return gone
 }
 
 // Subscribe is not reached: see newWatched.

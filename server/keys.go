@@ -20,7 +20,7 @@ const (
 	Write   Right = "write"   // messages, typing, and what a channel reports of a reply
 	Operate Right = "operate" // pause, resume, replies, requeue, resend, reset, flush, names
 	Seal    Right = "seal"    // seal an attempt
-	Admin   Right = "admin"   // delete, and read the audit
+	Admin   Right = "admin"   // delete, read the audit, list and end sessions
 )
 
 // anyRight is needed by a call that every key may make.
@@ -39,6 +39,7 @@ type Key struct {
 	Bots    []string  // the only bots for which it is good; nil: all
 	Can     []Right   // nil: everything
 	Expires time.Time // from then on it opens nothing; zero: never
+	Rate    Rate      // of the messages that come with it
 }
 
 // label is the name of the key in logs and audits.
@@ -49,7 +50,7 @@ func (k Key) label() string {
 
 // same reports whether both open the same, under the same name.
 func (k Key) same(other Key) bool {
-	return k.Name == other.Name && k.Key == other.Key && k.Expires.Equal(other.Expires) && sameSet(k.Bots, other.Bots) && sameSet(k.Can, other.Can)
+	return k.Name == other.Name && k.Key == other.Key && k.Expires.Equal(other.Expires) && k.Rate == other.Rate && sameSet(k.Bots, other.Bots) && sameSet(k.Can, other.Can)
 }
 
 func sameSet[T cmp.Ordered](a, b []T) bool {

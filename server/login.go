@@ -3,7 +3,6 @@ package server
 import (
 	"log/slog"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/onereply/onereply"
@@ -32,11 +31,11 @@ func (s *Server) postLogin(w http.ResponseWriter, r *http.Request) error {
 	}
 	s.options.Logger.LogAttrs(r.Context(), slog.LevelInfo, "a login to the console",
 		slog.String("by", key.Name), slog.String("from", addressOf(r)))
-	http.SetCookie(w, cookieOf(r, key.signer.open(now), int(sessionTime.Seconds())))
+	http.SetCookie(w, cookieOf(r, key.signer.open(r.Host, now), int(sessionTime.Seconds())))
 	return respondEmpty(w)
 }
 
-// postLogout ends the session on this node, and removes the cookie. The token is checked
+// postLogout ends the session, and removes the cookie. The token is checked
 // as for any change: another site's page must not sign people out. Without a valid session
 // there is nothing to guard, and the cookie is removed all the same.
 func (s *Server) postLogout(w http.ResponseWriter, r *http.Request) error {
@@ -48,7 +47,7 @@ func (s *Server) postLogout(w http.ResponseWriter, r *http.Request) error {
 		if err := found.checkToken(r); err != nil {
 			return err
 		}
-		s.guard.ended.add(found, now)
+		s.app.Revoke(found.id(), found.expires)
 	}
 	http.SetCookie(w, cookieOf(r, "", -1))
 	return respondEmpty(w)
@@ -81,15 +80,8 @@ func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
 // different paths.
 func cookieOf(r *http.Request, value string, maxAge int) *http.Cookie {
 	return &http.Cookie{
-		Name: sessionCookie, Value: value, Path: "/", MaxAge: maxAge,
+		Name: cookieName(r), Value: value, Path: "/", MaxAge: maxAge,
 		HttpOnly: true, SameSite: http.SameSiteStrictMode,
-		Secure: r.TLS != nil || overTLS(r.Header.Values("X-Forwarded-Proto")),
+		Secure: isSecure(r),
 	}
-}
-
-// overTLS reports whether the client spoke TLS, as proxies tell it. Each proxy adds what
-// it was spoken to with, and the first value is that of the client.
-func overTLS(forwarded []string) bool {
-	first, _, _ := strings.Cut(strings.Join(forwarded, ","), ",")
-	return strings.EqualFold(strings.TrimSpace(first), "https")
 }

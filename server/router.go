@@ -40,6 +40,7 @@ type route struct {
 	needs   Right // of a route that is open by key: the right that the key must have
 	allBots bool  // it is about all bots at once: a key that is for some does not open it
 	byGrant bool  // a grant for the attempt that the path names opens it too
+	counted bool  // it counts against the rates of messages
 	stream  bool  // the answer goes on until the client leaves
 	audited bool  // the App records the call, with its caller
 

@@ -12,9 +12,9 @@ func (s *Server) routes() []*route {
 		alias = "/v1/bots/{bot}/aliases/{alias}"
 	)
 	return []*route{
-		{method: "POST", pattern: one + "/messages", needs: Write, handle: s.postMessage},
-		{method: "PATCH", pattern: one + "/messages/{id}", needs: Write, handle: s.patchMessage},
-		{method: "DELETE", pattern: one + "/messages/{id}", needs: Write, handle: s.deleteMessage},
+		{method: "POST", pattern: one + "/messages", needs: Write, counted: true, handle: s.postMessage},
+		{method: "PATCH", pattern: one + "/messages/{id}", needs: Write, counted: true, handle: s.patchMessage},
+		{method: "DELETE", pattern: one + "/messages/{id}", needs: Write, counted: true, handle: s.deleteMessage},
 
 		{method: "POST", pattern: one + "/typing", needs: Write, handle: s.postTyping},
 		{method: "POST", pattern: one + "/turns/{turn}/resend", needs: Operate, handle: s.postResend, audited: true},
@@ -38,6 +38,8 @@ func (s *Server) routes() []*route {
 		{method: "GET", pattern: one + "/timeline", needs: Read, handle: s.getTimeline},
 		{method: "GET", pattern: one + "/audit", needs: Admin, handle: s.getAudit},
 		{method: "GET", pattern: "/v1/whoami", needs: anyRight, handle: s.getWhoAmI},
+		{method: "GET", pattern: "/v1/sessions", needs: Admin, allBots: true, handle: s.getSessions},
+		{method: "DELETE", pattern: "/v1/sessions/{id}", needs: Admin, allBots: true, handle: s.deleteSession},
 		{method: "GET", pattern: "/v1/overview", needs: Read, allBots: true, handle: s.getOverview},
 		{method: "GET", pattern: "/v1/attention", needs: Read, handle: s.getAttention},
 		{method: "GET", pattern: "/v1/audit", needs: Admin, handle: s.getAudit},

@@ -7,19 +7,21 @@
 // is the way of a request to its handler; messages.go has a handler, and
 // body.go and respond.go what all handlers use; problem.go is the whole error
 // policy. The rest is who may call (auth.go, keys.go, caller.go, grant.go, session.go, login.go,
-// wrongkeys.go, refusals.go), event streams (events.go, eventstream.go, eventcache.go,
+// wrongkeys.go, refusals.go), how often (rate.go) and from where (forwarded.go), event streams (events.go, eventstream.go, eventcache.go,
 // streams.go) and metrics (metrics.go, stats.go).
 //
 // Errors have one way: a handler returns an error and writes nothing, ServeHTTP makes a
 // problem document of it, and logs it. The server keeps no state of conversations, so any
 // node may get any request. It keeps only counts: of open streams, of wrong keys, of
-// requests; and the sessions that were ended.
+// requests; and the sessions that it saw lately.
 package server
 
 import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/netip"
+	"sync/atomic"
 	"time"
 
 	"github.com/onereply/onereply"
@@ -60,6 +62,8 @@ type App interface {
 	Conversations(ctx context.Context, q onereply.ConversationQuery) (onereply.ConversationPage, error)
 	Forget(ctx context.Context, bot, conversation string) error
 	Subscribe(q onereply.EventQuery) *onereply.Subscription
+	Revoke(id string, until time.Time)
+	Revoked(id string) bool
 	Ready(ctx context.Context) error
 	Bots() []string
 	Stats() onereply.Stats
@@ -76,11 +80,23 @@ type Options struct {
 	Page         http.Handler // gets GET and HEAD of every path outside the API; nil: none
 	Demo         Demo         // the settings of a demo that can be changed while it runs; nil: none
 
+	Settings // those that can be changed while the server runs
+
 	BodyTimeout  time.Duration // a request's body must have arrived by then; default 15s
 	CallTimeout  time.Duration // one call of the App; default 30s
 	WriteTimeout time.Duration // an answer, or one event, must be taken by then; default 15s
 	Heartbeat    time.Duration // pause between the comments that keep an event stream open; default 15s
 	MaxStreams   int           // event streams at once; default 1000
+}
+
+// Settings are settings of a [Server] that [Server.Configure] replaces while it runs.
+type Settings struct {
+	// Rates are the bounds of each bot, by name.
+	Rates map[string]BotRates
+
+	// TrustedProxies are the networks of proxies that are believed when they name the
+	// client, in X-Forwarded-For or Forwarded.
+	TrustedProxies []netip.Prefix
 }
 
 // withDefaults fills in the fields that are not set. New calls it once, so that the rest
@@ -114,6 +130,8 @@ type Server struct {
 	router    router
 	guard     guard
 	refused   *refusals
+	settings  atomic.Pointer[Settings]
+	rates     rates
 	streams   *streams
 	encoded   *eventCache
 	unserved  loglimit.Limit // lines about requests that were answered with 503
@@ -134,7 +152,7 @@ func New(app App, options Options) *Server {
 		app:      app,
 		options:  options,
 		bots:     map[string]bool{},
-		guard:    newGuard(options.Keys, options.LoopbackOnly, options.Logger),
+		guard:    newGuard(options.Keys, app.Revoked, options.LoopbackOnly, options.Logger),
 		refused:  &refusals{},
 		streams:  newStreams(options.MaxStreams),
 		encoded:  newEventCache(),
@@ -144,6 +162,7 @@ func New(app App, options Options) *Server {
 			return subscription.Events, subscription.Close
 		},
 	}
+	s.Configure(options.Settings)
 	for _, bot := range app.Bots() {
 		s.bots[bot] = true
 	}
@@ -151,6 +170,10 @@ func New(app App, options Options) *Server {
 	s.router = newRouter(s.routes(), s.page())
 	return s
 }
+
+// Configure replaces the settings, for each request from now on. What was counted against
+// the rates stays.
+func (s *Server) Configure(now Settings) { s.settings.Store(&now) }
 
 // EndStreams ends all event streams, and refuses new ones. Give it to
 // [http.Server.RegisterOnShutdown]: a shutdown waits for streams otherwise. It may be
@@ -166,6 +189,9 @@ func (s *Server) EndStreams() { s.streams.end() }
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	out := &recorder{ResponseWriter: w}
+	if client := clientOf(r, s.settings.Load().TrustedProxies); client != "" {
+		r.RemoteAddr = client // from here on nobody needs the proxy's
+	}
 	s.setDeadlines(out, r, began)
 	found, err := s.router.find(r.Method, r.URL.EscapedPath())
 	if err == nil {
@@ -206,6 +232,11 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, found match) erro
 		}
 	}
 	r = withCaller(r, who)
+	if found.route.counted {
+		if err := s.checkRate(who, r.PathValue("bot"), r.PathValue("conversation")); err != nil {
+			return err
+		}
+	}
 	if found.route.stream {
 		return found.route.handle(w, r)
 	}

@@ -7,14 +7,14 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
-	"maps"
+	"encoding/hex"
 	"net/http"
-	"sync"
 	"time"
 )
 
 const (
 	sessionCookie = "onereply_session"
+	securePrefix  = "__Host-" // browsers take such a cookie from this host and over TLS only
 	sessionTime   = 12 * time.Hour
 	csrfHeader    = "X-CSRF-Token"
 )
@@ -23,9 +23,10 @@ const (
 // when it ends, and is signed with a secret derived from the API key that opened it. So it
 // is valid on every node with that key, may do what the key may, and ends with the key at
 // the latest. A cookie alone reads; a change also needs the token of the session, which only
-// a page of this site can read. A session lasts for 12 hours and is not prolonged. One whose
-// user signs out is kept as ended until then. To end all sessions of a key, an operator
-// replaces the key.
+// a page of this site can read. It is signed for the host that it was opened at. A session
+// lasts for 12 hours and is not prolonged. One that was ended, by its user or an admin, is
+// revoked until then, on all nodes. To end all sessions of a key, an operator replaces the
+// key.
 
 // signer signs for one key. The zero signer signs nothing. The API key itself signs
 // nothing.
@@ -61,21 +62,38 @@ type session struct {
 	csrf    string
 }
 
+// id names a session in lists. It does not help to make its cookie.
+func (s session) id() string {
+	sum := sha256.Sum256(s.content[:])
+	return hex.EncodeToString(sum[:16])
+}
+
+// cookieName is the name of the cookie, which binds it to this host where browsers can do so.
+func cookieName(r *http.Request) string {
+	if isSecure(r) {
+		return securePrefix + sessionCookie
+	}
+	return sessionCookie
+}
+
+// isSecure reports whether the client spoke TLS.
+func isSecure(r *http.Request) bool { return r.TLS != nil || overTLS(r.Header) }
+
 // open makes a cookie for the key of this signer. The nonce makes two sessions of one
 // second differ, and with them their tokens.
-func (s signer) open(now time.Time) (cookie string) {
+func (s signer) open(host string, now time.Time) (cookie string) {
 	content := binary.BigEndian.AppendUint64(nil, uint64(now.Add(sessionTime).Unix()))
 	nonce := make([]byte, nonceBytes)
 	rand.Read(nonce)
 	content = append(content, nonce...)
-	return cookieText.EncodeToString(append(content, s.sign("session", content)...))
+	return cookieText.EncodeToString(append(content, s.sign("session", content, host)...))
 }
 
 // session checks a cookie. It tries the secret of every key, in a time that does not depend
 // on which of them signed it. The length is checked first, so that a long value is not
 // even decoded. The end of the session counts only in a cookie whose signature fits; it ends
 // with its key too.
-func (k *Keys) session(cookie string, now time.Time) (session, bool) {
+func (k *Keys) session(cookie, host string, now time.Time) (session, bool) {
 	if len(cookie) != cookieText.EncodedLen(cookieBytes) {
 		return session{}, false
 	}
@@ -86,7 +104,7 @@ func (k *Keys) session(cookie string, now time.Time) (session, bool) {
 	content, signature := decoded[:contentBytes], decoded[contentBytes:]
 	var key *heldKey
 	for _, held := range k.held() {
-		if held.signer.secret != nil && hmac.Equal(signature, held.signer.sign("session", content)) {
+		if held.signer.secret != nil && hmac.Equal(signature, held.signer.sign("session", content, host)) {
 			key = held
 		}
 	}
@@ -100,66 +118,24 @@ func (k *Keys) session(cookie string, now time.Time) (session, bool) {
 // session finds the session of a request. Several cookies may have the name: another
 // program on this host, or on a parent domain, can set one.
 func (g guard) session(r *http.Request, now time.Time) (session, bool) {
-	for _, cookie := range r.CookiesNamed(sessionCookie) {
-		if found, ok := g.keys.session(cookie.Value, now); ok && !g.ended.has(found) {
+	for _, cookie := range r.CookiesNamed(cookieName(r)) {
+		if found, ok := g.keys.session(cookie.Value, r.Host, now); ok && !g.revoked(found.id()) {
 			return found, true
 		}
 	}
 	return session{}, false
 }
 
-// maxEnded bounds the sessions that are kept as ended. Only a client with a key can open one.
-const maxEnded = 10_000
-
-// endedSessions are those whose users signed out, until they would end anyway. This node
-// alone knows them, and until it stops: a copy of the cookie is good on other nodes. It
-// may be used by many goroutines at once.
-type endedSessions struct {
-	mu    sync.Mutex
-	until map[[contentBytes]byte]time.Time
-}
-
-// add ends a session. At maxEnded it makes room: by those that have ended anyway, else by
-// some others.
-func (e *endedSessions) add(s session, now time.Time) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.until == nil {
-		e.until = map[[contentBytes]byte]time.Time{}
-	}
-	if len(e.until) >= maxEnded {
-		e.makeRoom(now)
-	}
-	e.until[s.content] = s.expires
-}
-
-// makeRoom is called once for many sessions, since it looks at all. The caller holds the
-// lock.
-func (e *endedSessions) makeRoom(now time.Time) {
-	maps.DeleteFunc(e.until, func(_ [contentBytes]byte, end time.Time) bool { return !now.Before(end) })
-	for other := range e.until {
-		if len(e.until) <= maxEnded-maxEnded/10 {
-			return
-		}
-		delete(e.until, other)
-	}
-}
-
-// has reports whether the session was ended.
-func (e *endedSessions) has(s session) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	_, ended := e.until[s.content]
-	return ended
-}
-
 // sign makes a signature for one purpose. The purpose and the zero byte keep a signature
-// for one from being valid for another.
-func (s signer) sign(purpose string, content []byte) []byte {
+// for one from being valid for another. The content has a fixed length where more follows.
+func (s signer) sign(purpose string, content []byte, more ...string) []byte {
 	mac := hmac.New(sha256.New, s.secret)
 	mac.Write([]byte(purpose))
 	mac.Write([]byte{0})
 	mac.Write(content)
+	for _, text := range more {
+		mac.Write([]byte(text))
+	}
 	return mac.Sum(nil)
 }
 

@@ -75,8 +75,12 @@ func TestSessionCookie(t *testing.T) {
 				t.Fatalf("%s: %d cookies, status %d", name, len(cookies), w.Code)
 			}
 			c := cookies[0]
-			if c.Name != "onereply_session" || c.Path != "/" || !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Domain != "" || c.Secure != test.secure {
-				t.Errorf("%s, %s: %v", name, path, c)
+			name := "onereply_session"
+			if test.secure {
+				name = "__Host-" + name
+			}
+			if c.Name != name || c.Path != "/" || !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Domain != "" || c.Secure != test.secure {
+				t.Errorf("%s: %v", path, c)
 			}
 			if want := map[string]int{"/console/login": 12 * 3600, "/console/logout": -1}[path]; c.MaxAge != want {
 				t.Errorf("%s, %s: Max-Age %d, want %d", name, path, c.MaxAge, want)
@@ -90,7 +94,7 @@ func TestSessionCookie(t *testing.T) {
 func TestForgedSessions(t *testing.T) {
 	now := time.Now()
 	s := New(newFakeApp(), Options{Keys: plainKeys("alpha", "beta", "")})
-	good := newSigner("alpha").open(now)
+	good := newSigner("alpha").open("example.com", now)
 	raw, err := base64.RawURLEncoding.DecodeString(good)
 	if err != nil {
 		t.Fatal(err)
@@ -102,11 +106,12 @@ func TestForgedSessions(t *testing.T) {
 		"too short":            good[:len(good)-1],
 		"too long":             good + "A",
 		"padded":               good + "=",
-		"of another key":       newSigner("gamma").open(now),
+		"of another host":      newSigner("alpha").open("example.com:8080", now),
+		"of another key":       newSigner("gamma").open("example.com", now),
 		"of the empty key":     signedWithEmptyKey(t, now),
 		"of no key":            signedWithNothing(now),
-		"expired":              newSigner("alpha").open(now.Add(-sessionTime - time.Second)),
-		"ended just now":       newSigner("alpha").open(now.Add(-sessionTime)),
+		"expired":              newSigner("alpha").open("example.com", now.Add(-sessionTime-time.Second)),
+		"ended just now":       newSigner("alpha").open("example.com", now.Add(-sessionTime)),
 		"the token as cookie":  "csrf." + good,
 		"the key itself":       "alpha",
 		"the hash of the key":  base64.RawURLEncoding.EncodeToString(hashOf("alpha")),
@@ -134,7 +139,7 @@ func TestForgedSessions(t *testing.T) {
 // signedWithNothing is a cookie that anybody can make: signed without a secret,
 // or with the one that is derived from the empty key.
 func signedWithNothing(now time.Time) string {
-	return signer{}.open(now)
+	return signer{}.open("example.com", now)
 }
 
 func signedWithEmptyKey(t *testing.T, now time.Time) string {
@@ -143,7 +148,7 @@ func signedWithEmptyKey(t *testing.T, now time.Time) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return signer{secret}.open(now)
+	return signer{secret}.open("example.com", now)
 }
 
 func hashOf(key string) []byte {
@@ -155,7 +160,7 @@ func hashOf(key string) []byte {
 // own page was given.
 func csrfAsCookie(t *testing.T, good string) string {
 	t.Helper()
-	found, ok := plainKeys("alpha").session(good, time.Now())
+	found, ok := plainKeys("alpha").session(good, "example.com", time.Now())
 	if !ok {
 		t.Fatal("the good cookie is not good")
 	}
@@ -319,7 +324,7 @@ func TestNoKeysNoLogin(t *testing.T) {
 	wantJSON(t, ask(t, s, "GET", "/console/session", "", "Host", "localhost").body, `{"required":false,"signed_in":false,"csrf":"","expires_at":null}`)
 	ask(t, s, "POST", "/console/login", `{"key":"x"}`, "Host", "localhost").wantProblem(t, kindInvalid, "key")
 	ask(t, s, "GET", "/console/session", "", "Host", "evil.example").wantProblem(t, kindWrongHost, "")
-	cookie := newSigner("alpha").open(time.Now())
+	cookie := newSigner("alpha").open("example.com", time.Now())
 	if got := ask(t, s, "POST", here+"/flush", "", "Host", "localhost", "Cookie", sessionCookie+"="+cookie); got.status != http.StatusAccepted {
 		t.Errorf("an old cookie is in the way: status %d", got.status)
 	}
@@ -328,13 +333,13 @@ func TestNoKeysNoLogin(t *testing.T) {
 func FuzzSession(f *testing.F) {
 	s := plainKeys("alpha", "", "beta")
 	now := time.Unix(1_800_000_000, 0)
-	good := newSigner("alpha").open(now)
+	good := newSigner("alpha").open("example.com", now)
 	f.Add(good)
-	f.Add(newSigner("gamma").open(now))
+	f.Add(newSigner("gamma").open("example.com", now))
 	f.Add("")
 	f.Add(strings.Repeat("A", len(good)))
 	f.Fuzz(func(t *testing.T, cookie string) {
-		if _, ok := s.session(cookie, now); ok && cookie != good {
+		if _, ok := s.session(cookie, "example.com", now); ok && cookie != good {
 			t.Errorf("%q opens something", cookie)
 		}
 	})

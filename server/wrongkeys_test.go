@@ -58,34 +58,3 @@ func TestMemoryOfAttemptsIsBounded(t *testing.T) {
 		t.Errorf("later: %d attempts, %d addresses", got, len(l.buckets))
 	}
 }
-
-// TestMemoryOfEndedSessionsIsBounded: those that would have ended anyway make room, then
-// any other.
-func TestMemoryOfEndedSessionsIsBounded(t *testing.T) {
-	var e endedSessions
-	now := time.Unix(1_800_000_000, 0)
-	one := func(i int) session {
-		return session{content: [contentBytes]byte{byte(i), byte(i >> 8)}, expires: now.Add(time.Hour)}
-	}
-	for i := range 2 * maxEnded {
-		e.add(one(i), now)
-		if !e.has(one(i)) {
-			t.Fatalf("session %d goes on", i)
-		}
-	}
-	if n := len(e.until); n > maxEnded || n < maxEnded/2 {
-		t.Errorf("%d sessions are kept, want about %d", n, maxEnded)
-	}
-	for len(e.until) < maxEnded {
-		e.add(one(len(e.until)+2*maxEnded), now)
-	}
-	now = now.Add(time.Hour)
-	for i := range maxEnded {
-		e.add(one(i), now)
-	}
-	for i := range maxEnded {
-		if !e.has(one(i)) {
-			t.Fatalf("session %d made room before one that had ended anyway", i)
-		}
-	}
-}

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -32,7 +33,7 @@ const (
 //
 // The start:
 //
-//  1. The listener, so that an address in use is told before a store is touched.
+//  1. The certificate, if there is one, and the listener, so that an address in use is told before a store is touched.
 //  2. The store, whose guarantees go to the log.
 //  3. The engine, which goes on with conversations that an earlier process left unfinished.
 //  4. The API and the pages. The listener has queued connections so far; now they are
@@ -52,6 +53,10 @@ func runNode(ctx context.Context, c config.Config, from *source, front frontend,
 			log.Info("stopped")
 		}
 	}()
+	encrypted, err := newCertificate(c.TLS, log)
+	if err != nil {
+		return err
+	}
 	listener, err := net.Listen("tcp", c.Listen)
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w (is another program using it? --listen takes another address)", c.Listen, err)
@@ -65,14 +70,14 @@ func runNode(ctx context.Context, c config.Config, from *source, front frontend,
 	if kept.Guarantees().Exclusive { // it is on a disk of this machine
 		defer gomaxprocs.OneMore()()
 	}
-	keys, url := server.NewKeys(apiKeys(c.APIKeys)...), reachable(listener.Addr())
+	keys, url := server.NewKeys(apiKeys(c.APIKeys)...), reachable(listener.Addr(), encrypted != nil)
 	app, err := openApp(ctx, kept, c, front, url, keys, log)
 	if err != nil {
 		return err
 	}
 	defer closing(log, "engine", app.Close)
 	connections := connectionsFor(openFiles())
-	api := newAPI(app, keys, front, connections/2, log)
+	api := newAPI(app, c, keys, front, connections/2, log)
 	if from != nil {
 		again := reloading{from: from, now: c, log: log, apply: func(ctx context.Context, c config.Config) error {
 			bots, err := buildBots(c.Bots, responderURL(c, url), keys)
@@ -81,6 +86,7 @@ func runNode(ctx context.Context, c config.Config, from *source, front frontend,
 			}
 			if err == nil {
 				keys.Replace(apiKeys(c.APIKeys)...)
+				api.Configure(serverSettings(c))
 			}
 			return err
 		}}
@@ -88,13 +94,12 @@ func runNode(ctx context.Context, c config.Config, from *source, front frontend,
 	}
 	announce(url)
 	log.Info("listening", "url", url, "store", kept.Guarantees().Name, "bots", len(c.Bots))
-	s := httpServer(api, log)
+	s := httpServer(api, encrypted, log)
 	return serve(ctx, limitConnections(listener, connections, s), s, app, c.Drain, log)
 }
 
 // openApp starts the node's engine. The engine outlives ctx, whose end only starts the
-// drain. url is the listener's. The keys make what
-// opens an attempt to its responder.
+// drain. url is the listener's. The keys make what opens an attempt to its responder.
 func openApp(ctx context.Context, kept store.Store, c config.Config, front frontend, url string, keys *server.Keys, log *slog.Logger) (*onereply.App, error) {
 	bots, err := buildBots(c.Bots, responderURL(c, url), keys)
 	if err != nil {
@@ -115,13 +120,15 @@ func responderURL(c config.Config, url string) string { return cmp.Or(c.PublicUR
 // httpServer bounds the requests. Event streams must be ended on shutdown: it would wait
 // for them for ever. There is no time-out for writing here, because a stream writes for
 // as long as its client stays.
-func httpServer(api *server.Server, log *slog.Logger) *http.Server {
+func httpServer(api *server.Server, encrypted *tls.Config, log *slog.Logger) *http.Server {
 	s := &http.Server{
 		Handler:           api,
 		ReadHeaderTimeout: readHeaderTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug), // mostly clients that leave
+		TLSConfig:         encrypted,
+		TLSNextProto:      map[string]func(*http.Server, *tls.Conn, http.Handler){}, // no HTTP/2: a connection there has many requests, and the bounds count connections
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),        // mostly clients that leave
 	}
 	s.RegisterOnShutdown(api.EndStreams)
 	return s
@@ -136,7 +143,13 @@ func httpServer(api *server.Server, log *slog.Logger) *http.Server {
 // itself; a stop that was asked for is a success.
 func serve(ctx context.Context, listener net.Listener, s *http.Server, app drainer, drain time.Duration, log *slog.Logger) error {
 	ended := make(chan error, 1)
-	go func() { ended <- s.Serve(listener) }()
+	go func() {
+		if s.TLSConfig != nil {
+			ended <- s.ServeTLS(listener, "", "")
+			return
+		}
+		ended <- s.Serve(listener)
+	}()
 	select {
 	case err := <-ended:
 		return fmt.Errorf("serve: %w", err)
@@ -192,13 +205,17 @@ func closing(log *slog.Logger, what string, close func() error) {
 // reachable is the URL under which this machine reaches a listener. An address that
 // stands for all interfaces can't be called, so the loopback takes its place. The port
 // is the real one, also where 0 was asked for.
-func reachable(address net.Addr) string {
+func reachable(address net.Addr, encrypted bool) string {
+	scheme := "http://"
+	if encrypted {
+		scheme = "https://"
+	}
 	host, port, err := net.SplitHostPort(address.String())
 	if err != nil {
-		return "http://" + address.String()
+		return scheme + address.String()
 	}
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	return "http://" + net.JoinHostPort(host, port)
+	return scheme + net.JoinHostPort(host, port)
 }

@@ -52,7 +52,7 @@ func spawnCommand(t *testing.T, command *exec.Cmd) *process {
 	guard := time.AfterFunc(waitLimit, func() { _ = p.command.Process.Kill() })
 	t.Cleanup(func() { guard.Stop() })
 	p.first, err = bufio.NewReader(stdout).ReadString('\n')
-	_, rest, found := strings.Cut(p.first, "http://")
+	_, rest, found := strings.Cut(strings.Replace(p.first, "https://", "http://", 1), "http://")
 	if err != nil || !found {
 		t.Fatalf("it printed %q, %v and on stderr: %s", p.first, err, p.exit())
 	}

@@ -23,6 +23,7 @@ type source struct {
 	file    string
 	read    func() (config.Config, error)
 	hangups <-chan os.Signal // each asks for a reload
+	seen    fs.FileInfo      // the file as it was before it was read for the first time; nil: not known
 }
 
 // reloading reads the configuration of a running node again, when its file changes and on
@@ -43,8 +44,7 @@ type reloading struct {
 // is under way.
 func (r *reloading) start(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	r.seen, _ = os.Stat(r.from.file) // a file that is not there is looked for
-	r.looking = r.seen
+	r.seen, r.looking = r.from.seen, r.from.seen
 	var following sync.WaitGroup
 	following.Go(func() { r.follow(ctx) })
 	return func() {

@@ -49,6 +49,7 @@ func newReloaded(t *testing.T, text string) *reloaded {
 		},
 	}
 	r.write(text)
+	r.from.seen, _ = os.Stat(file)
 	now, err := read()
 	if err != nil {
 		t.Fatal(err)

@@ -34,6 +34,7 @@ func (c *serveCommand) run(ctx context.Context, p *program) error {
 	from := &source{file: c.Config, hangups: hangups, read: func() (config.Config, error) {
 		return readConfig(c.Config, p.env, config.Overrides{Listen: c.Listen, Store: c.Store, Node: c.Node})
 	}}
+	from.seen, _ = os.Stat(c.Config) // a file that is not there is told by read
 	settings, err := from.read()
 	var problems config.Problems
 	if errors.As(err, &problems) {

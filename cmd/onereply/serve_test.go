@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -116,8 +117,11 @@ func TestReachable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := reachable(resolved); got != want {
+		if got := reachable(resolved, false); got != want {
 			t.Errorf("reachable(%s) = %s, want %s", address, got, want)
+		}
+		if got, want := reachable(resolved, true), strings.Replace(want, "http:", "https:", 1); got != want {
+			t.Errorf("with TLS reachable(%s) = %s, want %s", address, got, want)
 		}
 	}
 }

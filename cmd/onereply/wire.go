@@ -99,10 +99,11 @@ const maxStreams = 1000
 // name this machine as their host: a page from elsewhere, open in a browser here,
 // could use the API otherwise. The demo gets the engine here, before the first request.
 // Event streams get at most so many of the connections, since each keeps one for long.
-func newAPI(app *onereply.App, keys *server.Keys, front frontend, streams int, log *slog.Logger) *server.Server {
+func newAPI(app *onereply.App, c config.Config, keys *server.Keys, front frontend, streams int, log *slog.Logger) *server.Server {
 	options := server.Options{
 		Keys:         keys,
 		LoopbackOnly: true,
+		Settings:     serverSettings(c),
 		Logger:       log,
 		Version:      buildinfo.Version(),
 		Page:         front.pages,
@@ -127,11 +128,20 @@ func apiKeys(all []config.Key) []server.Key {
 // apiKey hands on the settings of a key. The same test compares its fields, but for the
 // rights, whose words are those of the server.
 func apiKey(k config.Key) server.Key {
-	key := server.Key{Name: k.Name, Key: k.Key, Bots: k.Bots, Expires: k.Expires}
+	key := server.Key{Name: k.Name, Key: k.Key, Bots: k.Bots, Expires: k.Expires, Rate: server.Rate(k.Rate)}
 	for _, right := range k.Can {
 		key.Can = append(key.Can, server.Right(right))
 	}
 	return key
+}
+
+// serverSettings are the settings of the API that a reload can change.
+func serverSettings(c config.Config) server.Settings {
+	rates := map[string]server.BotRates{}
+	for _, b := range c.Bots {
+		rates[b.Settings.Name] = server.BotRates{Bot: server.Rate(b.Rate), Conversation: server.Rate(b.ConversationRate)}
+	}
+	return server.Settings{Rates: rates, TrustedProxies: c.TrustedProxies}
 }
 
 // servePages are the pages of serve: the console, and a redirect to it from the root, so

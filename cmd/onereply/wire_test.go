@@ -3,11 +3,13 @@ package main
 import (
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"reflect"
 	"slices"
 	"testing"
 	"time"
 
+	"github.com/onereply/onereply"
 	"github.com/onereply/onereply/server"
 	"github.com/onereply/onereply/server/config"
 )
@@ -33,7 +35,7 @@ func TestEachSettingIsHandedOn(t *testing.T) {
 		{"anthropic", responder, anthropicConfig(responder), []string{"Temperature", "HTTPClient"}},
 		{"webhook", responder, webhookConfig(responder, "here", keys), []string{"SealBase", "SealGrant", "HTTPClient"}},
 		{"delivery", delivery, deliveryConfig(delivery), []string{"HTTPClient"}},
-		{"key", key, apiKey(key), []string{"Can"}},
+		{"key", key, apiKey(key), []string{"Can", "Rate"}},
 		{"node", node, options(node, log), []string{"Logger"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -51,6 +53,14 @@ func TestEachSettingIsHandedOn(t *testing.T) {
 				}
 			}
 		})
+	}
+	if got := apiKey(key).Rate; got != server.Rate(key.Rate) {
+		t.Errorf("Rate is %+v", got)
+	}
+	node.Bots = []config.Bot{{Rate: config.Rate{PerSecond: 1}, ConversationRate: config.Rate{PerSecond: 2}}}
+	node.Bots[0].Settings.Name = "bot"
+	if got := serverSettings(node); got.Rates["bot"] != (server.BotRates{Bot: server.Rate{PerSecond: 1}, Conversation: server.Rate{PerSecond: 2}}) || !slices.Equal(got.TrustedProxies, node.TrustedProxies) {
+		t.Errorf("the settings of the API are %+v", got)
 	}
 	if got := apiKey(key).Can; len(got) != 1 || string(got[0]) != key.Can[0] {
 		t.Errorf("Can is %q", got)
@@ -87,6 +97,14 @@ func distinct[T any](t *testing.T) T {
 			*into = []string{text}
 		case *map[string]string:
 			*into = map[string]string{"name": text}
+		case *config.Rate:
+			*into = config.Rate{PerSecond: float64(i + 1), Burst: 100 + i}
+		case *onereply.Limits:
+			*into = onereply.Limits{WaitingBytes: 1000 + i}
+		case *config.TLS:
+			*into = config.TLS{Cert: text, Key: text}
+		case *[]netip.Prefix:
+			*into = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
 		case *time.Time:
 			*into = time.Unix(int64(1000+i), 0)
 		case *[]config.Key, *[]config.Bot: // TestEachSettingIsHandedOn looks into their parts

@@ -49,7 +49,7 @@ func (f *Fleet) broadcastLoop() {
 // tellAll tells how this node is and what is watched here.
 func (f *Fleet) tellAll(ctx context.Context, ask bool) {
 	watched := f.watched()
-	m := message{Ask: ask, Watches: &watched}
+	m := message{Ask: ask, Watches: &watched, Revoked: f.revoked.told(f.options.Now())}
 	if report, ok := f.options.Report(ctx); ok {
 		m.Report = &report
 	}

@@ -61,6 +61,8 @@ type Fleet struct {
 	eventsWait chan struct{} // holds a value while there are some
 	tellNow    chan struct{} // holds a value when others should hear at once how this node is
 
+	revoked revocations
+
 	// The goroutine broadcastLoop alone uses these.
 	reception reception
 	crowded   loglimit.Limit // lines about broadcasts that the store refused

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/onereply/onereply/internal/engine"
+	"github.com/onereply/onereply/turn"
 )
 
 // message is what one broadcast holds, as JSON. A message says who sent it; each of its
@@ -18,6 +19,8 @@ type message struct {
 	// Events are each an [engine.Event]. One that can't be read hides no other.
 	Events []json.RawMessage `json:"events,omitempty"`
 	Report *Report           `json:"report,omitempty"`
+	// Revoked are ids that are good no more, and until when each is to be kept.
+	Revoked map[string]turn.Time `json:"revoked,omitempty"`
 	// Ask is said by a node that was just started and knows of no other: those that hear
 	// it answer at once with a report, and with what they watch.
 	Ask bool `json:"ask,omitempty"`
@@ -43,6 +46,9 @@ func (f *Fleet) heard(payload []byte) {
 	}
 	if m.Report != nil {
 		f.learn(m.Node, m.Instance, *m.Report)
+	}
+	for id, until := range m.Revoked {
+		f.revoked.add(f.options.Now(), id, until)
 	}
 	if m.Ask {
 		signal(f.tellNow)

@@ -85,6 +85,7 @@ func (r *reader) limitedKey(s *section) Key {
 		}
 	}
 	s.instant("expires", &k.Expires)
+	r.rate(s, "rate", &k.Rate)
 	s.close()
 	return k
 }

@@ -11,7 +11,7 @@ func TestEachPartOfAKey(t *testing.T) {
 	const file = `
 api_keys:
   - "${KEY}"
-  - {name: a desk, key: 0123456789abcdefg, bots: [b, a], can: [read, write, operate, seal, admin], expires: 2027-01-31T12:00:00+01:00}
+  - {name: a desk, key: 0123456789abcdefg, bots: [b, a], can: [read, write, operate, seal, admin], expires: 2027-01-31T12:00:00+01:00, rate: {messages_per_second: 2, burst: 3}}
   - key: 0123456789abcdefh
 bots:
   a: {responder: {kind: echo}}
@@ -28,7 +28,7 @@ bots:
 	c.APIKeys[1].Expires = expires
 	want := []Key{
 		{Key: "0123456789abcdef"},
-		{Name: "a desk", Key: "0123456789abcdefg", Bots: []string{"b", "a"}, Can: Rights(), Expires: expires},
+		{Name: "a desk", Key: "0123456789abcdefg", Bots: []string{"b", "a"}, Can: Rights(), Expires: expires, Rate: Rate{2, 3}},
 		{Key: "0123456789abcdefh"},
 	}
 	if !reflect.DeepEqual(c.APIKeys, want) {

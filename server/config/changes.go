@@ -20,6 +20,8 @@ var fields = map[string]Change{
 	"Node":           {"node", true},
 	"Store":          {"store", true},
 	"APIKeys":        {"api_keys", false},
+	"TrustedProxies": {"trusted_proxies", false},
+	"TLS":            {"tls", true},
 	"PublicURL":      {"public_url", false},
 	"Drain":          {"drain", true},
 	"MaxGenerations": {"max_generations", true},

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"net/netip"
 	"reflect"
 	"slices"
 	"testing"
@@ -35,8 +36,12 @@ func TestEachFieldIsReloaded(t *testing.T) {
 			*into = 2
 		case *time.Duration:
 			*into = 2
+		case *[]netip.Prefix:
+			*into = []netip.Prefix{{}}
 		case *onereply.Limits:
 			into.WaitingBytes = 2
+		case *TLS:
+			into.Cert = "b"
 		case *[]Key:
 			*into = []Key{{Key: "b"}}
 		default:

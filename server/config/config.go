@@ -19,6 +19,7 @@
 package config
 
 import (
+	"net/netip"
 	"time"
 
 	"github.com/onereply/onereply"
@@ -39,6 +40,8 @@ type Config struct {
 	Node           string          // "": host name and a random suffix
 	Store          string          // URL; default sqlite:./onereply.db
 	APIKeys        []Key           // bearer keys; none: only on loopback
+	TrustedProxies []netip.Prefix  // proxies that may name the client
+	TLS            TLS             // none: plain HTTP
 	PublicURL      string          // where responders reach this node; "": http:// and Listen
 	Drain          time.Duration   // how long running turns may take to end; default 25s
 	MaxGenerations int             // model calls at once; default 64
@@ -54,6 +57,19 @@ type Key struct {
 	Bots    []string  // the only bots for which it is good; nil: all
 	Can     []string  // some of [Rights]; nil: all
 	Expires time.Time // zero: never
+	Rate    Rate      // of the messages that come with it
+}
+
+// Rate bounds how many messages come in. Zero: there is no bound.
+type Rate struct {
+	PerSecond float64
+	Burst     int // at once; 0: PerSecond, rounded up
+}
+
+// TLS names the files of a certificate, in PEM.
+type TLS struct {
+	Cert string // with the chain
+	Key  string
 }
 
 // Bot is one bot, and the settings from which its responder and its sender are built. The
@@ -65,6 +81,9 @@ type Bot struct {
 	Settings  onereply.Bot
 	Responder Responder
 	Delivery  Delivery
+
+	Rate             Rate // of the messages of all its conversations together
+	ConversationRate Rate // of each one
 }
 
 // Kinds of responders and of delivery. The kind webhook exists for both.

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"maps"
+	"net/netip"
 	"reflect"
 	"slices"
 	"strings"
@@ -40,6 +41,9 @@ var keys = []key{
 	{"", "node", "n7002", "Node", "n7002", nil},
 	{"", "store", "sqlite:./7003.db", "Store", "sqlite:./7003.db", nil},
 	{"", "api_keys", "[key-7004-key-7004]", "APIKeys", []Key{{Key: "key-7004-key-7004"}}, nil},
+	{"", "trusted_proxies", "[10.1.2.3/8, 192.0.2.7, \"::1\"]", "TrustedProxies", []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("192.0.2.7/32"), netip.MustParsePrefix("::1/128")}, nil},
+	{"", "tls", "{cert: c7009, key: k}", "TLS.Cert", "c7009", nil},
+	{"", "tls", "{cert: c, key: k7010}", "TLS.Key", "k7010", nil},
 	{"", "public_url", "http://public.test:7005", "PublicURL", "http://public.test:7005", nil},
 	{"", "drain", "7006s", "Drain", 7006 * time.Second, time.Duration(0)},
 	{"", "max_generations", "7007", "MaxGenerations", 7007, nil},
@@ -75,6 +79,11 @@ var keys = []key{
 	{"bot", "outage_notice", "{after: 5019s, text: Wait.}", settings + "OutageNotice.After", 5019 * time.Second, nil},
 	{"bot", "outage_notice", "{text: text 5020}", settings + "OutageNotice.Text", "text 5020", nil},
 	{"bot", "session_idle", "5016s", settings + "SessionIdle", 5016 * time.Second, time.Duration(0)},
+
+	{"bot", "rate", "{messages_per_second: 0.25}", "Bots[0].Rate.PerSecond", 0.25, nil},
+	{"bot", "rate", "{messages_per_second: 1, burst: 5021}", "Bots[0].Rate.Burst", 5021, nil},
+	{"bot", "conversation_rate", "{messages_per_second: 5022}", "Bots[0].ConversationRate.PerSecond", 5022.0, nil},
+	{"bot", "conversation_rate", "{messages_per_second: 1, burst: 5023}", "Bots[0].ConversationRate.Burst", 5023, nil},
 
 	{"echo", "kind", "echo", responder + "Kind", "echo", nil},
 	{"echo", "timeout", "6001s", settings + "Timeout", 6001 * time.Second, nil},
@@ -184,6 +193,12 @@ func (k key) file(value string) string {
 	}
 	if value == "" && strings.HasSuffix(k.name, "notice") {
 		least["bot"][k.name] = "{text: Wait.}" // an after needs one
+	}
+	if value == "" && strings.HasSuffix(k.name, "rate") {
+		least["bot"][k.name] = "{messages_per_second: 1}" // a burst needs it
+	}
+	if value == "" && k.name == "tls" {
+		least[""][k.name] = "{cert: c, key: k}"
 	}
 	if k.name == "max_wait" {
 		least["bot"]["debounce"] = "0s"

@@ -132,6 +132,8 @@ func (r *reader) config(root value, c *Config, overrides Overrides) {
 	s.checked("node", &c.Node, nodeName)
 	s.checked("store", &c.Store, storeURL)
 	r.apiKeys(s, c)
+	r.proxies(s, &c.TrustedProxies)
+	r.tls(s, &c.TLS)
 	s.checked("public_url", &c.PublicURL, baseURL)
 	s.duration("drain", &c.Drain, 0)
 	s.count("max_generations", &c.MaxGenerations, 1, math.MaxInt32)

@@ -150,6 +150,14 @@ func apiKey(text string) error {
 	return nil
 }
 
+// fileName refuses the name of no file.
+func fileName(text string) error {
+	if text == "" {
+		return errors.New("is empty; name a file")
+	}
+	return nil
+}
+
 // botName refuses a name that is too long, empty, or no text. The name is part of every
 // path of the API, and the library has the same limits.
 func botName(text string) error {
