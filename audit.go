@@ -108,15 +108,15 @@ func (a *App) Audit(ctx context.Context, q AuditQuery) ([]AuditEntry, error) {
 	}
 	name := ""
 	if q.Conversation != "" {
-		at, err := a.locate(ctx, c.key)
+		found, err := a.locate(ctx, c.key)
 		if err != nil {
 			return nil, c.of(err)
 		}
-		q.Conversation, name = at.key.Conversation, at.name()
+		q.Conversation, name = found.key.Conversation, found.name()
 	}
-	found, err := inspect.Audit(ctx, a.store, &a.actions, inspect.AuditQuery(q))
-	entries := make([]AuditEntry, len(found))
-	for i, n := range found {
+	noted, err := inspect.Audit(ctx, a.store, &a.actions, inspect.AuditQuery(q))
+	entries := make([]AuditEntry, len(noted))
+	for i, n := range noted {
 		entries[i] = AuditEntry{
 			At: timeOf(n.At), Action: n.Action, Bot: n.Key.Bot, Conversation: cmp.Or(name, n.Key.Conversation),
 			By: n.By, From: n.From, Reason: n.Reason,

@@ -363,7 +363,7 @@ func (a *App) Forget(ctx context.Context, bot, conversation string) error {
 			continue
 		}
 		key := store.Key{Bot: bot, Conversation: name}
-		if err := a.submit(ctx, key, engine.Request{Op: engine.Unlead, Name: found.key.Conversation}); err != nil {
+		if err := a.submit(ctx, key, engine.Request{Op: engine.FreeName, Name: found.key.Conversation}); err != nil {
 			return c.of(err)
 		}
 	}

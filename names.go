@@ -58,7 +58,7 @@ func (a *App) SetAlias(ctx context.Context, bot, alias, conversation string) (Na
 
 // drop has a conversation take a name away, before the name leads elsewhere or is free.
 func (a *App) drop(ctx context.Context, c call, from store.Key) error {
-	result, err := a.act(ctx, "remove_alias", &engine.Request{Key: from, Op: engine.Drop, Name: c.key.Conversation})
+	result, err := a.act(ctx, "remove_alias", &engine.Request{Key: from, Op: engine.DropName, Name: c.key.Conversation})
 	if err == nil && result.Reason == turn.NameTaken {
 		return c.fail(CodeConflict, "", errShownUnder)
 	}
@@ -69,15 +69,15 @@ var errShownUnder = errors.New("this name is the conversation's key (move the co
 
 // lead makes a name an alias, and tells the conversation. The first write does it; if
 // nobody lives to make the second one, the next request under the alias does.
-func (a *App) lead(ctx context.Context, c call, to place) error {
-	result, err := a.node.Submit(ctx, &engine.Request{Key: c.key, Op: engine.Lead, Name: to.key.Conversation})
+func (a *App) lead(ctx context.Context, c call, to located) error {
+	result, err := a.node.Submit(ctx, &engine.Request{Key: c.key, Op: engine.LeadName, Name: to.key.Conversation})
 	switch {
 	case err != nil:
 		return c.of(err)
 	case result.Reason == turn.NameTaken:
 		return c.fail(CodeConflict, "", errors.New("there is a conversation of this name; delete it, or take another name"))
 	}
-	_, err = a.act(ctx, "alias", &engine.Request{Key: to.key, Op: engine.Adopt, Name: c.key.Conversation})
+	_, err = a.act(ctx, "alias", &engine.Request{Key: to.key, Op: engine.AdoptName, Name: c.key.Conversation})
 	return c.of(err)
 }
 
@@ -118,7 +118,7 @@ func (a *App) RemoveAlias(ctx context.Context, bot, alias string) error {
 	if err := a.drop(ctx, c, found.key); err != nil {
 		return err
 	}
-	return c.of(a.submit(ctx, c.key, engine.Request{Op: engine.Unlead, Name: found.key.Conversation}))
+	return c.of(a.submit(ctx, c.key, engine.Request{Op: engine.FreeName, Name: found.key.Conversation}))
 }
 
 // Move gives a conversation another key. Everything stays with it: messages that wait,
@@ -146,7 +146,7 @@ func (a *App) Move(ctx context.Context, bot, conversation, to string) (State, er
 			return State{}, err
 		}
 	}
-	result, err := a.act(ctx, "move", &engine.Request{Key: from.key, Op: engine.Adopt, Name: to, Moves: true})
+	result, err := a.act(ctx, "move", &engine.Request{Key: from.key, Op: engine.AdoptName, Name: to, Moves: true})
 	if err != nil {
 		return State{}, c.of(err)
 	}
@@ -155,12 +155,12 @@ func (a *App) Move(ctx context.Context, bot, conversation, to string) (State, er
 
 // claim makes a name an alias that is to be the key. The claim comes first: from then on
 // whoever sees it and finds that the name leads here finishes the move.
-func (a *App) claim(ctx context.Context, c call, from place, to string) error {
+func (a *App) claim(ctx context.Context, c call, from located, to string) error {
 	if err := a.submit(ctx, from.key, engine.Request{Op: engine.ClaimName, Name: to}); err != nil {
 		return c.of(err)
 	}
 	name := store.Key{Bot: c.key.Bot, Conversation: to}
-	result, err := a.node.Submit(ctx, &engine.Request{Key: name, Op: engine.Lead, Name: from.key.Conversation, Fresh: true})
+	result, err := a.node.Submit(ctx, &engine.Request{Key: name, Op: engine.LeadName, Name: from.key.Conversation, Fresh: true})
 	switch {
 	case err != nil:
 		return c.of(err)
@@ -190,26 +190,26 @@ func (a *App) beginAlias(op, bot, alias string) (call, error) {
 	return c, err
 }
 
-// place is where a conversation lies in the store, and its record.
-type place struct {
+// located is where a conversation lies in the store, and its record.
+type located struct {
 	key      store.Key
 	snapshot store.Snapshot
 }
 
 // name is the key by which the conversation is shown.
-func (p place) name() string { return p.snapshot.Record.Name(p.key.Conversation) }
+func (l located) name() string { return l.snapshot.Record.Name(l.key.Conversation) }
 
 // has reports whether a name leads to the conversation.
-func (p place) has(name string) bool {
-	return name == p.key.Conversation || p.snapshot.Record.Names.Lists(name)
+func (l located) has(name string) bool {
+	return name == l.key.Conversation || l.snapshot.Record.Names.Lists(name)
 }
 
 // isNothing reports whether nothing was ever received there.
-func (p place) isNothing() bool { return !p.snapshot.Record.Exists() || p.snapshot.Record.Empty() }
+func (l located) isNothing() bool { return !l.snapshot.Record.Exists() || l.snapshot.Record.Empty() }
 
 // locate finds the conversation to which a name leads. It costs a second read where the
 // name is an alias. A move that somebody did not live to finish is finished here.
-func (a *App) locate(ctx context.Context, key store.Key) (place, error) {
+func (a *App) locate(ctx context.Context, key store.Key) (located, error) {
 	found, err := a.load(ctx, key)
 	if to := found.snapshot.Record.LeadsTo; err == nil && to != "" {
 		found, err = a.load(ctx, store.Key{Bot: key.Bot, Conversation: to})
@@ -222,14 +222,14 @@ func (a *App) locate(ctx context.Context, key store.Key) (place, error) {
 	if err != nil || name.snapshot.Record.LeadsTo != found.key.Conversation {
 		return found, err
 	}
-	result, err := a.node.Submit(ctx, &engine.Request{Key: found.key, Op: engine.Adopt, Name: claim, Moves: true})
+	result, err := a.node.Submit(ctx, &engine.Request{Key: found.key, Op: engine.AdoptName, Name: claim, Moves: true})
 	if err == nil {
 		found.snapshot.Record = *result.Record
 	}
 	return found, err
 }
 
-func (a *App) load(ctx context.Context, key store.Key) (place, error) {
+func (a *App) load(ctx context.Context, key store.Key) (located, error) {
 	snapshot, err := a.store.Load(ctx, key)
-	return place{key, snapshot}, err
+	return located{key, snapshot}, err
 }

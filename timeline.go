@@ -54,16 +54,16 @@ func (a *App) Timeline(ctx context.Context, bot, conversation string, q Timeline
 	case q.Turns == 0:
 		q.Turns = 10
 	}
-	at, err := a.locate(ctx, c.key)
+	found, err := a.locate(ctx, c.key)
 	if err != nil {
 		return Timeline{}, c.of(err)
 	}
-	found, err := inspect.Timeline(ctx, a.store, inspect.TimelineQuery{Key: at.key, Turns: int64(q.Turns), Turn: q.Turn})
+	turns, err := inspect.Timeline(ctx, a.store, inspect.TimelineQuery{Key: found.key, Turns: int64(q.Turns), Turn: q.Turn})
 	if err != nil {
 		return Timeline{}, c.of(err)
 	}
-	out := Timeline{Bot: bot, Conversation: at.name(), Now: timeOf(a.clock.Now()), Turns: make([]TimelineTurn, len(found))}
-	for i, one := range found {
+	out := Timeline{Bot: bot, Conversation: found.name(), Now: timeOf(a.clock.Now()), Turns: make([]TimelineTurn, len(turns))}
+	for i, one := range turns {
 		steps := make([]Event, len(one.Steps))
 		for j := range one.Steps {
 			steps[j] = eventOf("", &one.Steps[j])

@@ -127,22 +127,22 @@ func (a *App) transcript(ctx context.Context, bot, conversation string, q store.
 	if q.Limit, err = pageLimit(q.Limit); err != nil {
 		return nil, c.fail(CodeInvalid, "limit", err)
 	}
-	at, err := a.locate(ctx, c.key)
+	found, err := a.locate(ctx, c.key)
 	if err != nil {
 		return nil, c.of(err)
 	}
 	entries := []Entry{}
 	for {
-		found, err := a.store.Entries(ctx, at.key, q)
-		for _, e := range found {
+		page, err := a.store.Entries(ctx, found.key, q)
+		for _, e := range page {
 			if isShown(e) && len(entries) < q.Limit {
 				entries = append(entries, entryOf(e))
 			}
 		}
-		if err != nil || len(found) < q.Limit || len(entries) == q.Limit {
+		if err != nil || len(page) < q.Limit || len(entries) == q.Limit {
 			return entries, c.of(err)
 		}
-		if last := found[len(found)-1].Seq; q.Backward {
+		if last := page[len(page)-1].Seq; q.Backward {
 			q.Before = last
 		} else {
 			q.After = last

@@ -32,7 +32,7 @@ type Subscription struct {
 	Events <-chan Event
 
 	subscription *fleet.Subscription
-	done         chan struct{} // closed once copy has returned
+	done         chan struct{} // closed once forward has returned
 }
 
 // Subscribe starts to watch. On a store that carries messages between nodes it gives the
@@ -40,7 +40,7 @@ type Subscription struct {
 // learned of the subscription, and some may be lost. The ids are this node's.
 func (a *App) Subscribe(w EventQuery) *Subscription {
 	if w.Bot != "" && w.Conversation != "" {
-		w.Conversation = a.placeOf(w.Bot, w.Conversation)
+		w.Conversation = a.originalNameOf(w.Bot, w.Conversation)
 	}
 	events := make(chan Event, eventsBuffered)
 	s := &Subscription{
@@ -48,19 +48,19 @@ func (a *App) Subscribe(w EventQuery) *Subscription {
 		subscription: a.fleet.Subscribe(fleet.Topic{Bot: w.Bot, Conversation: w.Conversation}, w.After),
 		done:         make(chan struct{}),
 	}
-	go s.copy(events)
+	go s.forward(events)
 	return s
 }
 
-// copy hands the events on until the subscription ends. It then still fills the buffer, so
+// forward passes the events on until the subscription ends. It then still fills the buffer, so
 // that a reader sees how the last turn of a node that closes ended.
-func (s *Subscription) copy(events chan<- Event) {
+func (s *Subscription) forward(events chan<- Event) {
 	defer close(s.done)
 	defer close(events)
 	for {
 		taken, more := s.subscription.Take()
 		for i := range taken {
-			if !s.hand(events, eventOf(taken[i].ID, &taken[i].Event)) {
+			if !s.offer(events, eventOf(taken[i].ID, &taken[i].Event)) {
 				return
 			}
 		}
@@ -70,9 +70,9 @@ func (s *Subscription) copy(events chan<- Event) {
 	}
 }
 
-// hand gives one event to the reader, as soon as it has room. After the end it reports
+// offer gives one event to the reader, as soon as it has room. After the end it reports
 // false where there is none.
-func (s *Subscription) hand(events chan<- Event, e Event) bool {
+func (s *Subscription) offer(events chan<- Event, e Event) bool {
 	select {
 	case events <- e:
 		return true
@@ -101,9 +101,9 @@ func (s *Subscription) wait() bool {
 	}
 }
 
-// placeOf is the original name of the conversation to which a name leads, as the events
+// originalNameOf is the original name of the conversation to which a name leads, as the events
 // have it. If the store can't say, the name is watched as it is.
-func (a *App) placeOf(bot, name string) string {
+func (a *App) originalNameOf(bot, name string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), placeTimeout)
 	defer cancel()
 	found, err := a.locate(ctx, store.Key{Bot: bot, Conversation: name})

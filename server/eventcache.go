@@ -21,8 +21,8 @@ type eventCache struct {
 // encodedEvent is one event as it stands in a stream: id, event and data lines. The event
 // of an id changes only where its texts are erased.
 type encodedEvent struct {
-	id, message, reason string // of the event
-	text                []byte
+	id, text, reason string // of the event
+	encoded          []byte
 }
 
 func newEventCache() *eventCache { return &eventCache{seed: maphash.MakeSeed()} }
@@ -31,14 +31,14 @@ func newEventCache() *eventCache { return &eventCache{seed: maphash.MakeSeed()} 
 // streams share them. The data is one line, since json.Marshal writes no line break.
 func (c *eventCache) encode(e onereply.Event) ([]byte, error) {
 	slot := &c.slots[maphash.String(c.seed, e.ID)%uint64(len(c.slots))]
-	if kept := slot.Load(); kept != nil && kept.id == e.ID && kept.message == e.Text && kept.reason == e.Reason {
-		return kept.text, nil
+	if kept := slot.Load(); kept != nil && kept.id == e.ID && kept.text == e.Text && kept.reason == e.Reason {
+		return kept.encoded, nil
 	}
 	data, err := json.Marshal(e)
 	if err != nil {
 		return nil, err
 	}
-	made := &encodedEvent{id: e.ID, message: e.Text, reason: e.Reason, text: fmt.Appendf(nil, "id: %s\nevent: %s\ndata: %s\n\n", e.ID, e.Type, data)}
+	made := &encodedEvent{id: e.ID, text: e.Text, reason: e.Reason, encoded: fmt.Appendf(nil, "id: %s\nevent: %s\ndata: %s\n\n", e.ID, e.Type, data)}
 	slot.Store(made)
-	return made.text, nil
+	return made.encoded, nil
 }

@@ -51,7 +51,7 @@ const (
 	AtCap           = "max_wait"         // the window ends by its hard cap
 	QueueFull       = "queue_full"       // too many replies wait to be sent
 	WasEdited       = "edited"           // the input is the change of a message
-	NotUnconfirmed  = "no_trouble"       // no reply of that turn is unconfirmed
+	NotUnconfirmed  = "not_unconfirmed"  // no reply of that turn is unconfirmed
 	NotAddressed    = "not_addressed"    // the message is not meant for the bot
 	TooOld          = "max_age"          // the message was sent too long ago
 	FromBot         = "bot"              // another bot wrote the message

@@ -139,27 +139,28 @@ type HumanReply struct {
 // more of what was said before.
 type Reset struct{ Reason string }
 
-// Lead makes a name, whose record it is applied to, an alias of the conversation with the
-// original name To. Fresh: the name must lead nowhere else.
-type Lead struct {
+// LeadName makes a name, whose record it is applied to, an alias of the conversation with
+// the original name To. Fresh: the name must lead nowhere else.
+type LeadName struct {
 	To    string
 	Fresh bool
 }
 
-// Unlead frees a name that leads to the conversation From.
-type Unlead struct{ From string }
+// FreeName frees a name that leads to the conversation From.
+type FreeName struct{ From string }
 
-// Claim says that a move is about to make the name an alias; "" takes that back.
-type Claim struct{ Name string }
+// ClaimName says that a move is about to make the name an alias; "" takes that back.
+type ClaimName struct{ Name string }
 
-// Adopt says that the name leads here; "" stands for the original name. Key: it is the conversation's key from now on.
-type Adopt struct {
+// AdoptName says that the name leads here; "" stands for the original name. Key: it is the
+// conversation's key from now on.
+type AdoptName struct {
 	Name string
 	Key  bool
 }
 
-// Drop says that the name is about to lead here no more.
-type Drop struct{ Name string }
+// DropName says that the name is about to lead here no more.
+type DropName struct{ Name string }
 
 // Requeue tries a failed turn again.
 type Requeue struct{}
@@ -202,10 +203,10 @@ type Wake struct {
 	Moved  bool   // the timer was moved by a claim: write it again, also where there is nothing to do
 }
 
-// Look says that the moment of a sign of life has come: see sign.go. Anybody may look at
-// any time. It takes no lease and begins no attempt, so it needs no free worker: where all
+// CheckSign says that the moment of a sign of life has come: see sign.go. Anybody may check
+// at any time. It takes no lease and begins no attempt, so it needs no free worker: where all
 // are busy, people wait the longest.
-type Look struct{}
+type CheckSign struct{}
 
 // Renew extends the lease.
 type Renew struct{ Nonce string }
@@ -295,18 +296,18 @@ func (OptIn) event()           {}
 func (Resume) event()          {}
 func (HumanReply) event()      {}
 func (Reset) event()           {}
-func (Lead) event()            {}
-func (Unlead) event()          {}
-func (Claim) event()           {}
-func (Adopt) event()           {}
-func (Drop) event()            {}
+func (LeadName) event()        {}
+func (FreeName) event()        {}
+func (ClaimName) event()       {}
+func (AdoptName) event()       {}
+func (DropName) event()        {}
 func (Requeue) event()         {}
 func (Resend) event()          {}
 func (MarkSent) event()        {}
 func (Report) event()          {}
 func (Seal) event()            {}
 func (Wake) event()            {}
-func (Look) event()            {}
+func (CheckSign) event()       {}
 func (Renew) event()           {}
 func (HandBack) event()        {}
 func (Interrupted) event()     {}

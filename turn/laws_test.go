@@ -424,7 +424,7 @@ func historyBeginsAfresh(w *world, before turn.Record, event turn.Event, after t
 // conversation becomes an alias.
 func namesChangeNothingElse(_ *world, before turn.Record, event turn.Event, after turn.Record, e turn.Effects) error {
 	switch event.(type) {
-	case turn.Adopt, turn.Claim, turn.Drop:
+	case turn.AdoptName, turn.ClaimName, turn.DropName:
 		before.Names, before.Schema = after.Names, after.Schema
 		if before.Phase == "" {
 			before.Phase = turn.Idle
@@ -435,7 +435,7 @@ func namesChangeNothingElse(_ *world, before turn.Record, event turn.Event, afte
 		if e.Changed && !same(before, after) || len(e.Actions) > 0 || len(e.Settles) > 0 {
 			return fmt.Errorf("it changed more than names: %+v", after)
 		}
-	case turn.Lead:
+	case turn.LeadName:
 		if e.Changed && !before.Empty() {
 			return errors.New("a conversation became an alias")
 		}

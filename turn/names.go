@@ -62,10 +62,10 @@ func (r Record) Empty() bool {
 // reports whether the event is of that kind. No other event changes an alias.
 func (s *step) aliasEvent(event Event) bool {
 	switch e := event.(type) {
-	case Lead:
-		s.lead(e)
-	case Unlead:
-		s.unlead(e)
+	case LeadName:
+		s.leadName(e)
+	case FreeName:
+		s.freeName(e)
 	default:
 		if s.LeadsTo == "" {
 			return false
@@ -75,9 +75,9 @@ func (s *step) aliasEvent(event Event) bool {
 	return true
 }
 
-// lead makes a name an alias where nothing is. A repeat writes the record once more: it
+// leadName makes a name an alias where nothing is. A repeat writes the record once more: it
 // is proof for its caller that the name led there at that moment.
-func (s *step) lead(e Lead) {
+func (s *step) leadName(e LeadName) {
 	repoints := s.LeadsTo != "" && s.LeadsTo != e.To && !e.Fresh
 	if !s.Empty() && s.LeadsTo != e.To && !repoints {
 		s.ignore(NameTaken)
@@ -87,8 +87,8 @@ func (s *step) lead(e Lead) {
 	s.Phase, s.LeadsTo = Alias, e.To
 }
 
-// unlead frees a name that leads to a conversation.
-func (s *step) unlead(e Unlead) {
+// freeName frees a name that leads to a conversation.
+func (s *step) freeName(e FreeName) {
 	if s.LeadsTo == "" || s.LeadsTo != e.From {
 		s.ignore(NothingWaits)
 		return
@@ -97,16 +97,16 @@ func (s *step) unlead(e Unlead) {
 	s.Phase, s.LeadsTo = Idle, ""
 }
 
-// claim notes the name that a move is about to make an alias; "" takes it back.
-func (s *step) claim(e Claim) {
+// claimName notes the name that a move is about to make an alias; "" takes it back.
+func (s *step) claimName(e ClaimName) {
 	s.Changed = s.Names.Claim != e.Name
 	s.Names.Claim = e.Name
 }
 
-// adopt notes an alias, or the original name (""), and makes it the key where that is
-// asked for. An entry of the transcript says so; retention never
-// removes it, and with it no conversation to which a name leads.
-func (s *step) adopt(e Adopt) {
+// adoptName notes an alias, or the original name (""), and makes it the key where that is
+// asked for. An entry of the transcript says so; retention never removes it, and with it
+// no conversation to which a name leads.
+func (s *step) adoptName(e AdoptName) {
 	known := e.Name == "" || s.Names.Lists(e.Name)
 	moves := e.Key && s.Names.Key != e.Name
 	switch {
@@ -134,8 +134,8 @@ func (s *step) adopt(e Adopt) {
 	}
 }
 
-// drop takes an alias away. The key of a conversation is not dropped.
-func (s *step) drop(e Drop) {
+// dropName takes an alias away. The key of a conversation is not dropped.
+func (s *step) dropName(e DropName) {
 	switch {
 	case e.Name == s.Names.Key:
 		s.ignore(NameTaken)

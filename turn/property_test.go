@@ -101,13 +101,13 @@ func (w *world) people() map[string]func(*rapid.T) {
 		"typing": func(t *rapid.T) {
 			w.must(t, turn.Typing{For: time.Duration(rapid.IntRange(0, 9).Draw(t, "for")) * time.Second}, nil)
 		},
-		"name": word(turn.Adopt{Name: "a"}, turn.Adopt{Name: "b", Key: true}, turn.Adopt{Key: true}, turn.Drop{Name: "a"},
-			turn.Drop{Name: "b"}, turn.Claim{Name: "a"}, turn.Claim{}),
+		"name": word(turn.AdoptName{Name: "a"}, turn.AdoptName{Name: "b", Key: true}, turn.AdoptName{Key: true}, turn.DropName{Name: "a"},
+			turn.DropName{Name: "b"}, turn.ClaimName{Name: "a"}, turn.ClaimName{}),
 		"name another": func(t *rapid.T) {
 			if w.record.Empty() {
 				t.Skip("it would become an alias, of which transcripts tell")
 			}
-			w.must(t, rapid.SampledFrom([]turn.Event{turn.Lead{To: "c"}, turn.Unlead{From: "c"}}).Draw(t, "event"), nil)
+			w.must(t, rapid.SampledFrom([]turn.Event{turn.LeadName{To: "c"}, turn.FreeName{From: "c"}}).Draw(t, "event"), nil)
 		},
 		"pause":   word(turn.Pause{}, turn.Pause{For: 3 * time.Second}, turn.OptOut{}, turn.OptIn{}),
 		"resume":  word(turn.Resume{Answer: true}, turn.Resume{Answer: true}, turn.Resume{}),
@@ -186,7 +186,7 @@ func (w *world) workers() map[string]func(*rapid.T) {
 			}
 			w.look(t, false)
 		},
-		"look":       func(t *rapid.T) { w.must(t, turn.Look{}, nil) },
+		"look":       func(t *rapid.T) { w.must(t, turn.CheckSign{}, nil) },
 		"seal":       seal,
 		"seal again": seal,
 		"work":       w.work,

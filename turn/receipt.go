@@ -98,11 +98,11 @@ func (r Receipts) arrived(parts int) int {
 	return min(count, parts-1)
 }
 
-// settledBy is what the channel's receipts make of a reply that ends. One that was sent, or
+// statusByReceipts is what the channel's receipts make of a reply that ends. One that was sent, or
 // of unknown outcome, is undelivered if a part has failed meanwhile, and one of unknown
 // outcome is sent if all parts have arrived. Of one that is given up the parts count that
 // have arrived: if it was sent again, an earlier send of them may have.
-func (r *Reply) settledBy(status Status, reason string) (Status, string) {
+func (r *Reply) statusByReceipts(status Status, reason string) (Status, string) {
 	failed := r.Receipts.failed()
 	switch {
 	case failed > 0 && (status == ReplySent || status == ReplyUnknown):
@@ -140,11 +140,11 @@ func (s *step) report(e Report) {
 	if reply != nil {
 		known, last = reply.Receipts, s.takenTexts(reply, e.Texts)
 	} else if i := s.unconfirmedIndex(e.Turn); i >= 0 && e.Sends > 1 {
-		last = s.Unconfirmed[i].taken()
+		last = s.Unconfirmed[i].takenParts()
 	}
 	receipts, changed := known.with(e.Part, last, e.Receipt)
 	switch {
-	case e.Part > last, last == 0, reply == nil && !e.taken():
+	case e.Part > last, last == 0, reply == nil && !e.mayBeTaken():
 		s.ignore(NotSent)
 	case !changed:
 		s.ignore(NothingNew)
@@ -170,8 +170,8 @@ func (s *step) takenTexts(r *Reply, texts int) int {
 	return taken
 }
 
-// taken reports whether the channel may have taken anything of a settled reply.
-func (e Report) taken() bool {
+// mayBeTaken reports whether the channel may have taken anything of a settled reply.
+func (e Report) mayBeTaken() bool {
 	switch e.Status {
 	case ReplySent, ReplyPartial, ReplyFailed, ReplyUnknown:
 		return true

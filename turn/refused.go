@@ -32,11 +32,11 @@ const maxCalls = 8
 
 // Search is how far the search for a refused message is, in this turn.
 type Search struct {
-	Calls int   `json:"calls,omitempty"` // that were refused, or were probes
-	Good  int64 `json:"good,omitempty"`  // the messages up to this version are accepted together; 0: none is known to be
-	Bad   int64 `json:"bad,omitempty"`   // the messages up to this version are refused together
-	Aside bool  `json:"aside,omitempty"` // a message was found, and set aside
-	Next  Part  `json:"next,omitzero"`   // what the next prompt holds
+	Calls    int   `json:"calls,omitempty"` // that were refused, or were probes
+	Good     int64 `json:"good,omitempty"`  // the messages up to this version are accepted together; 0: none is known to be
+	Bad      int64 `json:"bad,omitempty"`   // the messages up to this version are refused together
+	FoundOne bool  `json:"aside,omitempty"` // a message was found, and set aside
+	Next     Part  `json:"next,omitzero"`   // what the next prompt holds
 }
 
 // Part selects the waiting messages that a prompt holds. The zero Part is all of them, and
@@ -121,7 +121,7 @@ func (s *step) searchOn(waiting []Waiting) {
 	case len(suspects) == 1 && accepted == 0:
 		s.setAsideRefused(suspects) // it was refused alone
 		return
-	case search.Aside && (left <= 0 || left == 1 && accepted == 0): // there is no call left, or nothing to answer with it
+	case search.FoundOne && (left <= 0 || left == 1 && accepted == 0): // there is no call left, or nothing to answer with it
 		s.searchInNextTurn()
 		return
 	case left <= 1 && accepted == 0:
@@ -180,7 +180,7 @@ func (s *step) setAsideRefused(messages []Waiting) {
 		s.searchInNextTurn()
 		return
 	default:
-		*search = Search{Calls: search.Calls, Good: search.Good, Aside: true, Next: Part{NoHistory: left == 1}}
+		*search = Search{Calls: search.Calls, Good: search.Good, FoundOne: true, Next: Part{NoHistory: left == 1}}
 	}
 	s.openRetry()
 }

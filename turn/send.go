@@ -282,7 +282,7 @@ func (s *step) finishReply(status Status, reason string) {
 	case ReplySent, ReplyPartial, ReplyUnknown:
 		s.noteSaid()
 	}
-	status, reason = s.Reply.settledBy(status, reason)
+	status, reason = s.Reply.statusByReceipts(status, reason)
 	reply := *s.Reply
 	s.tellProgress(reply, status)
 	s.Marks = append(s.Marks, Mark{Seq: reply.Seq, Status: status, Reason: reason})
@@ -298,8 +298,8 @@ func (s *step) finishReply(status Status, reason string) {
 	s.addUnconfirmed(reply, status)
 	s.Reply = nil
 	s.Lease = Lease{}
-	beside := reply.standsIn() || reply.beside()
-	failed := beside && (s.Pending > 0 || s.LastTurnSetAside())
+	settlesNothing := reply.standsIn() || reply.beside()
+	failed := settlesNothing && (s.Pending > 0 || s.LastTurnSetAside())
 	if status == ReplySent && !failed {
 		s.Tries.LastError = ""
 	}

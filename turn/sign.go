@@ -37,9 +37,9 @@ type Signs struct {
 	OutageSince Time `json:"outage_since,omitempty"`
 }
 
-// look gives the signs that are due. A conversation that waits for a worker is looked at
-// for them alone: see Look.
-func (s *step) look() {
+// checkSign gives the signs that are due. A conversation that waits for a worker is looked at
+// for them alone: see CheckSign.
+func (s *step) checkSign() {
 	if s.Phase != Collecting || s.OnHold {
 		s.ignore(NothingWaits)
 		return
@@ -54,7 +54,7 @@ func (s *step) look() {
 func (s *step) giveSigns() {
 	s.giveSign(SignOutage, s.outageDue(), &s.Signs.Outage)
 	s.giveSign(SignDelay, s.delayDue(), &s.Signs.Delay)
-	if at := s.nextSign(); at != s.Window.SignAt {
+	if at := s.signMoment(); at != s.Window.SignAt {
 		s.Window.SignAt, s.Changed = at, true
 	}
 }
@@ -103,8 +103,8 @@ func (s *step) noteOutage(out bool) {
 // receiverPausedUntil is the end of the pause that the receiver asked for.
 func (s *step) receiverPausedUntil() Time { return max(s.NoSendUntil, s.policy.NoSendUntil) }
 
-// nextSign is when to look at an open window for a sign, 0: never.
-func (s *step) nextSign() Time {
+// signMoment is when to look at an open window for a sign, 0: never.
+func (s *step) signMoment() Time {
 	next := earliest(s.delayDue(), s.outageDue())
 	if next == 0 || s.Phase != Collecting {
 		return 0

@@ -64,8 +64,8 @@ func (s *step) dispatch(event Event) {
 	// The attempt: early_start.go, attempt.go.
 	case Wake:
 		s.wake(e)
-	case Look: // sign.go
-		s.look()
+	case CheckSign: // sign.go
+		s.checkSign()
 	case Renew:
 		s.underLease(e.Nonce, s.renewLease)
 	case HandBack:
@@ -103,12 +103,12 @@ func (s *step) dispatch(event Event) {
 		s.resume(e)
 	case HumanReply:
 		s.humanReply(e)
-	case Claim: // names.go
-		s.claim(e)
-	case Adopt:
-		s.adopt(e)
-	case Drop:
-		s.drop(e)
+	case ClaimName: // names.go
+		s.claimName(e)
+	case AdoptName:
+		s.adoptName(e)
+	case DropName:
+		s.dropName(e)
 	case Reset: // reset.go
 		s.reset(e)
 	case Requeue:

@@ -109,7 +109,7 @@ func (s *story) readWord(t *testing.T, d *datadriven.TestData, kind string) turn
 	case "typing":
 		return turn.Typing{For: optional(t, d, "for")}
 	case "look":
-		return turn.Look{}
+		return turn.CheckSign{}
 	case "flush":
 		return turn.Flush{}
 	case "pause":
@@ -121,15 +121,15 @@ func (s *story) readWord(t *testing.T, d *datadriven.TestData, kind string) turn
 	case "resume":
 		return turn.Resume{Answer: text(t, d, "answer") != "false"}
 	case "lead":
-		return turn.Lead{To: text(t, d, "to"), Fresh: d.HasArg("fresh")}
+		return turn.LeadName{To: text(t, d, "to"), Fresh: d.HasArg("fresh")}
 	case "unlead":
-		return turn.Unlead{From: text(t, d, "from")}
+		return turn.FreeName{From: text(t, d, "from")}
 	case "claim":
-		return turn.Claim{Name: text(t, d, "name")}
+		return turn.ClaimName{Name: text(t, d, "name")}
 	case "adopt":
-		return turn.Adopt{Name: text(t, d, "name"), Key: d.HasArg("key")}
+		return turn.AdoptName{Name: text(t, d, "name"), Key: d.HasArg("key")}
 	case "drop":
-		return turn.Drop{Name: text(t, d, "name")}
+		return turn.DropName{Name: text(t, d, "name")}
 	case "reset":
 		return turn.Reset{Reason: text(t, d, "reason")}
 	case "human":

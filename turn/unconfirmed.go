@@ -29,8 +29,8 @@ func (u Unconfirmed) Next() int {
 	return u.Done
 }
 
-// taken is how many parts the channel may have taken.
-func (u Unconfirmed) taken() int {
+// takenParts is how many parts the channel may have taken.
+func (u Unconfirmed) takenParts() int {
 	if u.Status == ReplyPartial {
 		return u.Done
 	}

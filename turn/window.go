@@ -322,7 +322,7 @@ func (s *step) schedule() {
 	}
 	s.Window.Due = max(due, s.Window.Start, s.Window.NotBefore)
 	s.Window.Early = s.earlyStart()
-	s.Window.SignAt = s.nextSign()
+	s.Window.SignAt = s.signMoment()
 	if s.OnHold {
 		return
 	}

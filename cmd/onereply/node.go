@@ -196,8 +196,8 @@ func shutdown(ctx context.Context, s *http.Server, log *slog.Logger) {
 
 // closing closes a part, for defer. A failure is logged, and the exit goes on: the parts
 // behind it must be closed too, and the exit code tells how the node ran.
-func closing(log *slog.Logger, what string, close func() error) {
-	if err := close(); err != nil {
+func closing(log *slog.Logger, what string, closePart func() error) {
+	if err := closePart(); err != nil {
 		log.Error("can't close the "+what, "err", err)
 	}
 }

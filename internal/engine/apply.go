@@ -48,14 +48,14 @@ func (n *Node) decide(c *conversation, b *batch, t *task) {
 		n.humanReply(c, b, t)
 	case t.Op == Report:
 		n.report(c, b, t)
-	case t.Op == Adopt:
-		n.takeName(c, b, t, turn.Adopt{Name: t.Name, Key: t.Moves})
+	case t.Op == AdoptName:
+		n.takeName(c, b, t, turn.AdoptName{Name: t.Name, Key: t.Moves})
 	case t.wakes() && !b.write.Record.Exists(): // it was deleted, and must not come back
 		t.result.Outcome, t.result.Reason = turn.Ignored, turn.NothingWaits
 	default:
 		effects := n.step(c, b, t, t.coreEvent())
 		n.writeReplies(c, b, t, effects)
-		if effects.Reason == turn.NotUnconfirmed && t.history.mayBeApplied { // an earlier try of this very request saw to it
+		if effects.Reason == turn.NotUnconfirmed && t.earlier.mayBeApplied { // an earlier try of this very request saw to it
 			t.result.Outcome, t.result.Reason = turn.Done, ""
 		}
 	}
@@ -109,10 +109,10 @@ func (n *Node) receive(c *conversation, b *batch, t *task) {
 		t.result.Outcome, t.result.Reason = turn.Ignored, OwnMessage
 		return
 	case t.full && t.stored.message != nil:
-		t.history.idClaimed = true
+		t.earlier.idClaimed = true
 		n.repeated(b, t)
 		return
-	case t.history.idClaimed || b.claims(t.ID):
+	case t.earlier.idClaimed || b.claims(t.ID):
 		n.repeated(b, t)
 		return
 	case b.write.Record.Pending >= MaxPending && !t.word.closes():
@@ -149,7 +149,7 @@ func (n *Node) receive(c *conversation, b *batch, t *task) {
 		n.step(c, b, t, turn.Reset{Reason: ResetWord})
 		t.result.Outcome, t.result.Reason = effects.Outcome, effects.Reason
 	}
-	t.history.placement = placement{
+	t.earlier.placement = placement{
 		seq: entry.Seq, at: n.now, outcome: t.result.Outcome, reason: t.result.Reason, version: entry.Version,
 	}
 }

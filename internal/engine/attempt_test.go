@@ -19,8 +19,8 @@ func TestTheNumbersOfAnAttempt(t *testing.T) {
 	h.respond(h.started("m", "n", "o"), engine.Response{Fault: turn.Failure, Reason: "no"})
 	h.pass(time.Minute)
 	s := asked[engine.Start](h)
-	if s.Turn != 2 || s.Attempt != 2 || s.Through != 4 || s.Early || s.Lease.Nonce != h.record().Lease.Nonce || s.QuietUntil != 0 {
-		t.Errorf("turn %d, attempt %d through %d, early %v, quiet until %d", s.Turn, s.Attempt, s.Through, s.Early, s.QuietUntil)
+	if s.Turn != 2 || s.Attempt != 2 || s.Through != 4 || s.Early || s.Lease.Nonce != h.record().Lease.Nonce || s.NoSignalUntil != 0 {
+		t.Errorf("turn %d, attempt %d through %d, early %v, no signal until %d", s.Turn, s.Attempt, s.Through, s.Early, s.NoSignalUntil)
 	}
 }
 

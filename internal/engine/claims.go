@@ -74,7 +74,7 @@ func (n *Node) claimed(key store.Key, at turn.Time) bool {
 }
 
 // Recovered takes the answer to a Recover: conversations whose next moment a process that
-// is gone may have held. They are read, and what follows is recover's.
+// is gone may have held. They are read, and what follows is takeUpOrphaned's.
 func (n *Node) Recovered(now turn.Time, found []store.Timer, err error) {
 	n.setTime(now)
 	for _, t := range found {
@@ -89,9 +89,9 @@ func (n *Node) Recovered(now turn.Time, found []store.Timer, err error) {
 	}
 }
 
-// recover takes over a conversation on which a process was working that is gone. No other
+// takeUpOrphaned takes over a conversation on which a process was working that is gone. No other
 // one has the store open, so a lease that is not this node's is nobody's.
-func (n *Node) recover(c *conversation) {
+func (n *Node) takeUpOrphaned(c *conversation) {
 	if n.options.Alone && c.snap.Record.Lease.Nonce != "" && !n.holds(c) {
 		n.due(c, c.snap.Record.Window.Due)
 		n.serve()

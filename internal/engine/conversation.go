@@ -27,11 +27,11 @@ type conversation struct {
 	fails     int            // times in a row that it failed
 
 	// The next turn.
-	wakeAt  turn.Time // when the timer that this node armed fires, 0: none
-	claimed bool      // its timer was claimed
-	slot    slot      // whether it has one of the slots of this node's generations
-	waking  bool      // a wake-up of this node waits for its write
-	looking bool      // a look at it for a sign of life does
+	wakeAt       turn.Time // when the timer that this node armed fires, 0: none
+	claimed      bool      // its timer was claimed
+	slot         slot      // whether it has one of the slots of this node's generations
+	waking       bool      // a wake-up of this node waits for its write
+	checkingSign bool      // a check for a sign of life does
 
 	// The work under way here.
 	run     *run
@@ -213,7 +213,7 @@ func (n *Node) read(c *conversation) {
 			}
 			load.Early = load.Early || len(c.snap.Record.Early) > 0
 		}
-		t.history.readSince = true
+		t.earlier.readSince = true
 	}
 	c.call, c.load = reading, load
 	n.emit(load)
@@ -253,9 +253,9 @@ func (n *Node) Loaded(now turn.Time, l LoadResult) {
 		c.reply = l.Reply
 	}
 	for _, t := range c.next() {
-		t.look(asked, l)
+		t.takeLookup(asked, l)
 	}
-	n.recover(c)
+	n.takeUpOrphaned(c)
 	n.arm(c)
 	n.pump(c)
 }

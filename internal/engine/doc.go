@@ -24,7 +24,7 @@
 //     applied: go on with 5.
 //     conflict: another node wrote first; apply the same tasks to its record.
 //     duplicate: a message's id was claimed before; apply the tasks again, knowing that.
-//     an error: nobody knows; find out first (history.go).
+//     an error: nobody knows; find out first (earlier_writes.go).
 //  5. Only now that the write is durable, callers get their [Answer], events are told
 //     and counted (event.go, counters.go), and actions carried out (work.go). The timer
 //     of the record is armed (timers.go).

@@ -14,7 +14,7 @@ const Older = "older"
 func (n *Node) changeEarly(c *conversation, b *batch, t *task) {
 	kept := b.keptFor(t, n.now)
 	switch {
-	case t.history.idClaimed: // it came, and retention has removed it
+	case t.earlier.idClaimed: // it came, and retention has removed it
 		t.result.Outcome, t.result.Reason = turn.Ignored, turn.WasDeleted
 		return
 	case t.Op == Edit && kept != nil && t.older(kept.Body):

@@ -18,9 +18,9 @@ func (n *Node) changeMessage(c *conversation, b *batch, t *task) {
 		t.result.Outcome, t.result.Reason = turn.Ignored, OwnMessage
 	case entry == nil:
 		n.changeEarly(c, b, t)
-	case t.history.mayBeApplied && t.Op == Retract && entry.Status == turn.InputDeleted:
+	case t.earlier.mayBeApplied && t.Op == Retract && entry.Status == turn.InputDeleted:
 		t.result.Outcome = b.deletedOutcome(entry) // an earlier try of this very request did it
-	case t.history.mayBeApplied && t.word.closes() && entry.Status != turn.InputPending && entry.Text == *t.Text:
+	case t.earlier.mayBeApplied && t.word.closes() && entry.Status != turn.InputPending && entry.Text == *t.Text:
 		t.result.Outcome = t.word.outcome() // likewise
 	case entry.Status == turn.InputDeleted: // that is final
 		t.result.Outcome, t.result.Reason = turn.Ignored, turn.WasDeleted
@@ -62,7 +62,7 @@ func (n *Node) edit(c *conversation, b *batch, t *task, entry store.Entry) {
 	changed.Body = edited(entry.Body, t.change())
 	if changed.Text == entry.Text && sameAttachments(changed.Attachments, entry.Attachments) {
 		t.result.Outcome, t.result.Reason = turn.Ignored, Unchanged
-		if t.history.mayBeApplied { // an earlier try of this very request did it
+		if t.earlier.mayBeApplied { // an earlier try of this very request did it
 			t.result.Outcome, t.result.Reason = turn.Queued, ""
 			if isSettled(entry) {
 				t.result.Outcome = turn.Recorded

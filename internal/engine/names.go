@@ -26,8 +26,8 @@ func (n *Node) forward(c *conversation) bool {
 	if c.knows == nothing || c.snap.Record.LeadsTo == "" {
 		return false
 	}
-	stays := func(t *task) bool { return t.isOwn() || t.Op == Lead || t.Op == Unlead || t.Op == Forget }
-	if slices.ContainsFunc(c.queue, func(t *task) bool { return !stays(t) && t.unsure && !t.history.readSince }) {
+	stays := func(t *task) bool { return t.isOwn() || t.Op == LeadName || t.Op == FreeName || t.Op == Forget }
+	if slices.ContainsFunc(c.queue, func(t *task) bool { return !stays(t) && t.unsure && !t.earlier.readSince }) {
 		c.knows = nothing
 		return true
 	}
@@ -61,7 +61,7 @@ func (c *conversation) take(matches func(*task) bool) []*task {
 // handOn puts a task into the queue of another conversation. Its writes to this one were
 // not applied, and never will be.
 func (n *Node) handOn(to *conversation, t *task) {
-	t.Key, t.history, t.stored, t.result = to.key, history{}, lookup{}, Result{}
+	t.Key, t.earlier, t.stored, t.result = to.key, earlierWrites{}, lookup{}, Result{}
 	if t.hops++; t.hops > maxHops {
 		n.emit(Answer{Ticket: t.Ticket, Result: Result{Err: unavailable(errNamesChange)}})
 		return
@@ -94,15 +94,15 @@ func (n *Node) sendBack(c *conversation) bool {
 // list it: a claim is settled with it, since the name leads here.
 func (n *Node) adopt(c *conversation, b *batch, t *task) {
 	names := b.write.Record.Names
-	if t.via == "" || t.Op == Adopt || t.Op == Drop || names.Lists(t.via) || slices.Contains(names.Dropped, t.via) {
+	if t.via == "" || t.Op == AdoptName || t.Op == DropName || names.Lists(t.via) || slices.Contains(names.Dropped, t.via) {
 		return
 	}
 	own := &task{Request: Request{Name: t.via}}
-	n.takeName(c, b, own, turn.Adopt{Name: t.via, Key: names.Claim == t.via})
+	n.takeName(c, b, own, turn.AdoptName{Name: t.via, Key: names.Claim == t.via})
 }
 
-// takeName applies an Adopt, and writes the entry that says so.
-func (n *Node) takeName(c *conversation, b *batch, t *task, event turn.Adopt) {
+// takeName applies an AdoptName, and writes the entry that says so.
+func (n *Node) takeName(c *conversation, b *batch, t *task, event turn.AdoptName) {
 	if event.Name == c.key.Conversation {
 		event.Name = ""
 	}

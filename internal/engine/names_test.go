@@ -34,16 +34,16 @@ func message(id string) engine.Request {
 // alias makes a name lead to the conversation "c", as the API does.
 func (h *harness) alias(name string) {
 	h.t.Helper()
-	h.under(name, engine.Request{Op: engine.Lead, Name: "c"})
-	h.under("c", engine.Request{Op: engine.Adopt, Name: name})
+	h.under(name, engine.Request{Op: engine.LeadName, Name: "c"})
+	h.under("c", engine.Request{Op: engine.AdoptName, Name: name})
 }
 
 // move gives the conversation "c" another key, as the API does.
 func (h *harness) move(name string) {
 	h.t.Helper()
 	h.under("c", engine.Request{Op: engine.ClaimName, Name: name})
-	h.under(name, engine.Request{Op: engine.Lead, Name: "c", Fresh: true})
-	h.under("c", engine.Request{Op: engine.Adopt, Name: name, Moves: true})
+	h.under(name, engine.Request{Op: engine.LeadName, Name: "c", Fresh: true})
+	h.under("c", engine.Request{Op: engine.AdoptName, Name: name, Moves: true})
 }
 
 // waits is the texts of the messages that wait in a conversation.
@@ -99,7 +99,7 @@ func TestRequestsBehindTheOneThatMakesAnAlias(t *testing.T) {
 			r.Key = keyOf("a")
 			h.submit(name, r)
 		}
-		at("lead", engine.Request{Op: engine.Lead, Name: "c"})
+		at("lead", engine.Request{Op: engine.LeadName, Name: "c"})
 		at("m", message("m"))
 		at("reply", engine.Request{Op: engine.HumanReply, Body: store.Body{Text: "hello"}, Beside: true})
 		at("pause", engine.Request{Op: engine.Pause})
@@ -123,8 +123,8 @@ func TestRequestsBehindTheOneThatMakesAnAlias(t *testing.T) {
 func TestRequestsBehindAChangeOfAName(t *testing.T) {
 	h := newHarness(t)
 	h.alias("a")
-	free := engine.Request{Op: engine.Unlead, Name: "c", Key: keyOf("a")}
-	lead := engine.Request{Op: engine.Lead, Name: "d", Key: keyOf("a"), Fresh: true}
+	free := engine.Request{Op: engine.FreeName, Name: "c", Key: keyOf("a")}
+	lead := engine.Request{Op: engine.LeadName, Name: "d", Key: keyOf("a"), Fresh: true}
 	h.submit("free", free)
 	h.submit("lead", lead)
 	m := message("m")
@@ -134,7 +134,7 @@ func TestRequestsBehindAChangeOfAName(t *testing.T) {
 	if c, d := h.waits("c"), h.waits("d"); c != "" || d != "m" {
 		t.Errorf("in the conversation from which the name was taken waits %q, in the next one %q", c, d)
 	}
-	h.submit("refused", engine.Request{Op: engine.Lead, Name: "c", Key: keyOf("d")})
+	h.submit("refused", engine.Request{Op: engine.LeadName, Name: "c", Key: keyOf("d")})
 	n := message("n")
 	n.Key = keyOf("d")
 	h.submit("n", n)
@@ -192,7 +192,7 @@ func TestTheTranscriptTellsNames(t *testing.T) {
 	h.alias("a")
 	h.alias("a")
 	h.move("b")
-	h.under("c", engine.Request{Op: engine.Adopt, Name: "c", Moves: true}) // back again
+	h.under("c", engine.Request{Op: engine.AdoptName, Name: "c", Moves: true}) // back again
 	if got, want := h.names(), []string{"alias a", "moved b", "moved c"}; !slices.Equal(got, want) {
 		t.Errorf("the transcript says %q, want %q", got, want)
 	}
@@ -229,7 +229,7 @@ func TestWhatIsAboutAnAliasStaysThere(t *testing.T) {
 	h.settle()
 	h.alias("a")
 	node := newHarnessOn(t, h.store, h.now) // it reads the alias, while more comes
-	for name, r := range map[string]engine.Request{"lead": {Op: engine.Lead, Name: "c"}} {
+	for name, r := range map[string]engine.Request{"lead": {Op: engine.LeadName, Name: "c"}} {
 		r.Key = keyOf("a")
 		node.submit(name, r)
 	}
@@ -238,7 +238,7 @@ func TestWhatIsAboutAnAliasStaysThere(t *testing.T) {
 		m.Key = keyOf("a")
 		node.submit(id, m)
 	}
-	node.submit("unlead", engine.Request{Key: keyOf("a"), Op: engine.Unlead, Name: "c"})
+	node.submit("unlead", engine.Request{Key: keyOf("a"), Op: engine.FreeName, Name: "c"})
 	node.settle()
 	for name, at := range map[string]string{"lead": "a", "unlead": "a", "m1": "c", "m2": "c"} {
 		if got := node.answers[name]; got.Err != nil || got.Key != keyOf(at) || got.Outcome == turn.Ignored {
@@ -286,11 +286,11 @@ func TestANameThatLeadsElsewhereByNow(t *testing.T) {
 		to    string
 	}{
 		"to another conversation": {func(h *harness) {
-			h.other("a", turn.Lead{To: "d"})
-			h.other("d", turn.Message{}, turn.Adopt{Name: "a"})
+			h.other("a", turn.LeadName{To: "d"})
+			h.other("d", turn.Message{}, turn.AdoptName{Name: "a"})
 		}, "d"},
-		"to one that nobody told": {func(h *harness) { h.other("d", turn.Message{}); h.other("a", turn.Lead{To: "d"}) }, "d"},
-		"nowhere":                 {func(h *harness) { h.other("a", turn.Unlead{From: "c"}) }, "a"},
+		"to one that nobody told": {func(h *harness) { h.other("d", turn.Message{}); h.other("a", turn.LeadName{To: "d"}) }, "d"},
+		"nowhere":                 {func(h *harness) { h.other("a", turn.FreeName{From: "c"}) }, "a"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -298,7 +298,7 @@ func TestANameThatLeadsElsewhereByNow(t *testing.T) {
 			h.say("m", "other1")
 			h.settle()
 			h.alias("a")
-			h.other("c", turn.Drop{Name: "a"})
+			h.other("c", turn.DropName{Name: "a"})
 			test.given(h)
 			if got := h.under("a", message("m")); got.Err != nil || got.Key != keyOf(test.to) || got.Duplicate || got.Outcome != turn.Queued {
 				t.Errorf("the message is answered %+v", got)
@@ -315,7 +315,7 @@ func TestANameThatLeadsElsewhereByNow(t *testing.T) {
 			h.say("other1")
 			h.settle()
 			h.alias("a")
-			h.other("c", turn.Drop{Name: "a"})
+			h.other("c", turn.DropName{Name: "a"})
 			test.given(h)
 			got := h.under("a", engine.Request{Op: engine.Edit, ID: "other1", Text: new("new")})
 			if want := map[string]turn.Outcome{"d": turn.Queued, "a": turn.CameEarly}[test.to]; got.Err != nil || got.Key != keyOf(test.to) || got.Outcome != want {
@@ -338,16 +338,16 @@ func TestAConversationAdoptsAName(t *testing.T) {
 	}{
 		"a message":        {message("m"), turn.Queued, []string{"alias a"}},
 		"somebody types":   {engine.Request{Op: engine.Typing, For: time.Second}, turn.Done, []string{"alias a"}},
-		"it is adopted":    {engine.Request{Op: engine.Adopt, Name: "a"}, turn.Done, []string{"alias a"}},
-		"it becomes key":   {engine.Request{Op: engine.Adopt, Name: "a", Moves: true}, turn.Done, []string{"moved a"}},
-		"it is taken away": {engine.Request{Op: engine.Drop, Name: "a"}, turn.Done, nil},
+		"it is adopted":    {engine.Request{Op: engine.AdoptName, Name: "a"}, turn.Done, []string{"alias a"}},
+		"it becomes key":   {engine.Request{Op: engine.AdoptName, Name: "a", Moves: true}, turn.Done, []string{"moved a"}},
+		"it is taken away": {engine.Request{Op: engine.DropName, Name: "a"}, turn.Done, nil},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(t)
 			h.say("first")
 			h.settle()
-			h.other("a", turn.Lead{To: "c"})
+			h.other("a", turn.LeadName{To: "c"})
 			got := h.under("a", test.request)
 			if got.Err != nil || got.Key != keyOf("c") || got.Outcome != test.outcome {
 				t.Errorf("answered %+v, want %s", got, test.outcome)
@@ -366,7 +366,7 @@ func TestANameThatWasTakenAwayIsNotAdopted(t *testing.T) {
 	h.say("first")
 	h.settle()
 	h.alias("a")
-	h.under("c", engine.Request{Op: engine.Drop, Name: "a"})
+	h.under("c", engine.Request{Op: engine.DropName, Name: "a"})
 	for _, id := range []string{"m", "n"} {
 		if got := h.under("a", message(id)); got.Key != keyOf("c") || got.Outcome != turn.Queued {
 			t.Errorf("answered %+v", got)
@@ -383,19 +383,19 @@ func TestRoundTripsUnderANameThatIsNotListed(t *testing.T) {
 		before func(h *harness)
 		calls  string
 	}{
-		"the record was seen": {func(h *harness) { h.other("a", turn.Lead{To: "c"}) }, "commit load commit"},
+		"the record was seen": {func(h *harness) { h.other("a", turn.LeadName{To: "c"}) }, "commit load commit"},
 		"a conflict says so, which may be old": {func(h *harness) {
 			h.alias("a")
-			h.other("c", turn.Drop{Name: "a"})
+			h.other("c", turn.DropName{Name: "a"})
 		}, "commit load commit load commit"}, // the second one is in vain: it guesses that the name is free
 		"a move claims it": {func(h *harness) {
-			h.other("c", turn.Claim{Name: "a"})
-			h.other("a", turn.Lead{To: "c", Fresh: true})
+			h.other("c", turn.ClaimName{Name: "a"})
+			h.other("a", turn.LeadName{To: "c", Fresh: true})
 			h.node = newHarnessOn(h.t, h.store, h.now).node
 		}, "commit load load commit"},
 		"one alias leads to another": {func(h *harness) {
 			h.alias("b")
-			h.other("a", turn.Lead{To: "b"})
+			h.other("a", turn.LeadName{To: "b"})
 			h.under("a", message("before"))
 		}, "commit"},
 	}
@@ -422,8 +422,8 @@ func TestAMoveIsFinishedByTheNextRequest(t *testing.T) {
 	h := newHarness(t)
 	h.say("first")
 	h.settle()
-	h.other("c", turn.Claim{Name: "b"})
-	h.other("b", turn.Lead{To: "c", Fresh: true})
+	h.other("c", turn.ClaimName{Name: "b"})
+	h.other("b", turn.LeadName{To: "c", Fresh: true})
 	h.under("b", message("m"))
 	if names := h.record().Names; names.Key != "b" || names.Claim != "" || !slices.Equal(h.names(), []string{"moved b"}) {
 		t.Errorf("its names are %+v, the transcript says %q", names, h.names())
@@ -436,9 +436,9 @@ func TestNamesThatLeadOnAndOn(t *testing.T) {
 		h := newHarness(t)
 		name := func(i int) string { return fmt.Sprint("n", i) }
 		for i := range hops {
-			h.other(name(i), turn.Lead{To: name(i + 1)})
+			h.other(name(i), turn.LeadName{To: name(i + 1)})
 		}
-		h.other(name(hops), turn.Message{}, turn.Adopt{Name: name(hops - 1)})
+		h.other(name(hops), turn.Message{}, turn.AdoptName{Name: name(hops - 1)})
 		got := h.under(name(0), message("m"))
 		if !errors.Is(got.Err, want) {
 			t.Errorf("after %d names: %+v, want %v", hops, got, want)

@@ -76,7 +76,7 @@ type Start struct {
 	Through int64 // the version that the prompt holds
 	Prompt  Prompt
 
-	QuietUntil turn.Time // the receiver asked for a pause until then: no signals before
+	NoSignalUntil turn.Time // the receiver asked for a pause until then: no signals before
 }
 
 // Stop ends the responder or the send that runs under the nonce. It is

@@ -15,10 +15,10 @@ import (
 func (n *Node) humanReply(c *conversation, b *batch, t *task) {
 	claimed := b.message(t)
 	switch {
-	case t.ID == "" && t.history.mayBeApplied:
+	case t.ID == "" && t.earlier.mayBeApplied:
 		t.result.Err = ErrOutcomeUnknown
 		return
-	case t.ID != "" && (claimed != nil || t.history.idClaimed):
+	case t.ID != "" && (claimed != nil || t.earlier.idClaimed):
 		t.result.Outcome, t.result.Duplicate, t.result.MessageID = Duplicate, true, ""
 		if claimed != nil { // retention has not removed it
 			t.result.MessageID = ReplyID(c.key, claimed.Turn)
@@ -55,7 +55,7 @@ func (n *Node) claimReply(b *batch, t *task, seq int64) {
 		Seq: seq, Kind: store.Message, ID: t.messageID(), Status: turn.InputDeleted, At: n.now,
 		ReplySeq: b.reply.Seq, Body: store.Body{Turn: b.reply.Turn},
 	})
-	t.history.placement = placement{seq: seq, at: n.now, outcome: t.result.Outcome, reason: t.result.Reason, version: b.write.Record.Version}
+	t.earlier.placement = placement{seq: seq, at: n.now, outcome: t.result.Outcome, reason: t.result.Reason, version: b.write.Record.Version}
 }
 
 // claimOf is the id that the reply with an id claims. No message has it: no channel gives
@@ -169,7 +169,7 @@ func (n *Node) report(c *conversation, b *batch, t *task) {
 		Turn: entry.Turn, Seq: entry.Seq, Texts: parts, Sends: n.bot(c).sends(make([]string, parts)), Status: entry.Status, Receipts: entry.Receipts,
 		Part: t.Part, Receipt: t.Receipt, Reason: t.Reason,
 	})
-	if t.history.mayBeApplied && t.result.Reason == turn.NothingNew { // an earlier try of this very request saw to it
+	if t.earlier.mayBeApplied && t.result.Reason == turn.NothingNew { // an earlier try of this very request saw to it
 		t.result.Outcome, t.result.Reason = turn.Done, ""
 	}
 }
@@ -184,7 +184,7 @@ func (n *Node) replyEntry(c *conversation, b *batch, t *task, seq int64) store.E
 	}
 	if reply := b.findReply(seq); reply != nil {
 		entry.Turn, entry.Version, entry.Late = reply.Turn, reply.Through, reply.Late
-		if text := n.bot(c).standIn(reply.Kind); text != "" {
+		if text := n.bot(c).standInText(reply.Kind); text != "" {
 			entry.Body = store.Body{Text: text, Parts: []string{text}, Author: reply.Kind, Turn: reply.Turn}
 		}
 	} else { // settled at once: the responder had nothing to say, or a person has sent it elsewhere
@@ -197,8 +197,8 @@ func (n *Node) replyEntry(c *conversation, b *batch, t *task, seq int64) store.E
 	return entry
 }
 
-// standIn is the text of a reply that stands in for one, "" for any other kind.
-func (bot Bot) standIn(kind string) string {
+// standInText is the text of a reply that stands in for one, "" for any other kind.
+func (bot Bot) standInText(kind string) string {
 	switch kind {
 	case turn.ReplyFallback:
 		return bot.Fallback
@@ -208,8 +208,8 @@ func (bot Bot) standIn(kind string) string {
 	return ""
 }
 
-// signs is what people are told with a sign.
-func (bot Bot) signs(sign turn.Sign) string {
+// signText is what people are told with a sign.
+func (bot Bot) signText(sign turn.Sign) string {
 	if sign == turn.SignOutage {
 		return bot.OutageText
 	}

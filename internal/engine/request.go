@@ -26,11 +26,11 @@ const (
 	MarkSent
 	Reset
 	Report
-	Lead   // of an alias: make it one
-	Unlead // of an alias: free it
+	LeadName // of an alias: make it one
+	FreeName // of an alias: free it
 	ClaimName
-	Adopt
-	Drop
+	AdoptName
+	DropName
 	Seal
 	Forget
 	ownEvent // not a caller's: an event of this node's own
@@ -59,9 +59,9 @@ type Request struct {
 	Turn        int64               // Resend, MarkSent, Report
 	Part        int                 // Report: from 1; 0: all
 	Receipt     turn.Receipt        // Report; Reason is that of a failure
-	Name        string              // Lead, Unlead: the conversation; ClaimName, Adopt, Drop: the name
-	Fresh       bool                // Lead: the name must lead nowhere else
-	Moves       bool                // Adopt: it is the key from now on
+	Name        string              // LeadName, FreeName: the conversation; ClaimName, AdoptName, DropName: the name
+	Fresh       bool                // LeadName: the name must lead nowhere else
+	Moves       bool                // AdoptName: it is the key from now on
 	Audit       *store.AuditEntry   // noted where the request changes something; nil: not
 }
 
@@ -69,7 +69,7 @@ type Request struct {
 // record. It waits in its conversation's queue, is applied to the record together
 // with the tasks around it, and ends once that write is durable. Where the write
 // was not applied, or nobody knows, the task goes back to the queue and is applied
-// again to a newer record; history keeps what is known of the earlier writes.
+// again to a newer record; earlier keeps what is known of the earlier writes.
 type task struct {
 	Request
 
@@ -90,7 +90,7 @@ type task struct {
 
 	stored  lookup
 	body    store.Body // Receive: the message as it is accepted
-	history history
+	earlier earlierWrites
 	result  Result // of the write under way
 }
 
@@ -119,9 +119,9 @@ func (t *task) wakes() bool {
 	return ok
 }
 
-// looks reports whether the task is a look for a sign of life.
-func (t *task) looks() bool {
-	_, ok := t.event.(turn.Look)
+// isSignCheck reports whether the task checks for a sign of life.
+func (t *task) isSignCheck() bool {
+	_, ok := t.event.(turn.CheckSign)
 	return ok
 }
 
@@ -129,7 +129,7 @@ func (t *task) looks() bool {
 // which must be answered quickly, carries none.
 func (t *task) showsRecord() bool {
 	switch t.Op {
-	case Flush, Pause, Resume, Requeue, Resend, MarkSent, Reset, Lead, Unlead, ClaimName, Adopt, Drop:
+	case Flush, Pause, Resume, Requeue, Resend, MarkSent, Reset, LeadName, FreeName, ClaimName, AdoptName, DropName:
 		return true
 	}
 	return false
@@ -149,7 +149,7 @@ func (t *task) needsMessage(r turn.Record) bool {
 	case Edit, Retract:
 		return true
 	case Receive:
-		return len(r.Early) > 0 || r.Retracted && t.history.idClaimed || t.mayBeItsOwnRepeat() || t.full
+		return len(r.Early) > 0 || r.Retracted && t.earlier.idClaimed || t.mayBeItsOwnRepeat() || t.full
 	case HumanReply:
 		return t.ID != ""
 	}
@@ -174,14 +174,14 @@ func (t *task) messageID() string {
 // mayBeItsOwnRepeat reports whether the id was claimed before, perhaps by an earlier write
 // of this very request.
 func (t *task) mayBeItsOwnRepeat() bool {
-	claimed := t.Op == Receive && t.history.idClaimed || t.Op == HumanReply
-	return claimed && len(t.history.placements) > 0
+	claimed := t.Op == Receive && t.earlier.idClaimed || t.Op == HumanReply
+	return claimed && len(t.earlier.placements) > 0
 }
 
-// look takes the entries that the task needs out of the answer to its Load: the message
+// takeLookup takes the entries that the task needs out of the answer to its Load: the message
 // with its id, or that there is none, and those that wait. A read that began before the
 // task came says nothing about it.
-func (t *task) look(asked Load, l LoadResult) {
+func (t *task) takeLookup(asked Load, l LoadResult) {
 	r := l.Snapshot.Record
 	switch {
 	case !t.needsLookup(r):
@@ -239,14 +239,14 @@ func (t *task) coreEvent() turn.Event {
 		return turn.Resend{Turn: t.Turn}
 	case MarkSent:
 		return turn.MarkSent{Turn: t.Turn}
-	case Lead:
-		return turn.Lead{To: t.Name, Fresh: t.Fresh}
-	case Unlead:
-		return turn.Unlead{From: t.Name}
+	case LeadName:
+		return turn.LeadName{To: t.Name, Fresh: t.Fresh}
+	case FreeName:
+		return turn.FreeName{From: t.Name}
 	case ClaimName:
-		return turn.Claim{Name: t.Name}
-	case Drop:
-		return turn.Drop{Name: t.Name}
+		return turn.ClaimName{Name: t.Name}
+	case DropName:
+		return turn.DropName{Name: t.Name}
 	case Reset:
 		return turn.Reset{Reason: t.Reason}
 	case Seal:

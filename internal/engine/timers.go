@@ -56,7 +56,7 @@ func (c *conversation) resultAlarm() turn.Time {
 // whenever one of the times of alarm may have changed. Only a record that was seen
 // arms anything: a guess or a hint may be wrong.
 func (n *Node) arm(c *conversation) {
-	if c.knows == seen && !c.waking && !c.looking {
+	if c.knows == seen && !c.waking && !c.checkingSign {
 		c.wakeAt = 0
 		at, ok := c.snap.Record.Wake()
 		if c.slot == waitsForSlot {

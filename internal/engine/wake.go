@@ -11,10 +11,10 @@ import "github.com/onereply/onereply/turn"
 // none: it takes no model, and a reply that is written should not wait for others.
 func (n *Node) due(c *conversation, at turn.Time) {
 	switch {
-	case n.draining || c.waking || c.looking || n.holds(c):
+	case n.draining || c.waking || c.checkingSign || n.holds(c):
 	case n.signIsDue(c):
-		c.looking = true
-		n.submitOwn(c, &task{event: turn.Look{}})
+		c.checkingSign = true
+		n.submitOwn(c, &task{event: turn.CheckSign{}})
 	case c.slot == waitsForSlot:
 	case c.knows == seen && c.snap.Record.Phase == turn.Sending:
 		n.wake(c)

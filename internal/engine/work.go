@@ -11,7 +11,7 @@ func (n *Node) carryOut(c *conversation, b *batch) {
 	woken := false
 	for _, t := range b.tasks {
 		woken = woken || t.wakes()
-		c.looking = c.looking && !t.looks()
+		c.checkingSign = c.checkingSign && !t.isSignCheck()
 	}
 	n.endWork(c, b)
 	for _, action := range b.actions {
@@ -31,7 +31,7 @@ func (n *Node) carryOut(c *conversation, b *batch) {
 			}
 			n.emit(Show{
 				Key: c.key, Conversation: record.Name(c.key.Conversation), Address: addressOf(c.key.Conversation, record),
-				Turn: a.Turn, Sign: a.Sign, Text: n.bot(c).signs(a.Sign),
+				Turn: a.Turn, Sign: a.Sign, Text: n.bot(c).signText(a.Sign),
 			})
 		}
 	}

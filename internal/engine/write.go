@@ -36,7 +36,7 @@ func (n *Node) write(c *conversation) {
 	b := &batch{tasks: tasks, write: store.Write{Record: c.snap.Record, Log: c.snap.Log}, lease: c.snap.Record.Lease.Nonce}
 	n.noteRepeats(c, b)
 	for i, t := range tasks {
-		t.history.recordIs(c.snap.Op)
+		t.earlier.recordIs(c.snap.Op)
 		n.apply(c, b, t)
 		if t.full && !t.stored.done {
 			b.tasks = tasks[:i]
@@ -86,8 +86,8 @@ func (b *batch) outdates(t *task) bool {
 // store's timer brings the conversation back.
 func (b *batch) needsRecord(knows knowledge) bool {
 	return slices.ContainsFunc(b.tasks, func(t *task) bool {
-		certain := knows == seen || t.history.idClaimed || knows == hint && t.wakes()
-		return !certain || t.showsRecord() && !t.history.readSince
+		certain := knows == seen || t.earlier.idClaimed || knows == hint && t.wakes()
+		return !certain || t.showsRecord() && !t.earlier.readSince
 	})
 }
 
@@ -127,7 +127,7 @@ func (n *Node) Committed(now turn.Time, key store.Key, result store.Result, err 
 		n.putBack(c, b, (*task).notApplied)
 		n.storeFailed(c, err)
 		return
-	case err != nil: // nobody knows: see history
+	case err != nil: // nobody knows: see earlierWrites
 		c.call, c.knows = settling, nothing
 		n.emit(Load{Key: c.key})
 		return
@@ -152,7 +152,7 @@ func (n *Node) Committed(now turn.Time, key store.Key, result store.Result, err 
 func (b *batch) noteClaimed(ids []string) {
 	for _, t := range b.tasks {
 		claims := t.Op == Receive || t.Op == Retract || t.Op == HumanReply
-		t.history.idClaimed = t.history.idClaimed || claims && slices.Contains(ids, t.messageID())
+		t.earlier.idClaimed = t.earlier.idClaimed || claims && slices.Contains(ids, t.messageID())
 	}
 }
 
@@ -204,7 +204,7 @@ func (n *Node) applied(c *conversation, b *batch) {
 	}
 	c.repeats = c.repeats[min(b.repeats, len(c.repeats)):]
 	for _, t := range c.queue {
-		t.history.replaced(b.write.Expect)
+		t.earlier.replaced(b.write.Expect)
 	}
 	for i := range b.events {
 		n.count(&b.events[i])
@@ -264,8 +264,8 @@ func (n *Node) storeFailed(c *conversation, err error) {
 		switch {
 		case !t.isOwn():
 			n.emit(Answer{Ticket: t.Ticket, Result: Result{Err: t.refusal(err)}})
-		case (t.wakes() || t.looks()) && !t.history.mayBeApplied && c.fails >= wakeTries:
-			c.waking, c.looking = c.waking && !t.wakes(), c.looking && !t.looks()
+		case (t.wakes() || t.isSignCheck()) && !t.earlier.mayBeApplied && c.fails >= wakeTries:
+			c.waking, c.checkingSign = c.waking && !t.wakes(), c.checkingSign && !t.isSignCheck()
 		default:
 			kept = append(kept, t)
 		}
@@ -281,7 +281,7 @@ func (n *Node) storeFailed(c *conversation, err error) {
 // refusal is a caller's error while the store is out of reach. A request with an id can be
 // sent again in any case; a reply from outside may have none.
 func (t *task) refusal(err error) error {
-	if t.history.uncertain() && t.Op == HumanReply && t.ID == "" {
+	if t.earlier.uncertain() && t.Op == HumanReply && t.ID == "" {
 		return ErrOutcomeUnknown
 	}
 	return unavailable(err)

@@ -18,11 +18,11 @@ type Clock struct {
 	last  atomic.Pointer[reading]
 }
 
-// reading is one answer of the store, with its greatest possible error when it came.
+// reading is one answer of the store, with its greatest possible error when it came, maxError.
 type reading struct {
-	time  turn.Time // of the store
-	at    time.Time // of this machine, with its monotonic reading
-	error time.Duration
+	time     turn.Time // of the store
+	at       time.Time // of this machine, with its monotonic reading
+	maxError time.Duration
 }
 
 const (
@@ -40,7 +40,7 @@ func NewClock(ctx context.Context, s store.Store) (*Clock, error) {
 	c := &Clock{store: s}
 	var err error
 	for range firstReadings {
-		if err = c.ask(ctx); err == nil && c.last.Load().error <= goodReading {
+		if err = c.ask(ctx); err == nil && c.last.Load().maxError <= goodReading {
 			break
 		}
 	}
@@ -58,7 +58,7 @@ func (r *reading) timeAt(at time.Time) turn.Time { return r.time.Add(at.Sub(r.at
 
 // errorAt is the greatest possible error of the reading at a moment.
 func (r *reading) errorAt(at time.Time) time.Duration {
-	return r.error + at.Sub(r.at)/driftPart + resolution
+	return r.maxError + at.Sub(r.at)/driftPart + resolution
 }
 
 // ask takes a reading. The middle of the round trip counts as the moment of the
@@ -73,7 +73,7 @@ func (c *Clock) ask(ctx context.Context) error {
 	}
 	after := time.Now()
 	half := after.Sub(before) / 2
-	read := &reading{time: answer, at: before.Add(half), error: half}
+	read := &reading{time: answer, at: before.Add(half), maxError: half}
 	if last := c.last.Load(); last == nil || read.betterThan(last, after) {
 		c.last.Store(read)
 	}
@@ -87,7 +87,7 @@ func (c *Clock) ask(ctx context.Context) error {
 func (r *reading) betterThan(last *reading, now time.Time) bool {
 	lastError := last.errorAt(now)
 	apart := last.timeAt(r.at).Sub(r.time).Abs()
-	return r.error <= lastError || apart > lastError+r.error
+	return r.maxError <= lastError || apart > lastError+r.maxError
 }
 
 // follow takes a reading now and then, against drift, until ctx ends.

@@ -122,7 +122,7 @@ func (n *Node) perform(output engine.Output) {
 	case engine.Claim:
 		n.goroutines.Go(func() { n.claim(o) })
 	case engine.Recover:
-		n.goroutines.Go(func() { n.recover(o) })
+		n.goroutines.Go(func() { n.readOrphaned(o) })
 	case engine.ReadPrompt:
 		n.goroutines.Go(func() { n.readPrompt(o) })
 	case engine.Start:

@@ -114,10 +114,10 @@ func (n *Node) claim(o engine.Claim) {
 	n.post(func(now turn.Time) { n.engine.Claimed(now, claimed, err) })
 }
 
-// recover reads the conversations that the process before this one was working on, on a
+// readOrphaned reads the conversations that the process before this one was working on, on a
 // store that only one process has open. If that fails, they are taken over when their
 // leases end.
-func (n *Node) recover(o engine.Recover) {
+func (n *Node) readOrphaned(o engine.Recover) {
 	ctx, cancel := n.storeContext()
 	defer cancel()
 	found, err := n.store.Due(ctx, o.Until, o.Limit)

@@ -43,7 +43,7 @@ func (n *Node) showTyping(ctx context.Context, o engine.Start) (stop func()) {
 		ticker := time.NewTicker(typingEvery)
 		defer ticker.Stop()
 		for {
-			if n.clock.Now() >= o.QuietUntil {
+			if n.clock.Now() >= o.NoSignalUntil {
 				n.signal(ctx, Signal{Key: o.Key, Kind: "typing", Turn: o.Turn, Conversation: o.Conversation, Address: o.Address})
 			}
 			select {

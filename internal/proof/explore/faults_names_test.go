@@ -6,21 +6,21 @@ import "github.com/onereply/onereply/turn"
 func nameFaults() []seeded {
 	given := func(s *Scope) { s.Names, s.Budget = true, Budget{Inputs: 2, Calls: 2, Faults: 1} }
 	unknown := func(r turn.Record, e turn.Event, now turn.Time, p turn.Policy) (turn.Record, turn.Effects) {
-		if _, ok := e.(turn.Unlead); ok {
+		if _, ok := e.(turn.FreeName); ok {
 			return r, turn.Effects{Outcome: turn.Done}
 		}
 		return turn.Step(r, e, now, p)
 	}
 	adopting := func(patch func(was turn.Record, r *turn.Record)) StepFunc {
 		return after(func(was turn.Record, r *turn.Record, e turn.Event, _ turn.Time, _ turn.Policy) {
-			if _, ok := e.(turn.Adopt); ok {
+			if _, ok := e.(turn.AdoptName); ok {
 				patch(was, r)
 			}
 		})
 	}
 	return []seeded{
 		{name: "a conversation becomes an alias", check: "P1 names", step: before(func(r *turn.Record, e *turn.Event, _ *turn.Time, _ *turn.Policy) {
-			if _, ok := (*e).(turn.Lead); ok {
+			if _, ok := (*e).(turn.LeadName); ok {
 				*r = turn.Record{}
 			}
 		}), change: given},
@@ -30,7 +30,7 @@ func nameFaults() []seeded {
 			}
 		}), change: given},
 		{name: "an alias looks like an idle conversation", check: "turn.Check", step: after(func(_ turn.Record, r *turn.Record, e turn.Event, _ turn.Time, _ turn.Policy) {
-			if _, ok := e.(turn.Lead); ok {
+			if _, ok := e.(turn.LeadName); ok {
 				r.Phase = turn.Idle
 			}
 		}), change: given},

@@ -212,7 +212,7 @@ func (e *encoder) signs(r turn.Record) {
 func (e *encoder) search(r turn.Record) {
 	s := r.Tries.Search
 	e.small(s.Calls, int(s.Good), int(s.Bad))
-	e.flag(s.Aside)
+	e.flag(s.FoundOne)
 	e.part(s.Next)
 	e.part(r.Attempt.Part)
 	e.flag(r.Attempt.Outdated)

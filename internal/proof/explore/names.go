@@ -265,7 +265,7 @@ func (w *nameWorld) takeIn(q *nameRequest) bool {
 	names := w.names(q.at)
 	dropped := slices.Contains(names.Dropped, alias.name()) && !w.scope.flaws.droppedAdopted
 	if q.what == sayToAlias && q.at != alias && !names.Lists(alias.name()) && !dropped {
-		w.write(q.at, turn.Adopt{Name: alias.name(), Key: names.Claim == alias.name()})
+		w.write(q.at, turn.AdoptName{Name: alias.name(), Key: names.Claim == alias.name()})
 	}
 	if w.refused(q.at, turn.Message{}) {
 		return false
@@ -288,11 +288,11 @@ func (w *nameWorld) leadOn(q *nameRequest, to place) bool {
 	case 2:
 		w.finishMove(q)
 	case 3:
-		return q.from != nowhere && q.from != to && w.refused(q.from, turn.Drop{Name: alias.name()})
+		return q.from != nowhere && q.from != to && w.refused(q.from, turn.DropName{Name: alias.name()})
 	case 4:
-		return w.refused(alias, turn.Lead{To: to.name()})
+		return w.refused(alias, turn.LeadName{To: to.name()})
 	default:
-		w.write(to, turn.Adopt{Name: alias.name()})
+		w.write(to, turn.AdoptName{Name: alias.name()})
 		w.judgeLed(to)
 		return true
 	}
@@ -313,16 +313,16 @@ func (w *nameWorld) moveOn(q *nameRequest) bool {
 			q.step = 5
 			return false
 		}
-		w.write(home, turn.Claim{Name: alias.name()})
+		w.write(home, turn.ClaimName{Name: alias.name()})
 	case 4:
-		if !w.refused(alias, turn.Lead{To: home.name(), Fresh: true}) {
+		if !w.refused(alias, turn.LeadName{To: home.name(), Fresh: true}) {
 			q.step = 5
 		}
 	case 5:
-		w.write(home, turn.Claim{})
+		w.write(home, turn.ClaimName{})
 		return true
 	default:
-		w.write(home, turn.Adopt{Name: alias.name(), Key: true})
+		w.write(home, turn.AdoptName{Name: alias.name(), Key: true})
 		w.judgeLed(home)
 		if key := w.names(home).Key; key != alias.name() {
 			w.breaks(violated("P4 names", "home was moved to the alias, and its key is %q", key))
@@ -345,9 +345,9 @@ func (w *nameWorld) freeOn(q *nameRequest) bool {
 	case 2:
 		w.finishMove(q)
 	case 3:
-		return w.refused(q.from, turn.Drop{Name: alias.name()})
+		return w.refused(q.from, turn.DropName{Name: alias.name()})
 	default:
-		w.write(alias, turn.Unlead{From: q.from.name()})
+		w.write(alias, turn.FreeName{From: q.from.name()})
 		if w.leads() != nowhere || w.names(q.from).Lists(alias.name()) {
 			w.breaks(violated("P4 names", "the alias was freed, and it still leads to %s", q.from.name()))
 		}
@@ -365,7 +365,7 @@ func (w *nameWorld) locate(q *nameRequest, p place) {
 // finishMove finishes such a move.
 func (w *nameWorld) finishMove(q *nameRequest) {
 	if q.claims {
-		w.write(q.to, turn.Adopt{Name: alias.name(), Key: true})
+		w.write(q.to, turn.AdoptName{Name: alias.name(), Key: true})
 	}
 }
 

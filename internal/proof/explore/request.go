@@ -177,7 +177,7 @@ func (q request) event(s *storage, tick time.Duration) turn.Event {
 	case wake, claim:
 		return turn.Wake{Nonce: q.nonce, Moved: q.kind == claim}
 	case glance:
-		return turn.Look{}
+		return turn.CheckSign{}
 	case renew:
 		return turn.Renew{Nonce: q.nonce}
 	case handBack:

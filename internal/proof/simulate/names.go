@@ -37,8 +37,8 @@ func (n *node) giveName(e Event) {
 	moves := e.What == move
 	steps := []engine.Request{
 		{Key: key, Op: engine.ClaimName, Name: e.Message},
-		{Key: name, Op: engine.Lead, Name: key.Conversation, Fresh: moves},
-		{Key: key, Op: engine.Adopt, Name: e.Message, Moves: moves},
+		{Key: name, Op: engine.LeadName, Name: key.Conversation, Fresh: moves},
+		{Key: key, Op: engine.AdoptName, Name: e.Message, Moves: moves},
 	}
 	if !moves {
 		steps = steps[1:]
@@ -61,7 +61,7 @@ func (n *node) takeStep(e Event, key store.Key, steps []engine.Request) {
 	}
 	n.ledger.asks(a)
 	n.submit(a, &r)
-	if r.Op == engine.Lead {
+	if r.Op == engine.LeadName {
 		n.writeAtOnce(e, r.Key)
 	}
 }
@@ -85,9 +85,9 @@ func (n *node) writeAtOnce(e Event, name store.Key) {
 func (l *ledger) named(key store.Key, r engine.Request) {
 	names := l.snapshot(key).Record.Names
 	switch {
-	case r.Op == engine.Lead:
+	case r.Op == engine.LeadName:
 		l.names[key] = append(l.names[key], r.Key.Conversation)
-	case r.Op == engine.Adopt && l.gone[key] == 0 && !slices.Contains(names.Aliases, r.Name):
+	case r.Op == engine.AdoptName && l.gone[key] == 0 && !slices.Contains(names.Aliases, r.Name):
 		l.fail("P4 lost", "the name %s was acknowledged, and %s does not know it", r.Name, key.Conversation)
 	}
 }

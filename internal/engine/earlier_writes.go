@@ -5,7 +5,7 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// history is the outcome of a task's writes so far. It is empty until a write of the
+// earlierWrites is the outcome of a task's writes so far. It is empty until a write of the
 // task is answered with anything but "applied".
 //
 // # How a write whose outcome is unknown is settled
@@ -30,7 +30,7 @@ import (
 // work done answers that it is done. A reply from outside is like a message if its caller
 // gave it an id. Without one a repeat can't be recognised, and its caller gets
 // [ErrOutcomeUnknown].
-type history struct {
+type earlierWrites struct {
 	mayBeApplied bool // an earlier write of the task may have been applied
 
 	mayLand bool     // an earlier write was not applied up to now, and still can be
@@ -60,19 +60,19 @@ type placement struct {
 const maxPlacements = 8
 
 // notApplied notes that the write under way was not applied and never will be.
-func (t *task) notApplied() { t.history.placement, t.result = placement{}, Result{} }
+func (t *task) notApplied() { t.earlier.placement, t.result = placement{}, Result{} }
 
 // maybeLater notes that the write under way, which expected a record, was not
 // applied up to now.
 func (t *task) maybeLater(expected store.Op) {
-	t.history.mayLand, t.history.landsOn = true, expected
+	t.earlier.mayLand, t.earlier.landsOn = true, expected
 	t.keepPlacement()
 	t.notApplied()
 }
 
 // maybeApplied notes that the write under way may have been applied.
 func (t *task) maybeApplied() {
-	t.history.mayBeApplied = true
+	t.earlier.mayBeApplied = true
 	t.keepPlacement()
 	t.notApplied()
 }
@@ -80,7 +80,7 @@ func (t *task) maybeApplied() {
 // keepPlacement keeps where the write under way puts the message, beside those before
 // it: any of them may turn out to be the one that was applied.
 func (t *task) keepPlacement() {
-	h := &t.history
+	h := &t.earlier
 	if h.placement.seq == 0 {
 		return
 	}
@@ -90,19 +90,19 @@ func (t *task) keepPlacement() {
 
 // recordIs notes which record the task is about to be applied to. A write that could
 // land only on another one either did, or never will.
-func (h *history) recordIs(op store.Op) {
+func (h *earlierWrites) recordIs(op store.Op) {
 	h.mayBeApplied = h.mayBeApplied || h.mayLand && h.landsOn != op
 }
 
 // replaced notes that a write of this node took the place of a record: a write that
 // expected that record can't land any more, and was not applied.
-func (h *history) replaced(expected store.Op) {
+func (h *earlierWrites) replaced(expected store.Op) {
 	h.mayLand = h.mayLand && h.landsOn != expected
 }
 
 // uncertain reports whether an earlier write of the task may have been applied, or
 // still may be.
-func (h *history) uncertain() bool { return h.mayBeApplied || h.mayLand }
+func (h *earlierWrites) uncertain() bool { return h.mayBeApplied || h.mayLand }
 
 // ownPlacement is the write of this task that stored the message; nil if another
 // delivery of the message did.
@@ -110,8 +110,8 @@ func (t *task) ownPlacement() *placement {
 	if !t.mayBeItsOwnRepeat() || t.stored.message == nil {
 		return nil
 	}
-	for i := range t.history.placements {
-		if p := &t.history.placements[i]; p.seq == t.stored.message.Seq && p.at == t.stored.message.At {
+	for i := range t.earlier.placements {
+		if p := &t.earlier.placements[i]; p.seq == t.stored.message.Seq && p.at == t.stored.message.At {
 			return p
 		}
 	}
