@@ -60,7 +60,7 @@ func TestAttention(t *testing.T) {
 		want  string
 	}{
 		"unknown": {[]func(context.Context) error{unknown}, `unknown_send c/1 "0 of 2 parts arrived" [resend mark_sent]`},
-		"partial": {[]func(context.Context) error{delivered, giving(onereply.RefusedError(errors.New("too long")))}, `partial c/1 "1 of 2 parts arrived" [resend mark_sent]`},
+		"partial": {[]func(context.Context) error{delivered, giving(onereply.RefusedError(errors.New("too long")))}, `partial c/1 "too long; 1 of 2 parts arrived" [resend mark_sent]`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -86,7 +86,7 @@ func TestAttention(t *testing.T) {
 				t.Fatal(err)
 			}
 			rest(time.Minute)
-			wantNeeds(t, w.nodes[0], `undelivered c/1 "" [resend mark_sent]`)
+			wantNeeds(t, w.nodes[0], `undelivered c/1 "no such chat" [resend mark_sent]`)
 		})
 	})
 }

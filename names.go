@@ -110,10 +110,10 @@ func (a *App) RemoveAlias(ctx context.Context, bot, alias string) error {
 	switch {
 	case err != nil:
 		return c.of(err)
-	case found.name() != alias && found.key == c.key, found.name() == alias && found.key != c.key:
-		return c.fail(CodeConflict, "", errShownUnder)
-	case found.key == c.key:
+	case found.isNothing():
 		return nil
+	case found.name() == alias, found.key == c.key:
+		return c.fail(CodeConflict, "", errShownUnder)
 	}
 	if err := a.drop(ctx, c, found.key); err != nil {
 		return err

@@ -285,6 +285,10 @@ func (l *ledger) mark(mark turn.Mark, reported bool) error {
 			return fmt.Errorf("reply %d is %s, and a report makes it %s", mark.Seq, r.status, mark.Status)
 		}
 		r.status = mark.Status
+		if mark.Status == turn.ReplyPartial { // the part in doubt has arrived
+			r.countArrived()
+			r.unknown, r.underWay = false, false
+		}
 		return nil
 	}
 	if mark.Reason == turn.ByOperator {
@@ -300,11 +304,18 @@ func (l *ledger) mark(mark turn.Mark, reported bool) error {
 		return fmt.Errorf("reply %d is withdrawn, but something irreversible stands behind it", mark.Seq)
 	}
 	r.status = mark.Status
-	for mark.Status == turn.ReplyPartial && r.delivered < len(r.receipts) && (r.receipts[r.delivered] == turn.ReceiptDelivered || r.receipts[r.delivered] == turn.ReceiptRead) {
-		r.delivered++ // its channel says so
+	if mark.Status == turn.ReplyPartial {
+		r.countArrived()
 	}
-	r.cut = mark.Status == turn.ReplyPartial && (mark.Reason == turn.ByHuman || mark.Reason == turn.Stopped)
+	r.cut = mark.Status == turn.ReplyPartial && slices.Contains([]string{turn.WasPaused, turn.ByHuman, turn.Stopped}, mark.Reason)
 	return nil
+}
+
+// countArrived counts the parts that have arrived, as their channel says.
+func (r *reply) countArrived() {
+	for r.delivered < len(r.receipts) && (r.receipts[r.delivered] == turn.ReceiptDelivered || r.receipts[r.delivered] == turn.ReceiptRead) {
+		r.delivered++
+	}
 }
 
 // remedy is what an operator does about a reply that ended in trouble. A part

@@ -1,6 +1,9 @@
 package turn
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // Receipts.
 //
@@ -85,17 +88,32 @@ func (r Receipts) Whole(parts int) Receipt {
 // failed is the first part that failed, from 1, 0 if none did.
 func (r Receipts) failed() int { return slices.Index(r, ReceiptFailed) + 1 }
 
-// arrived is how many of so many parts have arrived, from the first one on. One send may
-// carry all texts.
-func (r Receipts) arrived(parts int) int {
+// arrived is how many of so many parts have arrived, from the first one on, where so many
+// are certainly delivered. One part may carry all texts, and arrives as a whole.
+func (r Receipts) arrived(done, parts int) int {
 	if r.Whole(parts) != NoReceipt {
 		return parts
 	}
-	count := slices.IndexFunc(r, func(receipt Receipt) bool { return !receipt.outweighs(ReceiptFailed) })
-	if count < 0 {
-		count = len(r)
+	for parts > 1 && done < len(r) && r[done].outweighs(ReceiptFailed) {
+		done++
 	}
-	return min(count, parts-1)
+	return min(done, parts)
+}
+
+// Arrived is how many texts of a reply certainly reached the person, from the first one on:
+// of one that is settled with this status, and of which so many texts were delivered by
+// then.
+func (r Receipts) Arrived(status Status, texts, delivered int) int {
+	failed := r.failed()
+	switch {
+	case status == ReplySent:
+		return texts
+	case status == ReplyFailed && failed > 0: // it counted as sent
+		return failed - 1
+	case status == ReplyPartial, status == ReplyUnknown, status == ReplyFailed:
+		return min(delivered, texts)
+	}
+	return 0
 }
 
 // statusByReceipts is what the channel's receipts make of a reply that ends. One that was sent, or
@@ -106,15 +124,15 @@ func (r *Reply) statusByReceipts(status Status, reason string) (Status, string) 
 	failed := r.Receipts.failed()
 	switch {
 	case failed > 0 && (status == ReplySent || status == ReplyUnknown):
-		return ReplyFailed, ByChannel
+		return ReplyFailed, cmp.Or(r.Failure, ByChannel)
 	case status == ReplySent || status == ReplyNone:
 		return status, reason
 	}
-	switch arrived := r.Receipts.arrived(r.Parts); {
+	switch arrived := r.Receipts.arrived(r.Done, r.Parts); {
 	case arrived == r.Parts:
 		r.Done = arrived
 		return ReplySent, ByChannel
-	case arrived > r.Done && status != ReplyUnknown:
+	case arrived > r.Done:
 		r.Done = arrived
 		return ReplyPartial, reason
 	}
@@ -150,6 +168,9 @@ func (s *step) report(e Report) {
 		s.ignore(NothingNew)
 	case reply != nil:
 		s.Changed, reply.Receipts = true, receipts
+		if e.Receipt == ReceiptFailed {
+			reply.Failure = e.Reason
+		}
 	default:
 		s.Changed = true
 		s.Progress = append(s.Progress, Progress{Seq: e.Seq, Receipts: receipts})
@@ -209,33 +230,38 @@ func (s *step) reportSettled(e Report, receipts Receipts) {
 
 // reportFailed makes a reply undelivered that counted as sent, or of which nobody knew.
 func (s *step) reportFailed(e Report, i, failed int) {
-	reason := e.Reason
-	if reason == "" {
-		reason = ByChannel
-	}
+	reason := cmp.Or(e.Reason, ByChannel)
 	if i < 0 {
-		s.addUnconfirmed(Reply{Turn: e.Turn, Seq: e.Seq, Parts: e.Sends, Done: e.Sends}, ReplyFailed)
+		s.addUnconfirmed(Reply{Turn: e.Turn, Seq: e.Seq, Parts: e.Sends, Done: e.Sends}, ReplyFailed, reason)
 		i = len(s.Unconfirmed) - 1
 	}
 	u := &s.Unconfirmed[i]
-	u.Status, u.At, u.Failed = ReplyFailed, s.now, failed
+	u.Status, u.At, u.Failed, u.Reason = ReplyFailed, s.now, failed, reason
 	s.Marks = append(s.Marks, Mark{Seq: e.Seq, Status: ReplyFailed, Reason: reason})
 	s.notifyReport(KindReplyFailed, reason, e)
 }
 
-// reportArrived confirms a reply once nothing about it is in doubt: also where an operator
-// has asked to send it again, and that has not begun.
+// reportArrived confirms a reply once nothing about it is in doubt: also where an operator has
+// asked to send it again, and that has not begun. Where only the part in doubt has arrived,
+// the rest is what is left to send.
 func (s *step) reportArrived(e Report, i int, receipts Receipts) {
 	u := &s.Unconfirmed[i]
 	recovered := u.Status == ReplyFailed && e.Receipts.failed() > 0 && u.Failed == 0
-	arrived := receipts.Whole(e.Texts) != NoReceipt
+	arrived, done := receipts.Whole(e.Texts) != NoReceipt, u.Done
+	if u.Status == ReplyUnknown {
+		done = receipts.arrived(u.Done, u.Parts)
+	}
 	switch {
-	case arrived, recovered && u.Done == u.Parts:
+	case arrived, done > u.Done && done == u.Parts, recovered && u.Done == u.Parts:
 		s.Unconfirmed = slices.Delete(s.Unconfirmed, i, i+1)
 		s.Marks = append(s.Marks, Mark{Seq: e.Seq, Status: ReplySent, Reason: ByChannel})
 		s.notifyReport(KindReplySent, ByChannel, e)
+	case done > u.Done: // the part in doubt has arrived
+		u.Status, u.Done, u.Reason = ReplyPartial, done, ByChannel
+		s.Marks = append(s.Marks, Mark{Seq: e.Seq, Status: ReplyPartial, Reason: ByChannel})
+		s.Progress = append(s.Progress, Progress{Seq: e.Seq, Delivered: u.Done})
 	case recovered: // what was unknown of its last part still is
-		u.Status = ReplyUnknown
+		u.Status, u.Reason = ReplyUnknown, ""
 		s.Marks = append(s.Marks, Mark{Seq: e.Seq, Status: ReplyUnknown, Reason: ByChannel})
 	}
 }

@@ -94,6 +94,7 @@ type Reply struct {
 	RetryAt    Time   `json:"retry_at,omitempty"`    // when to send next, where no lease is held
 
 	Receipts Receipts `json:"receipts,omitempty"` // what the channel said of its parts meanwhile
+	Failure  string   `json:"failure,omitempty"`  // why a part failed, as the channel said
 }
 
 // What a reply is.

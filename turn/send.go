@@ -295,7 +295,7 @@ func (s *step) finishReply(status Status, reason string) {
 	default:
 		s.notifyReply(KindReplyFailed, s.Reply, reason)
 	}
-	s.addUnconfirmed(reply, status)
+	s.addUnconfirmed(reply, status, reason)
 	s.Reply = nil
 	s.Lease = Lease{}
 	settlesNothing := reply.standsIn() || reply.beside()
@@ -347,7 +347,7 @@ func ending(status Status, reason string) Ending {
 // tellProgress gives what the record knew of a reply to its entry.
 func (s *step) tellProgress(reply Reply, status Status) {
 	p := Progress{Seq: reply.Seq, Receipts: reply.Receipts, Again: reply.Kind == ReplyResend}
-	if status == ReplyPartial {
+	if status == ReplyPartial || status == ReplyUnknown {
 		p.Delivered = reply.Done
 		if failed := reply.Receipts.failed(); failed > 0 {
 			p.Delivered = min(p.Delivered, failed-1)

@@ -18,6 +18,7 @@ type Unconfirmed struct {
 	Parts  int    `json:"parts"`
 	Done   int    `json:"done,omitempty"`   // how many of them are certainly delivered
 	Failed int    `json:"failed,omitempty"` // the first of them that its channel reported as failed, from 1
+	Reason string `json:"reason,omitempty"` // why it did not arrive as a whole; "" where nobody knows
 	Resend bool   `json:"resend,omitempty"` // to be sent again as soon as nothing else is under way
 }
 
@@ -47,15 +48,17 @@ func (r Record) NeedsAttention() bool {
 
 // addUnconfirmed remembers a reply that ended without being certainly delivered.
 // A text that stood in is not remembered: its turn is failed, which is seen anyway. Nor is
-// a reply that somebody cut on purpose.
-func (s *step) addUnconfirmed(reply Reply, status Status) {
-	cut := reply.Cut != "" && status == ReplyPartial
-	if reply.standsIn() || status == ReplySent || status == ReplyNone || cut {
+// a reply that somebody stopped on purpose.
+func (s *step) addUnconfirmed(reply Reply, status Status, reason string) {
+	if end := ending(status, reason); reply.standsIn() || end != EndedUndelivered {
 		return
+	}
+	if status == ReplyUnknown {
+		reason = "" // the status says it
 	}
 	s.Unconfirmed = append(s.Unconfirmed, Unconfirmed{
 		Seq: reply.Seq, Turn: reply.Turn, Status: status, At: s.now, Parts: reply.Parts, Done: reply.Done,
-		Failed: min(reply.Receipts.failed(), reply.Parts),
+		Failed: min(reply.Receipts.failed(), reply.Parts), Reason: reason,
 	})
 	if len(s.Unconfirmed) <= maxUnconfirmed {
 		return

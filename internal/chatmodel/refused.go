@@ -22,13 +22,15 @@ var (
 		"content_filter", "content_policy_violation", "content_policy", "responsibleaipolicyviolation", "invalid_prompt",
 		"moderation_blocked", "data_inspection_failed", "sensitive_content", "prompt_blocked",
 		"invalid_image", "invalid_image_format", "invalid_image_url", "invalid_base64_image", "image_too_large", "image_parse_error",
+		"1301", // a filter of Zhipu
 		"unsupported_image_media_type", "image_content_policy_violation", "empty_image_file", "failed_to_download_image",
 	}
 	promptPhrases = []string{
 		"context length", "context window", "context size", "maximum context", "input token count", "prompt is too long",
 		"too many tokens", "input is too long", "request too large", "reduce the length", "exceeds the maximum number of tokens",
 		"content filter", "content management policy", "content policy", "content moderation", "usage polic", "safety system",
-		"flagged", "inappropriate content", "sensitive content", "image_url", "image input", "support image", "support vision",
+		"flagged", "inappropriate content", "sensitive content", "content exists risk", "image_url", "process image",
+		"`inputs` tokens", "must be non-empty", "image input", "support image", "support vision",
 	}
 )
 
@@ -41,7 +43,7 @@ func RefusedFor(answer *upstream.Answer, detail upstream.Detail) error {
 	if answer.OK() {
 		status = detail.Status
 	}
-	if ok && fault.Kind == onereply.ResponderBadRequest && refusesPrompt(status, detail) {
+	if ok && (fault.Kind == onereply.ResponderBadRequest || status == http.StatusTooManyRequests) && refusesPrompt(status, detail) {
 		fault.Kind = onereply.ResponderRefused
 	}
 	return err
@@ -58,11 +60,14 @@ func Refusal(answer *upstream.Answer) error {
 }
 
 // refusesPrompt reports whether a bad request is one for what the prompt holds. A status
-// of 0 stands for an error that came without one.
+// of 0 stands for an error that came without one. A rate limit that the request exceeds by
+// itself is one for its size: waiting would not help.
 func refusesPrompt(status int, detail upstream.Detail) bool {
 	switch status {
 	case http.StatusRequestEntityTooLarge:
 		return true
+	case http.StatusTooManyRequests:
+		return strings.HasPrefix(strings.ToLower(detail.Message), "request too large")
 	case 0, http.StatusBadRequest, http.StatusUnprocessableEntity:
 	default:
 		return false

@@ -30,6 +30,12 @@ func TestRefusesPrompt(t *testing.T) {
 		"a model":                                {404, detail{Code: "context_length_exceeded"}, false},
 		"a permission":                           {403, detail{Code: "content_filter"}, false},
 		"an overload that speaks of its context": {500, detail{Message: "context length"}, false},
+		"a filter that speaks of a risk":         {400, detail{Type: "invalid_request_error", Message: "Content Exists Risk"}, true},
+		"a filter's number":                      {400, detail{Code: "1301"}, true},
+		"a picture that can't be read":           {400, detail{Type: "invalid_request_error", Message: "messages.0.content.0.image: Could not process image"}, true},
+		"a text without a letter":                {400, detail{Type: "invalid_request_error", Message: "messages: text content blocks must be non-empty"}, true},
+		"the size, in tokens to come":            {422, detail{Message: "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 `inputs` tokens"}, true},
+		"a size beyond the whole rate":           {429, detail{Type: "tokens", Code: "rate_limit_exceeded", Message: "Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 45000. The input or output tokens must be reduced in order to run successfully."}, true},
 		"a rate that is counted in tokens":       {429, detail{Message: "too many tokens per minute"}, false},
 	}
 	for name, test := range tests {

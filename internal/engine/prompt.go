@@ -236,12 +236,10 @@ func promptOrder(tail []store.Entry) map[string]int64 {
 
 // said reports whether a person saw the reply, and cuts it to what they saw.
 func said(e *store.Entry) bool {
-	switch {
-	case e.Status == turn.ReplySent:
-		return true
-	case e.Status == turn.ReplyPartial && e.Delivered > 0:
-		e.Text = strings.Join(e.Parts[:min(e.Delivered, len(e.Parts))], "\n")
-		return true
+	texts := max(len(e.Parts), 1)
+	arrived := e.Receipts.Arrived(e.Status, texts, e.Delivered)
+	if arrived < texts && arrived > 0 {
+		e.Text = strings.Join(e.Parts[:arrived], "\n")
 	}
-	return false
+	return arrived > 0
 }

@@ -108,6 +108,14 @@ func TestHistory(t *testing.T) {
 				reply(4, "on its way", turn.ReplyCommitted, 0), reply(5, "partial", turn.ReplyPartial, 0),
 			}, 9, "",
 		},
+		"a part of an unknown one": {[]store.Entry{reply(1, "one,two,three", turn.ReplyUnknown, 1)}, 9, "one"},
+		"the parts before one that its channel reported later": {
+			[]store.Entry{func() store.Entry {
+				e := reply(1, "one,two,three", turn.ReplyFailed, 0)
+				e.Receipts = turn.Receipts{turn.NoReceipt, turn.NoReceipt, turn.ReceiptFailed}
+				return e
+			}()}, 9, "one\ntwo",
+		},
 		"a part of it":                {[]store.Entry{reply(1, "one,two,three", turn.ReplyPartial, 2)}, 9, "one\ntwo"},
 		"what nobody answered":        {[]store.Entry{reply(1, "A", turn.ReplySent, 0), message(2, "closed", turn.InputClosed, 0)}, 9, "A closed"},
 		"what was closed before":      {[]store.Entry{message(1, "closed", turn.InputClosed, 0), reply(2, "A", turn.ReplySent, 0)}, 9, "closed A"},

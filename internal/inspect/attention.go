@@ -183,8 +183,10 @@ func unconfirmed(key store.Key, t turn.Unconfirmed) Finding {
 	case turn.ReplyFailed:
 		out.Kind = Undelivered
 	}
+	out.Reason = t.Reason
 	if t.Parts > 1 {
-		out.Reason = fmt.Sprintf("%d of %d parts arrived", t.Next(), t.Parts)
+		arrived := fmt.Sprintf("%d of %d parts arrived", t.Next(), t.Parts)
+		out.Reason = strings.TrimPrefix(out.Reason+"; "+arrived, "; ")
 	}
 	if t.Resend {
 		out.Reason, out.Actions = "it is about to be sent again", []string{"mark_sent"}

@@ -61,14 +61,14 @@ func TestFindings(t *testing.T) {
 			find(Finding{Kind: UnknownSend, Turn: 2, Seq: 7, At: now - 30, Since: now - 30, Actions: remedies}),
 		},
 		"undelivered": {
-			turn.Record{Unconfirmed: []turn.Unconfirmed{{Seq: 7, Turn: 2, Status: turn.ReplyFailed, At: now - 30, Parts: 2}}},
-			find(Finding{Kind: Undelivered, Turn: 2, Seq: 7, At: now - 30, Since: now - 30, Reason: "0 of 2 parts arrived", Actions: remedies}),
+			turn.Record{Unconfirmed: []turn.Unconfirmed{{Seq: 7, Turn: 2, Status: turn.ReplyFailed, At: now - 30, Parts: 2, Reason: "blocked"}}},
+			find(Finding{Kind: Undelivered, Turn: 2, Seq: 7, At: now - 30, Since: now - 30, Reason: "blocked; 0 of 2 parts arrived", Actions: remedies}),
 		},
 		"partial, and one that is sent again": {
 			turn.Record{Unconfirmed: []turn.Unconfirmed{
-				{Seq: 7, Turn: 2, Status: turn.ReplyPartial, At: now - 30, Parts: 3, Done: 1}, {Seq: 9, Turn: 3, Status: turn.ReplyPartial, At: now - 20, Parts: 3, Done: 2, Resend: true},
+				{Seq: 7, Turn: 2, Status: turn.ReplyPartial, At: now - 30, Parts: 3, Done: 1, Reason: turn.ByChannel}, {Seq: 9, Turn: 3, Status: turn.ReplyPartial, At: now - 20, Parts: 3, Done: 2, Resend: true},
 			}},
-			append(find(Finding{Kind: Partial, Turn: 2, Seq: 7, At: now - 30, Since: now - 30, Reason: "1 of 3 parts arrived", Actions: remedies}),
+			append(find(Finding{Kind: Partial, Turn: 2, Seq: 7, At: now - 30, Since: now - 30, Reason: "by_channel; 1 of 3 parts arrived", Actions: remedies}),
 				find(Finding{Kind: Partial, Turn: 3, Seq: 9, At: now - 20, Since: now - 20, Reason: "it is about to be sent again", Actions: []string{"mark_sent"}})...),
 		},
 		"a worker was lost": {
