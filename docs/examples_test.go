@@ -35,7 +35,7 @@ func testReceiver(t *testing.T, interpreter, file string) {
 			t.Fatal(err)
 		}
 		return sender.Send(t.Context(), &onereply.Delivery{
-			ID: id, Bot: bot, Conversation: "chat-17", Text: bot + " " + id, Parts: []string{bot + " " + id}, Part: -1,
+			ID: id, Bot: bot, Conversation: "chat-17", Address: "phone", Text: bot + " " + id, Parts: []string{bot + " " + id}, Part: -1,
 		})
 	}
 	for _, test := range []struct{ bot, id string }{
@@ -47,12 +47,15 @@ func testReceiver(t *testing.T, interpreter, file string) {
 			t.Errorf("%s %s: %v", test.bot, test.id, err)
 		}
 	}
-	typing, err := webhook.New(webhook.Config{URL: url, Secret: secret})
+	signals, err := webhook.New(webhook.Config{URL: url, Secret: secret})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := typing.Signal(t.Context(), onereply.Signal{Kind: onereply.SignalTyping, Bot: "support", Conversation: "chat-17", Turn: 3}); err != nil {
-		t.Errorf("a sign that somebody is typing: %v", err)
+	for _, signal := range []onereply.Signal{{Kind: onereply.SignalTyping}, {Kind: onereply.SignalNotice, Notice: onereply.NoticeDelay, Text: "One moment."}} {
+		signal.Bot, signal.Conversation, signal.Address, signal.Turn = "support", "chat-17", "phone", 3
+		if err := signals.Signal(t.Context(), signal); err != nil {
+			t.Errorf("a signal of kind %s: %v", signal.Kind, err)
+		}
 	}
 	var refused *onereply.SendError
 	err = send("whsec_YW4gb2xkZXIgc2VjcmV0LCBvZiAyNSBieXRlcw==", "support", "chat-17/3")
@@ -60,7 +63,7 @@ func testReceiver(t *testing.T, interpreter, file string) {
 		t.Errorf("a forged request: %v", err)
 	}
 	got := stop()
-	want := []reply{{"chat-17", []string{"support chat-17/1"}}, {"chat-17", []string{"sales chat-17/1"}}, {"chat-17", []string{"support ü/2"}}}
+	want := []reply{{"phone", []string{"support chat-17/1"}}, {"phone", []string{"sales chat-17/1"}}, {"phone", []string{"support ü/2"}}, {"phone", []string{"One moment."}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("shown (-want +got):\n%s", diff)
 	}
@@ -150,11 +153,95 @@ type workflow struct {
 	}
 }
 
-func TestWorkflowIsWhole(t *testing.T) {
-	var w workflow
+func readWorkflow(t *testing.T) (w workflow) {
+	t.Helper()
 	if err := json.Unmarshal([]byte(read(t, "examples/n8n-telegram.json")), &w); err != nil {
 		t.Fatal(err)
 	}
+	return w
+}
+
+// TestWorkflowTellsDeliveriesApart: a reply and a notice are sent as their text, to the
+// address; what is neither is not, and everything is answered.
+func TestWorkflowTellsDeliveriesApart(t *testing.T) {
+	w := readWorkflow(t)
+	for kind, wantSent := range map[string]bool{"reply": true, "notice": true, "typing": false, "of a later version": false} {
+		sent, answered := false, false
+		w.follow(t, "Reply", kind, func(name, kindOfNode string, parameters map[string]any) {
+			answered = answered || kindOfNode == "n8n-nodes-base.respondToWebhook"
+			if kindOfNode == "n8n-nodes-base.telegram" && parameters["chatId"] != "={{ $json.body.data.address }}" {
+				t.Errorf("%q goes to %v", name, parameters["chatId"])
+			}
+			if parameters["operation"] == "sendMessage" {
+				sent = true
+				if parameters["text"] != "={{ $json.body.data.text }}" {
+					t.Errorf("%q sends %v", name, parameters["text"])
+				}
+			}
+		})
+		if sent != wantSent || !answered {
+			t.Errorf("a delivery of type %q: sent %v, answered %v", kind, sent, answered)
+		}
+	}
+}
+
+// follow visits the nodes that a delivery of a type may reach from one on. Only switches
+// decide by the type.
+func (w workflow) follow(t *testing.T, from, kind string, visit func(name, kindOfNode string, parameters map[string]any)) {
+	t.Helper()
+	for _, node := range w.Nodes {
+		if node.Name != from {
+			continue
+		}
+		visit(node.Name, node.Type, node.Parameters)
+		outputs := w.Connections[from].Main
+		if node.Type == "n8n-nodes-base.switch" {
+			output := switched(t, node.Parameters, kind)
+			outputs = outputs[output : output+1]
+		}
+		for _, output := range outputs {
+			for _, to := range output {
+				w.follow(t, to.Node, kind, visit)
+			}
+		}
+	}
+}
+
+// switched is the output of a switch for a delivery of a type: that of the first rule that
+// names it, or the one after them.
+func switched(t *testing.T, parameters map[string]any, kind string) int {
+	t.Helper()
+	var p struct {
+		Rules struct {
+			Values []struct {
+				Conditions struct {
+					Conditions []struct{ LeftValue, RightValue string }
+				}
+			}
+		}
+	}
+	raw, err := json.Marshal(parameters)
+	if err == nil {
+		err = json.Unmarshal(raw, &p)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, rule := range p.Rules.Values {
+		for _, c := range rule.Conditions.Conditions {
+			if c.LeftValue != "={{ $json.body.type }}" {
+				t.Errorf("a switch looks at %q", c.LeftValue)
+			}
+			if c.RightValue == kind {
+				return i
+			}
+		}
+	}
+	return len(p.Rules.Values)
+}
+
+func TestWorkflowIsWhole(t *testing.T) {
+	w := readWorkflow(t)
 	names, ids, reached := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, node := range w.Nodes {
 		if names[node.Name] || ids[node.ID] || node.Type == "" || node.TypeVersion == 0 || len(node.Position) != 2 {

@@ -37,19 +37,20 @@ function firstTime(bot, id) {
   }
 }
 
-// Put your channel's send call here: conversation leads back to the chat.
-async function send(data) {
-  console.log(JSON.stringify({ to: data.conversation, parts: data.parts }));
+// Put your channel's send call here: the address leads back to the chat.
+async function send(address, parts) {
+  console.log(JSON.stringify({ to: address, parts }));
 }
 
 async function take(headers, body) {
   if (!signed(headers, body)) return 401;
   const { type, data } = JSON.parse(body);
-  if (type !== "reply") return 200; // "typing": show it, if your channel can; it is no reply
+  if (type === "notice") await send(data.address, [data.text]); // told once, and no reply
+  if (type !== "reply") return 200; // "typing": show it, if your channel can; it is no reply either
   const id = headers["webhook-id"];
   if (!firstTime(data.bot, id)) return 200; // a repeat: it was sent
   try {
-    await send(data);
+    await send(data.address, data.parts);
   } catch (error) {
     if (error.code !== "ECONNREFUSED") throw error;
     rmSync(mark(data.bot, id)); // certainly not sent

@@ -32,9 +32,9 @@ def forget(bot, webhook_id):
     seen.execute("DELETE FROM seen WHERE bot = ? AND id = ?", (bot, webhook_id))
 
 
-def send(data):
-    """Put your channel's send call here: conversation leads back to the chat."""
-    print(json.dumps({"to": data["conversation"], "parts": data["parts"]}), flush=True)
+def send(address, parts):
+    """Put your channel's send call here: the address leads back to the chat."""
+    print(json.dumps({"to": address, "parts": parts}), flush=True)
 
 
 class Receiver(BaseHTTPRequestHandler):
@@ -48,14 +48,16 @@ class Receiver(BaseHTTPRequestHandler):
         if not signed(self.headers, body):
             return 401
         document = json.loads(body)
-        if document["type"] != "reply":
-            return 200  # "typing": show it, if your channel can; it is no reply
         data = document["data"]
+        if document["type"] == "notice":
+            send(data["address"], [data["text"]])  # told once, and no reply
+        if document["type"] != "reply":
+            return 200  # "typing": show it, if your channel can; it is no reply either
         key = data["bot"], self.headers["webhook-id"]
         if not first_time(*key):
             return 200  # a repeat: it was sent
         try:
-            send(data)
+            send(data["address"], data["parts"])
         except ConnectionRefusedError:  # certainly not sent
             forget(*key)
             return 503
