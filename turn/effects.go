@@ -25,42 +25,41 @@ const (
 
 // Reasons that go with Ignored and with notices. They are part of the API.
 const (
-	AlreadyAnswered = "already_answered" // the message neither waits nor was set aside; a caller that reads the transcript first never gets this
-	NothingWaits    = "nothing_waits"    // there is nothing to do it to
-	NotFailed       = "not_failed"       // only a failed turn, and what was set aside, can be tried again
-	UnderWay        = "under_way"        // a turn or a reply is under way: what was set aside has to wait for its end
-	Superseded      = "superseded"       // newer input exists
-	NotDue          = "not_due"          // a wake-up that came too early
-	Held            = "held"             // another worker has the lease
-	WasPaused       = "paused"           // a human has the conversation
-	WasDeleted      = "deleted"          // nothing is left to answer; or the message was deleted, which is final
-	TooManyEarly    = "too_many_early"   // too many edits are kept for messages that have not come
-	ByHuman         = "closed_by_human"  // a human answered or closed what waited
-	WasReset        = "reset"            // the conversation began afresh
-	SessionIdle     = "session_idle"     // it did so because of a long silence
-	NameTaken       = "name_taken"       // the name is a conversation's, or leads elsewhere
-	TooManyNames    = "too_many_names"   // the conversation has as many as it can have
-	OptedOut        = "opt_out"          // the person wants no more messages of the bot
-	Stopped         = "stopped"          // a stop word closed what its sender had waiting
-	Withdrawn       = "withdrawn"        // certainly not delivered, and overtaken
-	UnknownOutcome  = "unknown_outcome"  // nobody knows whether it was delivered
-	Crashed         = "worker_lost"      // its holder's lease ran out
-	HandedBack      = "handed_back"      // its holder gave the lease back, so that another node goes on
-	Throttled       = "turns_per_minute" // the ceiling was reached
-	Replaced        = "replaced"         // newer input came within the window of an attempt that was started early
-	AtCap           = "max_wait"         // the window ends by its hard cap
-	QueueFull       = "queue_full"       // too many replies wait to be sent
-	WasEdited       = "edited"           // the input is the change of a message
-	NotUnconfirmed  = "not_unconfirmed"  // no reply of that turn is unconfirmed
-	NotAddressed    = "not_addressed"    // the message is not meant for the bot
-	TooOld          = "max_age"          // the message was sent too long ago
-	FromBot         = "bot"              // another bot wrote the message
-	NotSent         = "not_sent"         // the channel was not given the reply, or that part of it
-	NothingNew      = "nothing_new"      // the channel said as much before
-	ByChannel       = "by_channel"       // the channel reported it after it had taken the reply
-	ByOperator      = "by_operator"      // an operator sent the reply again, or marked it as sent
-	SentElsewhere   = "sent_elsewhere"   // a person sent the reply without us
-	HumanReplied    = "human_reply"      // a person's reply asked for a pause
+	NothingWaits   = "nothing_waits"    // there is nothing to do it to
+	NotFailed      = "not_failed"       // only a failed turn, and what was set aside, can be tried again
+	UnderWay       = "under_way"        // a turn or a reply is under way: what was set aside has to wait for its end
+	Superseded     = "superseded"       // newer input exists
+	NotDue         = "not_due"          // a wake-up that came too early
+	Held           = "held"             // another worker has the lease
+	WasPaused      = "paused"           // a human has the conversation
+	WasDeleted     = "deleted"          // nothing is left to answer; or the message was deleted, which is final
+	TooManyEarly   = "too_many_early"   // too many edits are kept for messages that have not come
+	ByHuman        = "closed_by_human"  // a human answered or closed what waited
+	WasReset       = "reset"            // the conversation began afresh
+	SessionIdle    = "session_idle"     // it did so because of a long silence
+	NameTaken      = "name_taken"       // the name is a conversation's, or leads elsewhere
+	TooManyNames   = "too_many_names"   // the conversation has as many as it can have
+	OptedOut       = "opt_out"          // the person wants no more messages of the bot
+	Stopped        = "stopped"          // a stop word closed what its sender had waiting
+	Withdrawn      = "withdrawn"        // certainly not delivered, and overtaken
+	UnknownOutcome = "unknown_outcome"  // nobody knows whether it was delivered
+	Crashed        = "worker_lost"      // its holder's lease ran out
+	HandedBack     = "handed_back"      // its holder gave the lease back, so that another node goes on
+	Throttled      = "turns_per_minute" // the ceiling was reached
+	Replaced       = "replaced"         // newer input came within the window of an attempt that was started early
+	AtCap          = "max_wait"         // the window ends by its hard cap
+	QueueFull      = "queue_full"       // too many replies wait to be sent
+	WasEdited      = "edited"           // the input is the change of a message
+	NotUnconfirmed = "not_unconfirmed"  // no reply of that turn is unconfirmed
+	NotAddressed   = "not_addressed"    // the message is not meant for the bot
+	TooOld         = "max_age"          // the message was sent too long ago
+	FromBot        = "bot"              // another bot wrote the message
+	NotSent        = "not_sent"         // the channel was not given the reply, or that part of it
+	NothingNew     = "nothing_new"      // the channel said as much before
+	ByChannel      = "by_channel"       // the channel reported it after it had taken the reply
+	ByOperator     = "by_operator"      // an operator sent the reply again, or marked it as sent
+	SentElsewhere  = "sent_elsewhere"   // a person sent the reply without us
+	HumanReplied   = "human_reply"      // a person's reply asked for a pause
 )
 
 // Ending is the way in which a turn ended. It is the reason of its

@@ -114,7 +114,7 @@ func (s *step) reopenSetAside() Settle {
 func (s *step) changeSetAside(e SetAsideChanged) {
 	a := s.SetAside
 	if a == nil || e.Target <= a.Answered || e.Target > a.Through {
-		s.ignore(AlreadyAnswered)
+		s.ignore(NothingWaits)
 		return
 	}
 	if !s.fits(e.Bytes - e.Had) {

@@ -19,7 +19,7 @@ package turn
 // stopWord closes what its sender has waiting, itself first.
 func (s *step) stopWord(e StopWord) {
 	if e.Edited != 0 && e.Edited <= s.Answered {
-		s.ignore(AlreadyAnswered)
+		s.ignore(NothingWaits)
 		return
 	}
 	// An opt-out never comes too late.

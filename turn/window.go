@@ -55,7 +55,7 @@ func (s *step) acceptMessage(e Message) {
 // nothing.
 func (s *step) editMessage(e Edit) {
 	if e.Target <= s.Answered {
-		s.ignore(AlreadyAnswered)
+		s.ignore(NothingWaits)
 		return
 	}
 	if !s.fits(e.Bytes - e.Had) {
@@ -89,7 +89,7 @@ func (s *step) editMessage(e Edit) {
 // ends.
 func (s *step) deleteMessage(e Delete) {
 	if e.Target <= s.Answered {
-		s.ignore(AlreadyAnswered)
+		s.ignore(NothingWaits)
 		return
 	}
 	s.Changed = true

@@ -22,6 +22,9 @@ func (n *Node) changeMessage(c *conversation, b *batch, t *task) {
 		t.result.Outcome = b.deletedOutcome(entry) // an earlier try of this very request did it
 	case t.earlier.mayBeApplied && t.word.closes() && entry.Status != turn.InputPending && entry.Text == *t.Text:
 		t.result.Outcome = t.word.outcome() // likewise
+		if entry.Recorded && t.word == stopWord {
+			t.result.Outcome = turn.Recorded
+		}
 	case entry.Status == turn.InputDeleted: // that is final
 		t.result.Outcome, t.result.Reason = turn.Ignored, turn.WasDeleted
 	case t.Op == Edit && t.older(entry.Body):
@@ -76,11 +79,13 @@ func (n *Node) edit(c *conversation, b *batch, t *task, entry store.Entry) {
 		if n.step(c, b, t, turn.SettledChanged{Seq: entry.Seq}).Changed {
 			changed.Recorded = true
 			b.replace(changed)
+			n.optLate(c, b, t, entry)
 		}
 		return
 	case entry.Status == turn.InputFailed:
 		if n.input(c, b, t, turn.SetAsideChanged{Target: entry.Version, Bytes: changed.Size, Had: entry.Size, Seq: entry.Seq}).Changed {
 			b.replace(changed)
+			n.optLate(c, b, t, entry)
 		}
 		return
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/onereply/onereply/internal/engine"
+	"github.com/onereply/onereply/internal/words"
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
 )
@@ -181,6 +182,46 @@ func TestTheAnswerToAChangeOfASettledMessageIsLost(t *testing.T) {
 				h.submit("change", engine.Request{Op: op, ID: "m", Text: new("new")})
 				h.settle()
 				h.wants("change", want)
+			})
+		}
+	}
+}
+
+// An opt-out word in the edit of a settled message pauses the conversation, and an opt-in
+// word ends that, also where the answer to the write is lost. A stop word there closes
+// nothing. What is only context is not said to the bot.
+func TestWordsInTheEditOfASettledMessage(t *testing.T) {
+	for name, settle := range settlements {
+		for _, lost := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, " lost ", lost), func(t *testing.T) {
+				h := newHarness(t, withWords, func(o *engine.Options) {
+					b := o.Bots["bot"]
+					b.OptInWords = words.NewList([]string{"start"})
+					o.Bots["bot"] = b
+				})
+				settle(h)
+				h.say("next")
+				edit := func(text, want string) {
+					t.Helper()
+					if lost {
+						h.losesAnswer(func() {})
+					}
+					h.edit("m", text)
+					h.wants("edit", want)
+				}
+				edit("stop", "recorded")
+				if name == "context" {
+					edit("leave", "recorded")
+				} else {
+					edit("leave", "paused")
+				}
+				if r := h.record(); r.OnHold != (name != "context") || r.Pending != 1 {
+					t.Errorf("after an opt-out: on hold %v, %d wait", r.OnHold, r.Pending)
+				}
+				edit("start", "recorded")
+				if r := h.record(); r.OnHold || r.Pending != 1 {
+					t.Errorf("after an opt-in: on hold %v, %d wait", r.OnHold, r.Pending)
+				}
 			})
 		}
 	}

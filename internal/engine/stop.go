@@ -73,6 +73,25 @@ func (n *Node) input(c *conversation, b *batch, t *task, event turn.Event) turn.
 	return effects
 }
 
+// optLate has an edit of a message that waits for no answer count where the new text is an
+// opt-out or an opt-in word: what a person wants of the bot holds whenever they say so, and
+// a voice note may be transcribed after its answer. A stop word there closes nothing: it
+// stands before all that its sender has waiting.
+func (n *Node) optLate(c *conversation, b *batch, t *task, entry store.Entry) {
+	if entry.Sender.Bot || entry.Status == turn.InputContext {
+		return
+	}
+	outcome := t.result.Outcome
+	switch t.word {
+	case optOutWord:
+		n.step(c, b, t, turn.OptOut{})
+		outcome = turn.OnPause
+	case optInWord:
+		n.step(c, b, t, turn.OptIn{})
+	}
+	t.result.Outcome, t.result.Reason = outcome, ""
+}
+
 // stop has the core close what the sender of a stop word has waiting, and pause the
 // conversation after an opt-out word.
 //
