@@ -157,12 +157,12 @@ func TestBodiesThatAreRefused(t *testing.T) {
 // TestWrongTypeSaysWhatIsNeeded: the detail names the type that the field must have.
 func TestWrongTypeSaysWhatIsNeeded(t *testing.T) {
 	for _, test := range []struct{ path, body, want string }{
-		{"/messages", `{"id":5,"text":"hi"}`, "It must be a string; it is a JSON number."},
-		{"/messages", `{"text":"hi","sent_at":1700000000}`, "It must be a string; it is a JSON number."},
-		{"/messages", `{"text":"hi","from_me":"no"}`, "It must be true or false; it is a JSON string."},
-		{"/messages", `{"text":"hi","attachments":{}}`, "It must be an array; it is a JSON object."},
-		{"/messages", `{"text":"hi","sender":"ann"}`, "It must be an object; it is a JSON string."},
-		{"/replies/1/status", `{"status":"read","part":1.5}`, "It must be a whole number; it is a JSON number 1.5."},
+		{"/messages", `{"id":5,"text":"hi"}`, "id must be a string; it is a JSON number."},
+		{"/messages", `{"text":"hi","sent_at":1700000000}`, "sent_at must be a string; it is a JSON number."},
+		{"/messages", `{"text":"hi","from_me":"no"}`, "from_me must be true or false; it is a JSON string."},
+		{"/messages", `{"text":"hi","attachments":{}}`, "attachments must be an array; it is a JSON object."},
+		{"/messages", `{"text":"hi","sender":"ann"}`, "sender must be an object; it is a JSON string."},
+		{"/replies/1/status", `{"status":"read","part":1.5}`, "part must be a whole number; it is a JSON number 1.5."},
 	} {
 		if got := ask(t, New(newFakeApp(), Options{}), "POST", here+test.path, test.body); !strings.Contains(string(got.body), test.want) {
 			t.Errorf("%s is answered %s, want %s", test.body, got.body, test.want)

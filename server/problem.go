@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/onereply/onereply"
 )
@@ -222,9 +225,28 @@ func (s *Server) fail(w *recorder, r *http.Request, found *route, err error) {
 		w.status = p.kind.status
 	default:
 		p.setHeader(w.Header())
-		body := document{"urn:onereply:problem:" + p.kind.name, p.kind.title, p.kind.status, p.detail, p.field, p.right}
+		body := document{"urn:onereply:problem:" + p.kind.name, p.kind.title, p.kind.status, p.sentence(), p.field, p.right}
 		_ = writeBody(w, p.kind.status, "application/problem+json", body) // an error means that the client is gone
 	}
+}
+
+// sentence is the detail as people read it: a sentence whose subject is the field, where
+// one is at fault. The App and the handlers say "it must …".
+func (p *problem) sentence() string {
+	text := p.detail
+	if text == "" {
+		return ""
+	}
+	first, size := utf8.DecodeRuneInString(text)
+	if rest := text[size:]; p.field != "" && strings.ContainsRune("Ii", first) && strings.HasPrefix(rest, "t ") {
+		text = p.field + rest[1:]
+	} else {
+		text = string(unicode.ToUpper(first)) + rest
+	}
+	if !strings.ContainsAny(text[len(text)-1:], ".!?") {
+		text += "."
+	}
+	return text
 }
 
 // setHeader sets the headers that belong to a kind. Retry-After stands only where the

@@ -30,9 +30,9 @@ func TestErrorsOfTheApp(t *testing.T) {
 		secret string // must not be told
 		retry  string
 	}{
-		{"invalid", refusal(onereply.CodeInvalid, "text", "the text is blank"), kindInvalid, "text", "the text is blank", "wrapped", ""},
-		{"not found", refusal(onereply.CodeNotFound, "", "no such message"), kindNotFound, "", "no such message", "", ""},
-		{"conflict", refusal(onereply.CodeConflict, "", "superseded"), kindConflict, "", "superseded", "", ""},
+		{"invalid", refusal(onereply.CodeInvalid, "text", "it must not be blank"), kindInvalid, "text", "text must not be blank.", "wrapped", ""},
+		{"not found", refusal(onereply.CodeNotFound, "", "no such message"), kindNotFound, "", "No such message.", "", ""},
+		{"conflict", refusal(onereply.CodeConflict, "", "superseded"), kindConflict, "", "Superseded.", "", ""},
 		{"too many", refusal(onereply.CodeTooMany, "", "10000 wait"), kindTooMany, "", "10000 wait", "", "1"},
 		{"unavailable", refusal(onereply.CodeUnavailable, "", "dial 10.1.2.3"), kindUnavailable, "", "again later", "10.1.2.3", "1"},
 		{"corrupt", refusal(onereply.CodeCorrupt, "", "the record of secret"), kindCorrupt, "", "doctor", "secret", ""},

@@ -76,13 +76,24 @@ func parse(p *program, args []string) (command func(context.Context) error, done
 		return nil, true, nil
 	}
 	if err != nil {
-		return nil, false, usageError{err}
+		return nil, false, usageError{unknownCommand(err)}
 	}
 	chosen, ok := parsed.Selected().Target.Addr().Interface().(runner)
 	if !ok {
 		return nil, false, fmt.Errorf("the command %s can't be run", parsed.Command())
 	}
 	return func(ctx context.Context) error { return chosen.run(ctx, p) }, false, nil
+}
+
+// unknownCommand says of a first argument that is no command that it is none. kong calls
+// it unexpected, as it does with one too many.
+func unknownCommand(err error) error {
+	var wrong *kong.ParseError
+	rest, unexpected := strings.CutPrefix(err.Error(), "unexpected argument ")
+	if unexpected && errors.As(err, &wrong) && wrong.Context.Selected() == nil {
+		return fmt.Errorf("there is no command %s", rest)
+	}
+	return err
 }
 
 // usageError is a mistake in the command line: the exit code is 2, and the text is

@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/onereply/onereply"
@@ -30,6 +33,27 @@ func (r remote) change(p *program, call func(*client.Client) (state, error)) err
 	return p.printState(after.Value)
 }
 
+// changeKnown is change for a conversation that must be there, since the node takes any
+// name. idle says, of the state before, that there is nothing to change, "" where there
+// is: then the command says so, and is no failure. A key that may change and not look
+// goes without.
+func (r remote) changeKnown(ctx context.Context, p *program, c target, idle func(onereply.State) string, call func(*client.Client) (state, error)) error {
+	node, err := r.client(p)
+	if err != nil {
+		return err
+	}
+	before, err := node.State(ctx, c.Bot, c.Conversation)
+	var refusal *client.Error
+	switch {
+	case errors.As(err, &refusal) && refusal.Status == http.StatusForbidden:
+	case err != nil:
+		return err
+	case idle(before.Value) != "":
+		fmt.Fprintf(p.stderr, "onereply: %s/%s: %s; nothing was changed\n", line(c.Bot), line(c.Conversation), idle(before.Value))
+	}
+	return r.change(p, call)
+}
+
 // flushCommand ends the quiet time of a conversation, for somebody who does not want to
 // wait for it.
 type flushCommand struct {
@@ -40,7 +64,13 @@ type flushCommand struct {
 // run has waiting messages answered at once. During an outage of the model or of the
 // receiver, the next try is made at once too.
 func (c *flushCommand) run(ctx context.Context, p *program) error {
-	return c.change(p, func(node *client.Client) (state, error) {
+	nothing := func(s onereply.State) string {
+		if s.Phase == onereply.PhaseIdle {
+			return "nothing waits"
+		}
+		return ""
+	}
+	return c.changeKnown(ctx, p, c.target, nothing, func(node *client.Client) (state, error) {
 		return node.Flush(ctx, c.Bot, c.Conversation)
 	})
 }
@@ -71,7 +101,13 @@ type resumeCommand struct {
 
 // run lets the bot answer again.
 func (c *resumeCommand) run(ctx context.Context, p *program) error {
-	return c.change(p, func(node *client.Client) (state, error) {
+	nothing := func(s onereply.State) string {
+		if s.Phase != onereply.PhasePaused {
+			return "it is not paused"
+		}
+		return ""
+	}
+	return c.changeKnown(ctx, p, c.target, nothing, func(node *client.Client) (state, error) {
 		return node.Resume(ctx, c.Bot, c.Conversation, !c.Close)
 	})
 }
@@ -87,7 +123,8 @@ type resetCommand struct {
 // run closes waiting messages and discards a reply that is being generated. Later prompts
 // hold nothing that was said before.
 func (c *resetCommand) run(ctx context.Context, p *program) error {
-	return c.change(p, func(node *client.Client) (state, error) {
+	something := func(onereply.State) string { return "" }
+	return c.changeKnown(ctx, p, c.target, something, func(node *client.Client) (state, error) {
 		return node.Reset(ctx, c.Bot, c.Conversation, c.Reason)
 	})
 }
@@ -103,7 +140,13 @@ type requeueCommand struct {
 // run starts the turn again, with new attempts. If no turn has failed and no message is
 // set aside, the node changes nothing.
 func (c *requeueCommand) run(ctx context.Context, p *program) error {
-	return c.change(p, func(node *client.Client) (state, error) {
+	nothing := func(s onereply.State) string {
+		if s.Phase != onereply.PhaseFailed && s.SetAside == 0 {
+			return "no turn has failed, and no message is set aside"
+		}
+		return ""
+	}
+	return c.changeKnown(ctx, p, c.target, nothing, func(node *client.Client) (state, error) {
 		return node.Requeue(ctx, c.Bot, c.Conversation)
 	})
 }

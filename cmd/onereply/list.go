@@ -18,7 +18,7 @@ const listPage = 200
 // to while the pages are read may be listed twice, or not at all.
 type listCommand struct {
 	Bot   string `arg:"" optional:"" help:"Of this bot only."`
-	Phase string `enum:",idle,collecting,generating,sending,paused,failed" default:"" placeholder:"PHASE" help:"In this phase only: idle, collecting, generating, sending, paused or failed."`
+	Phase string `placeholder:"PHASE" help:"In this phase only: idle, collecting, generating, sending, paused or failed."`
 	Limit int    `default:"100" placeholder:"N" help:"At most so many; 0 lists all (default: ${default})."`
 	remote
 }
@@ -28,6 +28,11 @@ type listCommand struct {
 func (c *listCommand) run(ctx context.Context, p *program) error {
 	if c.Limit < 0 {
 		return usageError{fmt.Errorf("--limit must not be negative, it is %d", c.Limit)}
+	}
+	switch onereply.Phase(c.Phase) {
+	case "", onereply.PhaseIdle, onereply.PhaseCollecting, onereply.PhaseGenerating, onereply.PhaseSending, onereply.PhasePaused, onereply.PhaseFailed:
+	default:
+		return usageError{fmt.Errorf("--phase must be idle, collecting, generating, sending, paused or failed, it is %q", c.Phase)}
 	}
 	node, err := c.client(p)
 	if err != nil {

@@ -76,15 +76,20 @@ func TestWrongUsage(t *testing.T) {
 		stderr string
 	}{
 		{"", "expected one of"},
-		{"bogus", "unexpected argument bogus"},
+		{"bogus", "there is no command bogus"},
+		{"shwo", `there is no command shwo, did you mean "show"?`},
+		{"list one two", "unexpected argument two"},
 		{"--bogus", "unknown flag --bogus"},
 		{"send", `expected "<bot> <conversation> <text> ..."`},
 		{"send support c1", `expected "<text> ..."`},
 		{"show support", `expected "<conversation>"`},
-		{"list --phase busy", "--phase must be one of"},
+		{"list --phase busy", "--phase must be idle, collecting, generating, sending, paused or failed, it is \"busy\""},
 		{"list --limit=-1", "--limit must not be negative"},
 		{"show b c --server localhost:8080", "the server must be a URL"},
 		{"delete b c", "say --yes"},
+		{"serve --listen 99999", "onereply: --listen: "},
+		{"serve --store mysql:", "onereply: --store: must be a store's URL"},
+		{"serve --store sqlite::memory:", "onereply: --store: sqlite::memory: would forget"},
 		{"serve --log-level loud", "--log-level must be one of"},
 		{"demo --listen 0.0.0.0:0", "listens on this machine only"},
 		{"demo --listen :8080", "listens on this machine only"},
@@ -121,6 +126,10 @@ func TestCheck(t *testing.T) {
 	}
 	do(t, env, "", "check", "--config", bad, "--json").expect(t, failure, `"line":1,"column":1,"path":"lisen","message":"unknown key; did you mean`, "")
 
+	unset := write(t, "unset.yaml", "listen: 0.0.0.0:8080\napi_keys: [\"${KEY}\"]\nbots: {a: {responder: {kind: echo}}}\n")
+	if got := do(t, env, "", "check", "--config", unset); got.code != failure || strings.Count(got.stderr, "\n") != 1 || !strings.Contains(got.stderr, "KEY") {
+		t.Errorf("a variable that is not set: %d, %s", got.code, got.stderr)
+	}
 	do(t, env, "", "check", "--config", foreign).expect(t, failure, "", foreign+":1:8: store: must be a store's URL: sqlite:PATH")
 	do(t, env, "", "check", "--config", good+".not").expect(t, failure, "", "there is no configuration")
 	do(t, env, "", "check", "--config", t.TempDir()).expect(t, failure, "", "read the configuration")
@@ -144,8 +153,6 @@ func TestServeRefuses(t *testing.T) {
 	}{
 		{"a bad configuration", "bots: {}\n", nil, "onereply.yaml:1:7: bots: at least one bot is needed\n"},
 		{"an open address without keys", good, []string{"--listen", "0.0.0.0:0"}, "--listen: 0.0.0.0:0 can be reached from other machines"},
-		{"a store that forgets", good, []string{"--store", "sqlite::memory:"}, "--store: sqlite::memory: would forget"},
-		{"a store that does not exist", good, []string{"--listen", "127.0.0.1:0", "--store", "nats://localhost/x"}, "--store: must be a store's URL: sqlite:PATH"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

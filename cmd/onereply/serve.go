@@ -28,11 +28,15 @@ type serveCommand struct {
 // The mistakes are printed without a prefix, one on each line with its place in the
 // file, so that an editor can lead there.
 func (c *serveCommand) run(ctx context.Context, p *program) error {
+	flags := config.Overrides{Listen: c.Listen, Store: c.Store, Node: c.Node}
+	if err := flags.Validate(); err != nil {
+		return usageError{err}
+	}
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
 	defer signal.Stop(hangups)
 	from := &source{file: c.Config, hangups: hangups, read: func() (config.Config, error) {
-		return readConfig(c.Config, p.env, config.Overrides{Listen: c.Listen, Store: c.Store, Node: c.Node})
+		return readConfig(c.Config, p.env, flags)
 	}}
 	from.seen, _ = os.Stat(c.Config) // a file that is not there is told by read
 	settings, err := from.read()

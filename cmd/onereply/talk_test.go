@@ -99,24 +99,36 @@ func TestSend(t *testing.T) {
 
 func TestControl(t *testing.T) {
 	a, env := newAPIForTest(t)
-	tests := []struct{ args, posted string }{
-		{"flush support c1", ""},
-		{"requeue support c1", ""},
-		{"resend support c1 2", ""},
-		{"mark-sent support c1 2", ""},
-		{"move support c1 c2", `{"to":"c2"}`},
-		{"reset support c1 --reason order", `{"reason":"order"}`},
-		{"pause support c1 --reason lunch", `{"reason":"lunch"}`},
-		{"resume support c1", `{"answer_pending":true}`},
-		{"resume support c1 --close", `{"answer_pending":false}`},
+	const notPaused = "onereply: support/c1: it is not paused; nothing was changed\n"
+	tests := []struct{ args, posted, stderr string }{
+		{"flush support c1", "", ""},
+		{"requeue support c1", "", "onereply: support/c1: no turn has failed, and no message is set aside; nothing was changed\n"},
+		{"resend support c1 2", "", ""},
+		{"mark-sent support c1 2", "", ""},
+		{"move support c1 c2", `{"to":"c2"}`, ""},
+		{"reset support c1 --reason order", `{"reason":"order"}`, ""},
+		{"pause support c1 --reason lunch", `{"reason":"lunch"}`, ""},
+		{"resume support c1", `{"answer_pending":true}`, notPaused},
+		{"resume support c1 --close", `{"answer_pending":false}`, notPaused},
 	}
 	for _, test := range tests {
-		do(t, env, "", strings.Fields(test.args)...).expect(t, success, "support/c1  generating  version 3  answered 2  pending 1\n", "")
+		do(t, env, "", strings.Fields(test.args)...).expect(t, success, "support/c1  generating  version 3  answered 2  pending 1\n", test.stderr)
 		if a.posted != test.posted {
 			t.Errorf("%s posted %s, want %s", test.args, a.posted, test.posted)
 		}
-		do(t, env, "", strings.Fields(test.args+" --json")...).expect(t, success, oneState+"\n", "")
+		do(t, env, "", strings.Fields(test.args+" --json")...).expect(t, success, oneState+"\n", test.stderr)
 	}
+	for _, command := range []string{"flush", "requeue", "resume", "reset"} {
+		a.posted = "nothing"
+		do(t, env, "", command, "support", "nobody").expect(t, failure, "", "onereply: Not found: GET")
+		if a.posted != "" {
+			t.Errorf("%s of an unknown conversation posted %s", command, a.posted)
+		}
+	}
+	a.answers["GET "+base] = strings.Replace(oneState, "generating", "paused", 1)
+	do(t, env, "", "resume", "support", "c1").expect(t, success, "support/c1", "")
+	a.answers["GET "+base] = strings.Replace(oneState, "generating", "idle", 1)
+	do(t, env, "", "flush", "support", "c1").expect(t, success, "support/c1", "nothing waits; nothing was changed")
 	do(t, env, "", "delete", "support", "c1", "--yes").expect(t, success, "deleted support/c1\n", "")
 }
 

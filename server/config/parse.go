@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -161,25 +162,45 @@ func (r *reader) limits(s *section, c *Config) {
 // before: a mistake in it is told even where a flag replaces it, since the next start may
 // be without the flag.
 func (r *reader) override(c *Config, overrides Overrides) {
-	put := func(flag, text string, into *string, check func(string) error) {
+	r.problems = append(r.problems, overrides.problems()...)
+	put := func(text string, into *string, rule func(string) error) {
+		if text != "" && rule(text) == nil {
+			*into = text
+		}
+	}
+	put(overrides.Listen, &c.Listen, address)
+	put(overrides.Store, &c.Store, storeURL)
+	put(overrides.Node, &c.Node, nodeName)
+}
+
+// Validate reports what is wrong with the flags themselves, whatever the file says.
+func (o Overrides) Validate() error {
+	if found := o.problems(); len(found) > 0 {
+		return found
+	}
+	return nil
+}
+
+func (o Overrides) problems() (found Problems) {
+	check := func(flag, text string, rule func(string) error) {
 		if text == "" {
 			return
 		}
-		if err := check(text); err != nil {
-			r.report(place{path: flag}, "%s", err)
-			return
+		if err := rule(text); err != nil {
+			found = append(found, Problem{Path: flag, Message: err.Error()})
 		}
-		*into = text
 	}
-	put("--listen", overrides.Listen, &c.Listen, address)
-	put("--store", overrides.Store, &c.Store, storeURL)
-	put("--node", overrides.Node, &c.Node, nodeName)
+	check("--listen", o.Listen, address)
+	check("--store", o.Store, storeURL)
+	check("--node", o.Node, nodeName)
+	return found
 }
 
 // guard refuses an API that other machines can reach and anybody may use. It is a mistake
 // and no warning: a warning is read after somebody else has used the API.
 func (r *reader) guard(s *section, c *Config, overrides Overrides) {
-	if len(c.APIKeys) > 0 || Loopback(c.Listen) {
+	keys := slices.ContainsFunc(r.problems, func(p Problem) bool { return strings.HasPrefix(p.Path, "api_keys[") })
+	if len(c.APIKeys) > 0 || keys || Loopback(c.Listen) { // keys that can't be read are a mistake of their own
 		return
 	}
 	at := s.at("listen")
