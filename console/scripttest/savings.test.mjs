@@ -6,8 +6,8 @@ import { niceTop } from '../web/assets/charts.js';
 import { buckets, quantile, savings } from '../web/assets/savings.js';
 
 test('what was saved counts against one call for each message and repeat', () => {
-	const got = savings({ inputs: 100, duplicates: 10, replies: 30, messages_answered: 95, discards: 8, model_calls: 40, tokens_discarded: 800 });
-	assert.deepEqual(got, { coalesced: 65, repeats: 10, stale: 8, naive: 110, calls: 40, saved: 70, wasted: 800, each: 100, tokens: 7000 });
+	const got = savings({ inputs: 100, duplicates: 10, replies: 30, messages_answered: 95, discards: 8, model_calls: 40, replaced: 6, tokens_discarded: 800 });
+	assert.deepEqual(got, { coalesced: 65, repeats: 10, stale: 8, naive: 110, calls: 40, plain: 34, saved: 70, wasted: 800, each: 100, tokens: 7000 });
 });
 
 test('more calls than messages save nothing', () => {

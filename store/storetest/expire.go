@@ -34,6 +34,15 @@ var expireTests = []test{
 		equal(s, "Load", s.load(key), store.Snapshot{Record: write.Record, Op: op})
 		s.due(forever, 10, store.Timer{Key: key, At: start + 10})
 	}},
+	{"a name that leads to a conversation keeps it, and none of its texts", func(s *subject) {
+		name := store.Entry{Seq: 2, Kind: store.Name, Status: turn.ReplyCommitted, Reason: "alias", At: start, Version: 1, Body: store.Body{Text: "+49"}}
+		write := s.write(key, none, withStatus(message(1, "a"), turn.InputAnswered), name, withStatus(reply(3, "r"), turn.ReplySent))
+		op := s.ok(write)
+		s.expireAll(later, later, 100)
+		equalLists(s, "Entries", s.entries(key, store.EntryQuery{}), []store.Entry{name})
+		equal(s, "Load", s.load(key), store.Snapshot{Record: write.Record, Op: op})
+		s.ok(s.write(key, op, message(4, "a"))) // its id is forgotten likewise
+	}},
 	{"messages that were set aside stay, until they are closed", func(s *subject) {
 		op := s.ok(s.write(key, none, withStatus(message(1, "a"), turn.InputFailed), withStatus(message(2, "b"), turn.InputFailed)))
 		s.expireAll(later, later, 100)

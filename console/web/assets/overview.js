@@ -69,18 +69,19 @@ class View {
 	}
 
 	renderSaved({ totals }) {
-		const { coalesced, repeats, stale, naive, calls, saved, wasted, each, tokens } = savings(totals);
+		const { coalesced, repeats, stale, naive, calls, plain, saved, wasted, each, tokens } = savings(totals);
 		const facts = element('dl.tiles.small');
 		tiles(facts, [['replies saved: bursts answered as one', amount(coalesced)], ['repeats of webhooks ignored', amount(repeats)], ['stale replies discarded, never sent', amount(stale)]]);
 		const most = Math.max(naive, calls, 1);
-		const compare = [['one call for each message', naive, 'bar in'], ['calls that were made', calls, 'bar calls']].map(([words, value, kind]) => {
+		const waited = totals.early_starts ? [['… had the quiet time been waited out', plain, 'bar calls']] : [];
+		const compare = [['one call for each message', naive, 'bar in'], ['calls that were made', calls, 'bar calls'], ...waited].map(([words, value, kind]) => {
 			const bar = element('span', { class: kind });
 			bar.style.width = `${(value / most) * 100}%`;
 			return element('li', element('span.said', words), element('span.room', bar), element('strong', amount(value)));
 		});
 		const cost = saved ? `${plural(saved, 'model call')} fewer than with one call for each message and repeat${each ? `: about ${amount(tokens)} tokens, at ${amount(each)} for a reply as the discarded ones had` : ''}.`
 			: 'No model call was saved yet: so far each message came alone.';
-		const early = totals.early_starts ? ` ${plural(totals.early_starts, 'attempt')} started early, and newer input replaced ${amount(totals.replaced)} of them.` : '';
+		const early = totals.early_starts ? ` ${plural(totals.early_starts, 'attempt')} started early, and newer input replaced ${amount(totals.replaced)} of them: the price of replies that come sooner.` : '';
 		const paid = wasted ? ` Drafts that were thrown away cost ${amount(wasted)} tokens.` : '';
 		this.saved.put(facts, element('ul.compare', ...compare), element('p.sentence', cost + early + paid), element('p.hint', 'Since the nodes started.'));
 	}

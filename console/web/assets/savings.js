@@ -1,11 +1,11 @@
 // What the bots did, in the few numbers that count. No document here.
 
 /** What was saved, against one model call and one reply for each message that a webhook brought. */
-export function savings({ inputs = 0, duplicates = 0, replies = 0, messages_answered: answered = 0, discards = 0, model_calls: calls = 0, tokens_discarded: tokens = 0 }) {
+export function savings({ inputs = 0, duplicates = 0, replies = 0, messages_answered: answered = 0, discards = 0, model_calls: calls = 0, tokens_discarded: tokens = 0, replaced = 0 }) {
 	const naive = inputs + duplicates;
 	const saved = Math.max(0, naive - calls);
 	const each = discards && tokens ? tokens / discards : 0;
-	return { coalesced: Math.max(0, answered - replies), repeats: duplicates, stale: discards, naive, calls, saved, wasted: tokens, each: Math.round(each), tokens: Math.round(saved * each) };
+	return { coalesced: Math.max(0, answered - replies), repeats: duplicates, stale: discards, naive, calls, plain: Math.max(0, calls - replaced), saved, wasted: tokens, each: Math.round(each), tokens: Math.round(saved * each) };
 }
 
 /** The counts of each bucket, from cumulative ones. The last bucket has no upper bound. */
