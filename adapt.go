@@ -23,7 +23,7 @@ func (a *App) nodeBots(configured map[string]Bot) map[string]node.Bot {
 	bots := make(map[string]node.Bot, len(configured))
 	for name, b := range configured {
 		settings := b.engineBot()
-		settings.Policy.WaitingBytes = a.options.Limits.WaitingBytes
+		settings.Policy.WaitingBytes, settings.Policy.PromptBytes = a.options.Limits.WaitingBytes, a.options.Limits.PromptBytes
 		bot := node.Bot{Bot: settings, Timeout: b.Timeout, SendTimeout: b.SendTimeout, Respond: a.respondWith(b)}
 		if b.Sender != nil {
 			bot.Send = sendWith(b.Sender)

@@ -82,7 +82,7 @@ func open(ctx context.Context, s store.Store, o Options, step engine.Step, bots 
 	a.bots.Store(&configured)
 	instance := shortID() + shortID()
 	a.fleet = fleet.New(fleet.Options{
-		Name: o.Node, Instance: instance, Store: s, Log: o.Logger, Now: clock.Now, Report: a.report,
+		Name: o.Node, Instance: instance, Store: s, Log: o.Logger, Now: clock.Now, Report: a.report, RingBytes: o.Limits.RingBytes,
 		Hinted: func(key store.Key) { a.node.Hinted(key) },
 	})
 	a.node = node.New(s, clock, node.Options{

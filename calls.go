@@ -34,7 +34,7 @@ func (a *App) Receive(ctx context.Context, bot, conversation string, m Message) 
 	if err != nil {
 		return Receipt{}, err
 	}
-	if field, err := checkMessage(m); err != nil {
+	if field, err := checkMessage(m, a.options.Limits.MetadataBytes); err != nil {
 		return Receipt{}, c.fail(CodeInvalid, field, err)
 	}
 	if m.ID == "" {

@@ -78,8 +78,8 @@ func checkReply(r HumanReply) (string, error) {
 	return "pause_for", checkPause(r.PauseFor)
 }
 
-// checkMessage returns the field that is at fault.
-func checkMessage(m Message) (string, error) {
+// checkMessage returns the field that is at fault. The metadata may have so many bytes.
+func checkMessage(m Message, metadata int) (string, error) {
 	if m.ID != "" {
 		if err := checkName(m.ID); err != nil {
 			return "id", err
@@ -97,8 +97,8 @@ func checkMessage(m Message) (string, error) {
 	if err := checkQuote(m.ReplyTo); err != nil {
 		return "reply_to", err
 	}
-	if len(m.Metadata) > MaxMetadataBytes {
-		return "metadata", fmt.Errorf("it has %d bytes, more than %d", len(m.Metadata), MaxMetadataBytes)
+	if len(m.Metadata) > metadata {
+		return "metadata", fmt.Errorf("it has %d bytes, more than %d", len(m.Metadata), metadata)
 	}
 	if len(m.Metadata) > 0 && !json.Valid(m.Metadata) {
 		return "metadata", errors.New("it is not JSON")

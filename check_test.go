@@ -40,7 +40,7 @@ func TestLimits(t *testing.T) {
 		"quoted id":          {"reply_to", onereply.Message{Text: "x", ReplyTo: &onereply.Quote{ID: x("i", onereply.MaxNameBytes)}}, onereply.Message{Text: "x", ReplyTo: &onereply.Quote{ID: x("i", onereply.MaxNameBytes+1)}}},
 		"quoted text":        {"reply_to", onereply.Message{Text: "x", ReplyTo: &onereply.Quote{Text: x("x", onereply.MaxTextBytes)}}, onereply.Message{Text: "x", ReplyTo: &onereply.Quote{Text: x("x", onereply.MaxTextBytes+1)}}},
 		"quoted sender":      {"reply_to", onereply.Message{Text: "x", ReplyTo: &onereply.Quote{Sender: onereply.Person{ID: x("i", 1024)}}}, onereply.Message{Text: "x", ReplyTo: &onereply.Quote{Sender: onereply.Person{ID: "\xe9"}}}},
-		"metadata":           {"metadata", onereply.Message{Text: "x", Metadata: quoted(onereply.MaxMetadataBytes)}, onereply.Message{Text: "x", Metadata: quoted(onereply.MaxMetadataBytes + 1)}},
+		"metadata":           {"metadata", onereply.Message{Text: "x", Metadata: quoted(64 << 10)}, onereply.Message{Text: "x", Metadata: quoted(64<<10 + 1)}},
 		"metadata in JSON":   {"metadata", onereply.Message{Text: "x", Metadata: json.RawMessage("{}")}, onereply.Message{Text: "x", Metadata: json.RawMessage("{")}},
 		"attachments":        {"attachments", onereply.Message{Attachments: files(onereply.MaxAttachments)}, onereply.Message{Attachments: files(onereply.MaxAttachments + 1)}},
 		"attachment":         {"attachments", onereply.Message{Attachments: []onereply.Attachment{{URL: x("u", onereply.MaxAttachmentBytes)}}}, onereply.Message{Attachments: []onereply.Attachment{{URL: x("u", onereply.MaxAttachmentBytes), Kind: "k"}}}},

@@ -15,7 +15,6 @@ const (
 	MaxNameBytes       = 512       // of a bot's name, a conversation, the ID of a message or a reply
 	MaxTextBytes       = 64 << 10  // of a message, of one that it quotes, or of a human's reply
 	MaxAttachmentBytes = 4 << 10   // of an attachment's URL, kind and type together
-	MaxMetadataBytes   = 16 << 10  // of a message's metadata
 	MaxSenderBytes     = 1 << 10   // of a sender's ID and name together
 	MaxReplyBytes      = 256 << 10 // of a responder's reply; a longer one is a failed attempt
 )
@@ -40,13 +39,36 @@ type Limits struct {
 	// with which it would be more is refused with [CodeTooMany], and so is an edit. Default
 	// 4 MiB; less than [MinWaitingBytes] means that.
 	WaitingBytes int
+
+	// PromptBytes is how large a prompt may be, counted in the same way. Its history gives
+	// way first, the oldest entries before the newer ones. If the waiting messages alone are
+	// more, the first ones that fit are answered, in the order of acceptance, and the others
+	// are the next turn's. A single message that is larger is answered all the same. Default
+	// 1 MiB; less than [MinPromptBytes] means that.
+	PromptBytes int
+
+	// MetadataBytes is how large the metadata of a message may be. A message with more is
+	// refused with [CodeInvalid]. Default 64 KiB; more than [MaxMetadataBytes] means that.
+	MetadataBytes int
+
+	// RingBytes is about what the events may take that the node keeps for readers who come
+	// back: see [App.Watch]. Default 64 MiB; less than [MinRingBytes] means that.
+	RingBytes int
 }
 
-// MinWaitingBytes is the least that Limits.WaitingBytes can be: any one message fits.
-const MinWaitingBytes = 512 << 10
+// The bounds of [Limits].
+const (
+	MinWaitingBytes  = 512 << 10 // any one message fits
+	MinPromptBytes   = 64 << 10  // a text fits
+	MaxMetadataBytes = 128 << 10
+	MinRingBytes     = 1 << 20
+)
 
 func (l Limits) withDefaults() Limits {
 	l.WaitingBytes = max(cmp.Or(l.WaitingBytes, 4<<20), MinWaitingBytes)
+	l.PromptBytes = max(cmp.Or(l.PromptBytes, 1<<20), MinPromptBytes)
+	l.MetadataBytes = min(cmp.Or(max(l.MetadataBytes, 0), 64<<10), MaxMetadataBytes)
+	l.RingBytes = max(cmp.Or(l.RingBytes, 64<<20), MinRingBytes)
 	return l
 }
 

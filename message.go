@@ -41,7 +41,7 @@ type Message struct {
 	// Attachments are at most [MaxAttachments].
 	Attachments []Attachment
 
-	// Metadata is any JSON of at most [MaxMetadataBytes]. It is kept and handed on to
+	// Metadata is any JSON of at most [Limits].MetadataBytes. It is kept and handed on to
 	// the responder; nothing else looks at it.
 	Metadata json.RawMessage
 

@@ -79,6 +79,7 @@ func TestEachKeyReachesTheRuntime(t *testing.T) {
 		{"max_discards: 33", map[string]any{"Policy.MaxDiscards": 33}},
 		{"max_discards: 0", map[string]any{"Policy.MaxDiscards": 0}},
 		{"lease: 44s", map[string]any{"Policy.Lease": 44 * time.Second}},
+		{"limits.prompt_bytes: 2MiB", map[string]any{"Policy.PromptBytes": 2 << 20}},
 		{"limits.waiting_bytes: 1MiB", map[string]any{"Policy.WaitingBytes": 1 << 20}},
 		{"history: 55", map[string]any{"History": 55}},
 		{"history: 0", map[string]any{"History": 0}},

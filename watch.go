@@ -13,10 +13,10 @@ type EventQuery struct {
 	Bot          string // "" means all
 	Conversation string // "" means all
 
-	// After resumes after the event with this ID. This node keeps its last 16,384
-	// events, and about 64 MiB of them at most. An ID that is not among them, such as one
-	// from before a restart, gives one event of the type events.lost, and then those from
-	// now on. "": only events from now on.
+	// After resumes after the event with this ID. This node keeps its last 16,384 events,
+	// and about [Limits].RingBytes of them at most. An ID that is not among them, such as
+	// one from before a restart, gives one event of the type events.lost, and then those
+	// from now on. "": only events from now on.
 	After string
 }
 

@@ -11,6 +11,7 @@ package turn
 //   - a result: commit.go decides whether it is still current;
 //   - a failure of the model: it is tried again, or the turn fails;
 //   - the model refuses what the prompt holds: refused.go looks for the message;
+//   - the prompt is larger than it may be: the next one holds the first messages that fit;
 //   - the lease runs out: another worker takes over, and the old one is fenced;
 //   - newer input, a pause or a person makes it pointless: it is cancelled;
 //   - its node leaves: it hands the lease back, which costs no attempt.
@@ -276,6 +277,10 @@ func (s *step) seal(e Seal) {
 // attemptFailed handles an attempt without a result: it is tried again after a
 // back-off, or the turn fails. An outage is waited out and uses up no attempt.
 func (s *step) attemptFailed(e GenerateFailed) {
+	if e.Fault == TooLarge {
+		s.promptTooLarge(e)
+		return
+	}
 	s.noteOutage(e.Fault == Outage)
 	if e.Fault == Refused && !s.Attempt.Sealed && !s.isEarly() {
 		s.attemptRefused(e)

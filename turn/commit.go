@@ -52,12 +52,16 @@ func (s *step) discardAttempt() {
 // receiver asked for a pause, until its end.
 func (s *step) commitReply(e Generated) {
 	s.Outcome = Committed
+	rest := int64(0)
+	if s.Attempt.Part.Answers > 0 {
+		rest = s.Version
+	}
 	s.answersPart(e.Waiting)
 	s.Seq++
 	s.AppendReply = s.Seq
 	s.Reply = &Reply{
 		Turn: s.Turn, Seq: s.Seq, Through: s.Attempt.Through, From: s.Answered,
-		AfterSeq: s.AfterSeq, ThroughSeq: s.Attempt.ThroughSeq,
+		AfterSeq: s.AfterSeq, ThroughSeq: s.Attempt.ThroughSeq, Rest: rest,
 		Parts: e.Parts, Sealed: s.Attempt.Sealed, Late: s.hasNewerInput(), Since: s.now,
 	}
 	s.Phase = Sending

@@ -237,10 +237,11 @@ type Fault string
 
 // The faults.
 const (
-	Outage   Fault = "outage"   // nobody was there to answer: waited out, uses up no attempt
-	Failure  Fault = "failure"  // the call failed: uses up one attempt
-	Rejected Fault = "rejected" // the call can never succeed: uses up all attempts at once
-	Refused  Fault = "refused"  // the model does not take what the prompt holds: see refused.go
+	Outage   Fault = "outage"       // nobody was there to answer: waited out, uses up no attempt
+	Failure  Fault = "failure"      // the call failed: uses up one attempt
+	Rejected Fault = "rejected"     // the call can never succeed: uses up all attempts at once
+	Refused  Fault = "refused"      // the model does not take what the prompt holds: see refused.go
+	TooLarge Fault = "prompt_bytes" // the prompt has more bytes than it may, and the model was not asked: likewise
 )
 
 // GenerateFailed is an attempt that gave no result.
@@ -346,6 +347,7 @@ type Policy struct {
 	NoSendUntil    Time          // the receiver asked for a pause that holds for the whole bot; 0: it did not
 	SessionIdle    time.Duration // a message after so long a silence begins afresh; 0: never
 	WaitingBytes   int           // bytes that may wait; 0: no bound
+	PromptBytes    int           // bytes of the messages of one prompt, but for a single larger one; 0: no bound
 	TurnsPerMinute int           // attempts that may start in a minute, after which it rests for one; 0: no ceiling
 	Observe        bool          // messages that are not meant for the bot are kept as context
 	MaxAge         time.Duration // older messages are context; 0: no limit

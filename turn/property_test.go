@@ -223,6 +223,7 @@ func (w *world) failure(t *rapid.T) {
 		turn.GenerateFailed{Nonce: nonce, Fault: turn.Rejected, Text: "rejected", Jitter: jitter},
 		turn.GenerateFailed{Nonce: nonce, Fault: turn.Refused, Text: "refused", Waiting: w.ledger.waited, History: jitter%2 == 0},
 		turn.GenerateFailed{Nonce: nonce, Fault: turn.Refused, Text: "refused", Waiting: w.ledger.waited},
+		turn.GenerateFailed{Nonce: nonce, Fault: turn.TooLarge, Waiting: w.ledger.waited},
 		turn.HandBack{Nonce: nonce},
 	}
 	if w.record.Phase == turn.Sending {

@@ -80,6 +80,7 @@ type Reply struct {
 	From       int64  `json:"from,omitempty"`        // the version answered before it
 	AfterSeq   int64  `json:"after_seq,omitempty"`   // the inputs that it answers have a greater sequence
 	ThroughSeq int64  `json:"through_seq,omitempty"` // the last sequence in use when its prompt was read
+	Rest       int64  `json:"rest,omitempty"`        // of a reply to a part of what waited: the version then
 	Parts      int    `json:"parts"`                 // how many sends it takes, at least 1
 	Done       int    `json:"done,omitempty"`        // how many of them are certainly delivered
 	Kind       string `json:"kind,omitempty"`        // one of the Reply… constants

@@ -24,6 +24,10 @@ package turn
 // the search. An edit or a deletion ends it, and so does a requeue: what waits now was never
 // tried as it is.
 
+// A prompt with more bytes than PromptBytes of the [Policy] is not shown to the model at all.
+// It is a prompt that was too much as a whole, and how much fits is known: the next attempt
+// answers as many of the first messages, in the order of acceptance, and one at least.
+
 // maxCalls is how many calls of the model a search takes at most, from the first refusal
 // to the answer. They are enough for one message among 16. Where they are not enough for
 // the first one, all messages are set aside among which it must be. Where one was set
@@ -137,6 +141,33 @@ func (s *step) searchOn(waiting []Waiting) {
 	s.openRetry()
 }
 
+// promptTooLarge ends an attempt whose prompt has more bytes than it may. The model was not
+// asked, so it uses up no attempt and no call of a search.
+func (s *step) promptTooLarge(e GenerateFailed) {
+	s.notify(KindReplyDiscarded, string(e.Fault))
+	s.Tries.Attempts--
+	if !s.Attempt.Outdated && len(e.Waiting) > 0 {
+		s.Tries.Search.Next = answerUpTo(lastThatFits(e.Waiting, s.policy.PromptBytes), e.Waiting)
+	}
+	if s.isEarly() {
+		s.openWindow(s.Window.Start)
+		return
+	}
+	s.openRetry()
+}
+
+// lastThatFits is the version up to which messages have at most so many bytes together.
+func lastThatFits(waiting []Waiting, most int) int64 {
+	last, size := waiting[0].Version, 0
+	for _, m := range waiting {
+		if size += m.Bytes; size > most {
+			break
+		}
+		last = m.Version
+	}
+	return last
+}
+
 // split is how many messages wait up to the version good, and those after it, up to bad.
 func split(waiting []Waiting, good, bad int64) (accepted int, suspects []Waiting) {
 	for _, m := range waiting {
@@ -202,7 +233,8 @@ func (s *step) endSearch() {
 }
 
 // answersPart makes the attempt's view that of the part which it answers: the other
-// messages are newer to it, and they are the next turn's.
+// messages are newer to it, and they are the next turn's. They do not overtake its reply,
+// with which they do not fit into one prompt: see overtaken.
 func (s *step) answersPart(waiting []Waiting) {
 	part := s.Attempt.Part
 	if part.Answers == 0 {

@@ -181,9 +181,12 @@ func (r *Reply) unseen() bool { return r.Done == 0 && !r.Unsure }
 // can have seen it, and nothing irreversible stands behind it.
 func (s *step) mayWithdraw() bool {
 	r := s.Reply
-	overtaken := s.Version != r.Through
-	return r.Kind == ReplyAnswer && r.unseen() && !r.Sealed && overtaken
+	return r.Kind == ReplyAnswer && r.unseen() && !r.Sealed && s.overtaken(r)
 }
+
+// overtaken reports whether inputs were accepted that the reply neither answers nor left to
+// the next turn.
+func (s *step) overtaken(r *Reply) bool { return s.Version != max(r.Through, r.Rest) }
 
 // withdrawReply takes the reply back. Its messages are answered afresh.
 func (s *step) withdrawReply() {
@@ -234,7 +237,7 @@ func (s *step) giveUpReply(reason string) {
 	default:
 		s.Marks = append(s.Marks, Mark{Seq: reply.Seq, Status: ReplyFailed, Reason: reason})
 		s.notifyReply(KindReplyFailed, s.Reply, reason)
-		if s.Version != reply.Through || s.Answered >= reply.Through {
+		if s.overtaken(reply) || s.Answered >= reply.Through {
 			s.answerAfresh()
 			return
 		}

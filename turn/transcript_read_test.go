@@ -18,7 +18,7 @@ func readPolicy(t *testing.T, d *datadriven.TestData, p *turn.Policy) {
 		"delay_after": &p.DelayAfter, "outage_after": &p.OutageAfter, "media_wait": &p.MediaWait, "retry_for": &p.RetryFor, "session_idle": &p.SessionIdle, "max_age": &p.MaxAge,
 	}
 	numbers := map[string]*int{
-		"max_discards": &p.MaxDiscards, "attempts": &p.MaxAttempts, "turns_per_minute": &p.TurnsPerMinute, "waiting_bytes": &p.WaitingBytes,
+		"max_discards": &p.MaxDiscards, "attempts": &p.MaxAttempts, "turns_per_minute": &p.TurnsPerMinute, "waiting_bytes": &p.WaitingBytes, "prompt_bytes": &p.PromptBytes,
 		"max_bot_turns": &p.MaxBotTurns, "early_attempts": &p.EarlyAttempts,
 	}
 	for _, arg := range d.CmdArgs {

@@ -50,6 +50,7 @@ func drawWorld(t *rapid.T) *world {
 			OutageAfter:    seconds("outage after", 0, 0, 1, 20),
 			MaxBotTurns:    rapid.IntRange(0, 2).Draw(t, "max bot turns"),
 			WaitingBytes:   rapid.SampledFrom([]int{0, 0, 8}).Draw(t, "waiting bytes"),
+			PromptBytes:    rapid.SampledFrom([]int{0, 0, 4}).Draw(t, "prompt bytes"),
 		},
 	}
 }

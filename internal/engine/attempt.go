@@ -98,7 +98,8 @@ func (n *Node) PromptRead(now turn.Time, key store.Key, nonce string, entries, t
 		n.release(c)
 		return
 	}
-	r.prompt = newPrompt(entries, tail, r.through, r.part, n.history(c, r.part), n.observe(c, r.part))
+	most := n.bot(c).Policy.PromptBytes
+	r.prompt = newPrompt(entries, tail, r.through, r.part, n.history(c, r.part), n.observe(c, r.part), most)
 	switch {
 	case r.stopped != "":
 		n.runEnded(c, &task{})
@@ -106,6 +107,8 @@ func (n *Node) PromptRead(now turn.Time, key store.Key, nonce string, entries, t
 		n.runEnded(c, &task{event: n.unread(r, turn.Outage, fmt.Sprintf("what waits could not be read: %v", err))})
 	case len(r.prompt.Messages) == 0:
 		n.runEnded(c, &task{event: n.unread(r, turn.Failure, "nothing that waits is in the transcript")})
+	case most > 0 && r.prompt.size() > most && len(r.prompt.Messages) > 1:
+		n.runEnded(c, &task{event: turn.GenerateFailed{Nonce: r.lease.Nonce, Fault: turn.TooLarge, Waiting: r.prompt.waiting}})
 	default:
 		r.started = true
 		record := c.snap.Record

@@ -28,7 +28,10 @@ type Prompt struct {
 // history: whatever settled it decides about the attempt.
 //
 // A part that bounds the prompt bounds it as of that version too.
-func newPrompt(entries, tail []store.Entry, through int64, part turn.Part, history, observe int) Prompt {
+//
+// most is how many bytes the prompt may have, 0: any number. The history gives way first,
+// its oldest entries before the newer ones.
+func newPrompt(entries, tail []store.Entry, through int64, part turn.Part, history, observe, most int) Prompt {
 	var p Prompt
 	asked := map[int64]bool{}
 	for _, e := range entries {
@@ -47,7 +50,29 @@ func newPrompt(entries, tail []store.Entry, through int64, part turn.Part, histo
 	p.History = slices.DeleteFunc(History(tail, history, observe), func(e store.Entry) bool { return asked[e.Seq] })
 	dropDeletedQuotes(p.Messages, tail)
 	dropDeletedQuotes(p.History, tail)
+	if most > 0 {
+		p.History = newest(p.History, most-p.size())
+	}
 	return p
+}
+
+// size is how many bytes the messages of the prompt have.
+func (p Prompt) size() int {
+	size := 0
+	for i := range p.Messages {
+		size += p.Messages[i].Size
+	}
+	return size
+}
+
+// newest are the last entries that have at most so many bytes together.
+func newest(entries []store.Entry, most int) []store.Entry {
+	for i := len(entries) - 1; i >= 0; i-- {
+		if most -= entries[i].Bytes(); most < 0 {
+			return entries[i+1:]
+		}
+	}
+	return entries
 }
 
 // dropDeletedQuotes leaves out what a message quotes of one that its author deleted: its

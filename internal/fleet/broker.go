@@ -14,12 +14,11 @@ import (
 
 // Limits of a broker.
 const (
-	EventsKept     = 1 << 14   // events that are kept for readers who come back
-	EventBytesKept = 64 << 20  // about what these may take; the oldest go first
-	chunkEvents    = 16        // events that a reader takes at once
-	chunkBytes     = 256 << 10 // about what these may take, but for a single larger one
-	chunkLooked    = 1 << 10   // events that are looked at for one chunk
-	eventsBlock    = 1 << 9    // by which the memory for events grows
+	EventsKept  = 1 << 14   // events that are kept for readers who come back
+	chunkEvents = 16        // events that a reader takes at once
+	chunkBytes  = 256 << 10 // about what these may take, but for a single larger one
+	chunkLooked = 1 << 10   // events that are looked at for one chunk
+	eventsBlock = 1 << 9    // by which the memory for events grows
 )
 
 // ring holds the last events, by number modulo EventsKept. It grows by blocks, so
@@ -63,6 +62,7 @@ type Broker struct {
 	last    uint64 // number of the last event
 	dropped uint64 // number of the last event that is not kept any more
 	bytes   int    // about what the kept events take
+	most    int    // what they may take; the oldest go first
 	ring    ring
 	readers map[*Subscription]bool
 	topics  topics
@@ -82,9 +82,9 @@ type Subscription struct {
 	ended  chan struct{} // closed when the subscription is, or the broker
 }
 
-func newBroker(changed func()) *Broker {
+func newBroker(most int, changed func()) *Broker {
 	return &Broker{
-		epoch: rand.Text()[:10], changed: changed,
+		epoch: rand.Text()[:10], most: most, changed: changed,
 		readers: map[*Subscription]bool{}, topics: topics{},
 	}
 }
@@ -133,7 +133,7 @@ func (b *Broker) add(e *engine.Event) {
 	*b.ring.at(b.last) = *e
 	b.bytes += sizeOf(e)
 	b.last++
-	for b.bytes > EventBytesKept && b.dropped+1 < b.last {
+	for b.bytes > b.most && b.dropped+1 < b.last {
 		b.dropOldest()
 	}
 	for s := range b.readers {

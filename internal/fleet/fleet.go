@@ -34,6 +34,8 @@ type Options struct {
 	Now      func() turn.Time                         // the store's clock
 	Report   func(ctx context.Context) (Report, bool) // this node as it is now; false: it can't tell
 	Hinted   func(store.Key)                          // takes hints of other nodes
+
+	RingBytes int // about what the events may take that are kept for readers who come back
 }
 
 // Fleet is a node's part in what the nodes of a store tell each other. Its methods
@@ -86,7 +88,7 @@ func New(o Options) *Fleet {
 	}
 	f.crowded.Every, f.missed.Every = missedEvery, missedEvery
 	f.ctx, f.stop = context.WithCancel(context.Background())
-	f.Broker = newBroker(func() { signal(f.tellNow) })
+	f.Broker = newBroker(o.RingBytes, func() { signal(f.tellNow) })
 	f.outgoing.others, f.outgoing.deltas = map[string]interest{}, map[store.Key]int{}
 	f.out, _ = o.Store.(store.Broadcaster)
 	return f

@@ -19,6 +19,9 @@ import (
 )
 
 // taken is all that a subscription has, each as "number text", or "lost".
+// ringBytes is what the events that a broker of these tests keeps may take.
+const ringBytes = 64 << 20
+
 func taken(s *Subscription) (events []string) {
 	for {
 		chunk, more := s.Take()
@@ -75,7 +78,7 @@ func TestAFleetThatEndsWatchesNothing(t *testing.T) {
 
 // A reader gets the events of its topic, those after the id that it names first.
 func TestSubscribe(t *testing.T) {
-	b := newBroker(func() {})
+	b := newBroker(ringBytes, func() {})
 	for _, text := range []string{"1", "2", "3"} {
 		b.publish(event("b", "c", text))
 	}
@@ -99,7 +102,7 @@ func TestSubscribe(t *testing.T) {
 
 // A reader is woken for its own events only, and those of others cost it nothing.
 func TestWaking(t *testing.T) {
-	b := newBroker(func() {})
+	b := newBroker(ringBytes, func() {})
 	s := b.Subscribe(Topic{Bot: "b", Conversation: "c"}, "")
 	b.publish(event("b", "other", "1"))
 	if len(s.Wake()) != 0 || s.seen != b.last {
@@ -118,7 +121,7 @@ func TestWaking(t *testing.T) {
 // A reader resumes after each event that is kept. One that names another is told so, and
 // goes on with what is new.
 func TestResuming(t *testing.T) {
-	b := newBroker(func() {})
+	b := newBroker(ringBytes, func() {})
 	for i := range EventsKept + 10 {
 		b.publish(event("b", "c", fmt.Sprint(i)))
 	}
@@ -149,7 +152,7 @@ func TestResuming(t *testing.T) {
 // The lock is held for a chunk: 1,024 events are looked at, and 16 taken, or fewer large
 // ones, but always one.
 func TestChunks(t *testing.T) {
-	b := newBroker(func() {})
+	b := newBroker(ringBytes, func() {})
 	for i := range 3000 {
 		b.publish(event("b", fmt.Sprint("c", i/2999), ""))
 	}
@@ -178,9 +181,9 @@ func TestChunks(t *testing.T) {
 
 // What is kept is bounded in bytes too, and the count of them is right whatever happens.
 func TestKeptBytes(t *testing.T) {
-	b := newBroker(func() {})
+	b := newBroker(ringBytes, func() {})
 	text := strings.Repeat("x", 250<<10)
-	for i := range 2 * EventBytesKept / len(text) {
+	for i := range 2 * ringBytes / len(text) {
 		e := said("c", fmt.Sprint("m", i))
 		e.Text = text
 		b.publish(e)
@@ -191,7 +194,7 @@ func TestKeptBytes(t *testing.T) {
 	for range EventsKept + 5 {
 		b.publish(event("b", "d", "short"))
 	}
-	b.publish(event("b", "c", strings.Repeat("x", 2*EventBytesKept)))
+	b.publish(event("b", "c", strings.Repeat("x", 2*ringBytes)))
 	if b.last-b.dropped != 1 {
 		t.Errorf("%d events are kept beside one that is larger than all", b.last-b.dropped-1)
 	}
@@ -204,7 +207,7 @@ func TestKeptBytes(t *testing.T) {
 			kept, counted = kept+1, counted+sizeOf(e)
 		}
 	}
-	if uint64(kept) != b.last-b.dropped || counted != b.bytes || b.bytes > EventBytesKept {
+	if uint64(kept) != b.last-b.dropped || counted != b.bytes || b.bytes > ringBytes {
 		t.Errorf("%d events with %d bytes are kept; counted are %d with %d", kept, counted, b.last-b.dropped, b.bytes)
 	}
 }
@@ -232,7 +235,7 @@ func TestErasing(t *testing.T) {
 	} {
 		for _, before := range []int{0, EventsKept - 2} {
 			t.Run(fmt.Sprint(name, before), func(t *testing.T) {
-				b := newBroker(func() {})
+				b := newBroker(ringBytes, func() {})
 				for range before {
 					b.publish(event("b", "c", "other"))
 				}
@@ -276,7 +279,7 @@ func TestErasingOnOtherNodes(t *testing.T) {
 func TestTopics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		changed := 0
-		b := newBroker(func() { changed++ })
+		b := newBroker(ringBytes, func() { changed++ })
 		topic := Topic{Bot: "b", Conversation: "c"}
 		watch := func() *Subscription { return b.Subscribe(topic, "") }
 		first, second := watch(), watch()
@@ -678,7 +681,7 @@ func onBus(t *testing.T, test func(t *testing.T, b *bus, f *Fleet, log *lines, h
 		f := New(Options{
 			Name: "own", Instance: "own", Store: b, Now: now, Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 			Report: func(context.Context) (Report, bool) { return Report{State: Ready}, true },
-			Hinted: func(key store.Key) { hinted = append(hinted, key) },
+			Hinted: func(key store.Key) { hinted = append(hinted, key) }, RingBytes: ringBytes,
 		})
 		f.Start()
 		synctest.Wait()

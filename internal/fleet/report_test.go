@@ -19,7 +19,7 @@ import (
 // quiet is a fleet that is not started, with a clock that tests set.
 func quiet(now *turn.Time) *Fleet {
 	return New(Options{
-		Name: "own", Instance: "own", Store: memory.New(), Log: slog.New(slog.DiscardHandler), Now: func() turn.Time { return *now },
+		Name: "own", Instance: "own", Store: memory.New(), Log: slog.New(slog.DiscardHandler), Now: func() turn.Time { return *now }, RingBytes: ringBytes,
 	})
 }
 

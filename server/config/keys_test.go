@@ -48,6 +48,9 @@ var keys = []key{
 	{"", "drain", "7006s", "Drain", 7006 * time.Second, time.Duration(0)},
 	{"", "max_generations", "7007", "MaxGenerations", 7007, nil},
 	{"", "limits", "{waiting_bytes: 7MiB}", "Limits.WaitingBytes", 7 << 20, nil},
+	{"", "limits", "{prompt_bytes: 2MiB}", "Limits.PromptBytes", 2 << 20, nil},
+	{"", "limits", "{metadata_bytes: 7KiB}", "Limits.MetadataBytes", 7 << 10, nil},
+	{"", "limits", "{ring_bytes: 8MiB}", "Limits.RingBytes", 8 << 20, nil},
 	{"", "retention", "7008h", "Retention", 7008 * time.Hour, nil},
 
 	{"bot", "debounce", "5001ms", settings + "Debounce", 5001 * time.Millisecond, noTime},

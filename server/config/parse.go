@@ -39,7 +39,7 @@ func Parse(file string, data []byte, lookup Lookup, overrides Overrides) (Config
 		Store:          "sqlite:./onereply.db",
 		Drain:          25 * time.Second,
 		MaxGenerations: 64,
-		Limits:         onereply.Limits{WaitingBytes: 4 << 20},
+		Limits:         onereply.Limits{WaitingBytes: 4 << 20, PromptBytes: 1 << 20, MetadataBytes: 64 << 10, RingBytes: 64 << 20},
 		Retention:      720 * time.Hour,
 	}
 	if root, ok := r.root(data); ok {
@@ -153,7 +153,11 @@ func (r *reader) limits(s *section, c *Config) {
 		return
 	}
 	if l, ok := r.section(v); ok {
-		l.bytes("waiting_bytes", &c.Limits.WaitingBytes, onereply.MinWaitingBytes)
+		const most = 1 << 30
+		l.bytes("waiting_bytes", &c.Limits.WaitingBytes, onereply.MinWaitingBytes, most)
+		l.bytes("prompt_bytes", &c.Limits.PromptBytes, onereply.MinPromptBytes, most)
+		l.bytes("metadata_bytes", &c.Limits.MetadataBytes, 1, onereply.MaxMetadataBytes)
+		l.bytes("ring_bytes", &c.Limits.RingBytes, onereply.MinRingBytes, most)
 		l.close()
 	}
 }

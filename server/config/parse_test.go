@@ -85,7 +85,7 @@ func TestFull(t *testing.T) {
 	}
 	want := Config{
 		Listen: "127.0.0.1:8080", Store: "sqlite:./onereply.db", APIKeys: []Key{{Key: "0123456789abcdef"}},
-		PublicURL: "https://bots.example.com/", Drain: 25 * time.Second, MaxGenerations: 64, Limits: onereply.Limits{WaitingBytes: 4 << 20}, Retention: 720 * time.Hour,
+		PublicURL: "https://bots.example.com/", Drain: 25 * time.Second, MaxGenerations: 64, Limits: onereply.Limits{WaitingBytes: 4 << 20, PromptBytes: 1 << 20, MetadataBytes: 64 << 10, RingBytes: 64 << 20}, Retention: 720 * time.Hour,
 		Bots: []Bot{{
 			Settings: onereply.Bot{
 				Name: "support", Debounce: 1500 * time.Millisecond, MaxWait: 10 * time.Second, Start: onereply.StartEarly, EarlyAttempts: 2, OnNewInput: onereply.ModeDiscard,
@@ -138,7 +138,7 @@ func TestDefaults(t *testing.T) {
 	got.Bots = nil
 	want := Config{
 		Listen: "127.0.0.1:8080", Store: "sqlite:./onereply.db",
-		Drain: 25 * time.Second, MaxGenerations: 64, Limits: onereply.Limits{WaitingBytes: 4 << 20}, Retention: 720 * time.Hour,
+		Drain: 25 * time.Second, MaxGenerations: 64, Limits: onereply.Limits{WaitingBytes: 4 << 20, PromptBytes: 1 << 20, MetadataBytes: 64 << 10, RingBytes: 64 << 20}, Retention: 720 * time.Hour,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("want -, got +:\n%s", diff)

@@ -175,9 +175,9 @@ func (s *section) count(key string, into *int, least, most int) bool {
 // units are what may follow a number of bytes.
 var units = map[string]int{"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
-// bytes reads a key as a number of bytes from least to 1 GiB, such as 4MiB or 4194304. If
-// it is absent or wrong, into stays as it is.
-func (s *section) bytes(key string, into *int, least int) bool {
+// bytes reads a key as a number of bytes within bounds, such as 4MiB or 4194304. If it is
+// absent or wrong, into stays as it is.
+func (s *section) bytes(key string, into *int, least, most int) bool {
 	v, ok := s.take(key)
 	if !ok {
 		return false
@@ -189,7 +189,6 @@ func (s *section) bytes(key string, into *int, least int) bool {
 	digits := strings.TrimRight(found.text, "KMGiB")
 	unit, known := units[found.text[len(digits):]]
 	n, err := strconv.Atoi(digits)
-	const most = 1 << 30
 	switch {
 	case err != nil || !known || n < 0:
 		s.report(v.place, "must be a number of bytes such as 4MiB or 512KiB, it is %q", found.source)

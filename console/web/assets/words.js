@@ -16,6 +16,7 @@ const reasons = {
 	outage: 'the model could not be reached',
 	failure: 'the model’s call failed',
 	rejected: 'the model refused the request',
+	prompt_bytes: 'what waits is too much for one prompt, and is answered in parts',
 };
 
 /** A reason code in words; what a person or a program wrote stays as it is. */

@@ -58,6 +58,10 @@ func (w *world) attemptMoves(list []move, m move, j job) []move {
 		m.choice = uint8(result) | uint8(parts)<<6
 		list = w.answers(list, m)
 	}
+	if j.tooLarge {
+		add(promptTooLarge, 0)
+		return w.faultyResults(list, m)
+	}
 	if j.refused {
 		add(modelRefused, 0)
 	}

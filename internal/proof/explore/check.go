@@ -177,6 +177,7 @@ func (w *world) judgeCommitted(q request, x write, before *storage) {
 	if l.runsEarly(x, before.record) && !l.sealed {
 		w.fail("P2 due", "a reply was committed %v before its window ended", l.due.Sub(x.real))
 	}
+	w.judgePart(q)
 	waiting := before.waiting()
 	late := is.Reply == nil && q.covers != waiting || is.Reply != nil && is.Reply.Late
 	missing := l.answering &^ q.covers &^ l.removed
@@ -195,9 +196,22 @@ func (w *world) judgeCommitted(q request, x write, before *storage) {
 	}
 }
 
+// judgePart checks a reply to a part of what waited, where the bytes of a prompt are
+// bounded: it is the first messages, and no more of them would have fitted.
+func (w *world) judgePart(q request) {
+	rest := w.ledger.waited &^ q.covers
+	if w.scope.Policy.PromptBytes == 0 || rest == 0 {
+		return
+	}
+	next := input(rest.versions()[0])
+	if q.covers > next || !w.tooLarge(q.covers|next) {
+		w.fail("P2 part", "the reply covers %v of %v", q.covers, w.ledger.waited)
+	}
+}
+
 func (w *world) mayBeLate() bool {
 	p := w.scope.Policy
-	tooMuch := w.scope.Room > 0 && w.ledger.calls > 0 // what does not fit is the next turn's
+	tooMuch := w.scope.Room > 0 && w.ledger.calls > 0 || p.PromptBytes > 0 // what does not fit is the next turn's: see judgePart
 	return tooMuch || p.OnNewInput == turn.Finish || w.ledger.sealed || w.ledger.discards >= p.MaxDiscards
 }
 

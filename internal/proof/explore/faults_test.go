@@ -102,6 +102,12 @@ func coreFaults() []seeded {
 				r.Attempt.Through, r.Attempt.ThroughSeq, r.Attempt.Newer = r.Version, r.Seq, 0
 			}
 		})},
+		{name: "a prompt holds the newest messages that fit", check: "P2 part", step: after(func(_ turn.Record, r *turn.Record, e turn.Event, _ turn.Time, _ turn.Policy) {
+			if f, ok := e.(turn.GenerateFailed); ok && f.Fault == turn.TooLarge && len(f.Waiting) > 2 {
+				last := f.Waiting[len(f.Waiting)-1].Version
+				r.Tries.Search.Next = turn.Part{NoHistory: true, After: f.Waiting[0].Version, Through: last, Answers: len(f.Waiting) - 1}
+			}
+		}), change: crammed},
 		{name: "the budget is not looked at", check: "P4 bytes", step: before(func(_ *turn.Record, _ *turn.Event, _ *turn.Time, p *turn.Policy) { p.WaitingBytes = 0 }), change: budgeted},
 		{name: "what was answered still counts against the budget", check: "P4 bytes", step: after(func(was turn.Record, r *turn.Record, e turn.Event, _ turn.Time, _ turn.Policy) {
 			if _, ok := e.(turn.Sent); ok && r.Pending > 0 {
@@ -838,6 +844,11 @@ func contextFaults() []seeded {
 			}
 		}), change: chat},
 	}
+}
+
+// crammed is a scope in which more waits than fits into a prompt.
+func crammed(s *Scope) {
+	s.Policy, s.Budget, s.Faults = small(turn.Discard), Budget{Inputs: 3}, Faults{}
 }
 
 // budgeted is a scope in which more is written than may wait.

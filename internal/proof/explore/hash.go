@@ -190,8 +190,11 @@ func (e *encoder) record(r turn.Record) {
 	}
 }
 
-// refusals reports whether the model refuses anything in this scope.
-func (e *encoder) refusals() bool { return e.w.scope.Refuses || e.w.scope.Room > 0 }
+// refusals reports whether the model refuses anything in this scope, or a prompt may be too
+// large for it.
+func (e *encoder) refusals() bool {
+	return e.w.scope.Refuses || e.w.scope.Room > 0 || e.w.scope.Policy.PromptBytes > 0
+}
 
 // signs writes what people were told, and when they are told next.
 func (e *encoder) signs(r turn.Record) {
@@ -270,6 +273,9 @@ func (e *encoder) minute(from turn.Time, runs int) {
 
 func (e *encoder) reply(r turn.Reply) {
 	e.small(e.place(r.Seq), int(r.Through), int(r.From), e.place(r.AfterSeq), e.place(r.ThroughSeq))
+	if e.refusals() {
+		e.small(int(r.Rest))
+	}
 	e.small(r.Parts, r.Done, r.Tries, r.Lost.Count)
 	e.text(r.Kind)
 	e.flag(r.Sealed)
@@ -522,6 +528,7 @@ func (e *encoder) job(j job) {
 			e.wide(uint32(j.waited))
 			e.flag(j.history)
 			e.flag(j.refused)
+			e.flag(j.tooLarge)
 		}
 	}
 }

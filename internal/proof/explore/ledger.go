@@ -451,7 +451,7 @@ func (l *ledger) noteQuiet(w *world, q request, x write, before *storage, early 
 			l.notAfter = x.at.Add(Tick)
 		}
 		endQuiet()
-	case interrupted, handBack, generated:
+	case interrupted, handBack, promptTooLarge, generated:
 		endQuiet()
 	case requeue:
 		l.quietUntil = min(l.quietUntil, x.at)

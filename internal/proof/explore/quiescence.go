@@ -72,6 +72,8 @@ func (w *world) workOnJob(i, k uint8) move {
 		m.action = dropJob
 	case !j.send && j.cancelled:
 		m.action, m.choice = finish, uint8(interrupted)
+	case !j.send && j.tooLarge:
+		m.action, m.choice = finish, uint8(promptTooLarge)
 	case !j.send && j.refused:
 		m.action, m.choice = finish, uint8(modelRefused)
 	case w.keeps(j):
@@ -90,7 +92,7 @@ func (w *world) workOnJob(i, k uint8) move {
 // window ends.
 func (w *world) keeps(j job) bool {
 	r := w.store.record
-	return !j.send && r.Lease.Nonce == j.nonce && r.Attempt.Early && w.now < r.Window.Due
+	return !j.send && !j.tooLarge && r.Lease.Nonce == j.nonce && r.Attempt.Early && w.now < r.Window.Due
 }
 
 // checkQuiescence judges a state in which nothing is left to do. That nothing waits

@@ -49,6 +49,7 @@ const (
 	modelRejected
 	modelOut
 	modelRefused
+	promptTooLarge
 	sent
 	sendFailed
 	sendRefused
@@ -58,7 +59,7 @@ const (
 var kindNames = [...]string{
 	"message", "reset word", "edit", "delete", "context", "typing", "flush", "requeue", "pause", "resume", "resume and close", "opt-out", "opt-in", "stop word", "edit into a stop word",
 	"a person's reply", "a notification", "a person's reply from elsewhere", "a person's reply with a pause", "send again", "mark as sent", "reset", "the channel reports a failure", "the channel reports a delivery", "wake-up", "claim and wake-up", "look for a sign", "renew", "hand back", "seal", "interrupted", "generated",
-	"the model failed", "the model rejected it", "the model is out of reach", "the model refuses the prompt", "sent", "send failed",
+	"the model failed", "the model rejected it", "the model is out of reach", "the model refuses the prompt", "the prompt is too large", "sent", "send failed",
 	"send refused for good", "send with unknown outcome",
 }
 
@@ -257,6 +258,8 @@ func (q request) result(s *storage, tick time.Duration) turn.Event {
 		return turn.GenerateFailed{Nonce: q.nonce, Fault: turn.Outage}
 	case modelRefused:
 		return turn.GenerateFailed{Nonce: q.nonce, Fault: turn.Refused, Waiting: s.asked(q.waited), History: q.history}
+	case promptTooLarge:
+		return turn.GenerateFailed{Nonce: q.nonce, Fault: turn.TooLarge, Waiting: s.asked(q.waited)}
 	case sent:
 		return turn.Sent{Nonce: q.nonce, Part: q.part, Pause: q.pause}
 	case sendFailed, sendRefused:

@@ -186,6 +186,13 @@ func tight() turn.Policy {
 	return p
 }
 
+// small lets a prompt have two messages, or one that was edited: see bytesOf.
+func small(mode turn.Mode) turn.Policy {
+	p := base(mode)
+	p.PromptBytes = 2
+	return p
+}
+
 // tightFragile is tight, and sets inputs aside with the first worker that is lost.
 func tightFragile() turn.Policy {
 	p := fragile()
@@ -297,6 +304,7 @@ func Stated() []Scope {
 		under("2 inputs, 1 fault", Scope{Budget: Budget{Inputs: 2, Faults: 1}, Faults: everything()}),
 		Scope{Name: "3 inputs with edits", Policy: first, Budget: Budget{Inputs: 3, Redelivered: 1}, Edits: true},
 		Scope{Name: "no more may wait", Policy: tight(), Budget: Budget{Inputs: 3, Stops: 1}, Edits: true},
+		Scope{Name: "no more fits into a prompt", Policy: small(turn.Discard), Budget: Budget{Inputs: 3}, Edits: true},
 		Scope{Name: "announced attachments", Policy: first, Budget: Budget{Inputs: 3}, Edits: true, Media: true},
 		Scope{Name: "2 faults of workers", Policy: first, Budget: Budget{Inputs: 2, Faults: 2}, Faults: Faults{Worker: true}},
 		Scope{Name: "2 faults of model and channel", Policy: spare, Budget: Budget{Inputs: 2, Faults: 2}, Faults: Faults{Model: true, Send: true}, MaxParts: 2, Silence: true},
@@ -371,6 +379,7 @@ func Larger() []Scope {
 		Scope{Name: "sent again twice amid faults", Policy: held(), Budget: Budget{Inputs: 1, Resends: 2, Faults: 2}, Faults: Faults{Worker: true, Send: true}, MaxParts: 2},
 		Scope{Name: "what was set aside beside a reply in trouble", Policy: sent, Budget: Budget{Inputs: 2, Resends: 1, Faults: 2}, Faults: Faults{Worker: true, Send: true}},
 		Scope{Name: "what was set aside is edited, requeued twice, or closed", Policy: fragile(), Budget: Budget{Inputs: 2, Nudges: 2, Humans: 1, Faults: 1}, Faults: Faults{Worker: true}, Edits: true},
+		Scope{Name: "no more fits into a prompt, 1 fault", Policy: small(turn.Interrupt), Budget: Budget{Inputs: 3, Faults: 1}, Faults: Faults{Worker: true, Send: true}},
 		Scope{Name: "no more may wait, and a human replies", Policy: tight(), Budget: Budget{Inputs: 3, Humans: 1}, Edits: true},
 		Scope{Name: "no more may wait, and what was set aside", Policy: tightFragile(), Budget: Budget{Inputs: 3, Nudges: 1, Faults: 1}, Faults: Faults{Worker: true}, Edits: true},
 		Scope{Name: "no more may wait, 1 fault of a worker", Policy: tight(), Budget: Budget{Inputs: 3, Faults: 1}, Faults: Faults{Worker: true}, Edits: true},

@@ -228,6 +228,21 @@ func (w *world) refuses(prompt inputs) bool {
 	return w.scope.Refuses && m != nil && prompt.has(m.first)
 }
 
+// tooLarge reports whether a prompt has more bytes than it may. A single message may.
+func (w *world) tooLarge(prompt inputs) bool {
+	most := w.scope.Policy.PromptBytes
+	return most > 0 && bits.OnesCount32(uint32(prompt)) > 1 && w.store.sizeOf(prompt) > most
+}
+
+// sizeOf is how many bytes these messages have.
+func (s *storage) sizeOf(prompt inputs) int {
+	size := 0
+	for _, m := range s.asked(prompt) {
+		size += m.Bytes
+	}
+	return size
+}
+
 // refusedMessage is the one that the model does not take.
 const refusedMessage = 2
 

@@ -156,7 +156,7 @@ func (w *world) carryOut(i int, q request, x write) {
 			w.workers[i].jobs = append(w.workers[i].jobs, job{
 				nonce: a.Lease.Nonce, token: a.Lease.Token, expires: a.Lease.Expires,
 				through: a.Through, saw: saw, waited: w.store.prompt(a.Through, turn.Part{}),
-				history: !a.Part.NoHistory && w.store.hasHistory(), refused: w.refuses(saw), life: x.life,
+				history: !a.Part.NoHistory && w.store.hasHistory(), refused: w.refuses(saw), tooLarge: w.tooLarge(saw), life: x.life,
 			})
 		case turn.Send:
 			w.startSend(i, a, x.life)

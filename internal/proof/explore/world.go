@@ -120,6 +120,7 @@ type job struct {
 	waited    inputs // an attempt: what waited when its prompt was read
 	history   bool   // an attempt: its prompt has a history
 	refused   bool   // an attempt: the model refuses it
+	tooLarge  bool   // an attempt: its prompt has more bytes than it may, and the model is not asked
 	cancelled bool   // an attempt: the worker learned of newer input
 	life      int    // of the conversation that it is for
 	seq       int64  // a send: the reply
