@@ -79,4 +79,7 @@ func (s *step) dropEarly(seq int64) {
 		}
 		return gone
 	})
+	if len(s.Early) == 0 {
+		s.Early = nil // as it is read back from a store
+	}
 }

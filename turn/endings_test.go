@@ -218,3 +218,69 @@ func TestCheckNamesWhatIsMissing(t *testing.T) {
 		}
 	}
 }
+
+// A reply that is on its way when all is settled closes what it answers if it reaches
+// nobody, also where the stop word of one of several people comes behind that: otherwise
+// their messages would wait for ever, and no conversation would count them.
+func TestAStopWordBehindWhatSettlesAllDuringAReply(t *testing.T) {
+	for name, settles := range map[string]turn.Event{
+		"a reset":          turn.Reset{},
+		"a reset word":     turn.Message{Closes: turn.EndedReset},
+		"a person's reply": turn.HumanReply{Parts: 1, Sent: true},
+	} {
+		for _, word := range []turn.StopWord{{Shared: true}, {Shared: true, OptOut: true}} {
+			l := sending(t, func(*turn.Policy) {})
+			answered := l.record.Reply.Through
+			l.at(4*time.Second, settles)
+			closed := l.at(5*time.Second, turn.StopWord{Shared: true}).Settles
+			closed = append(closed, l.at(6*time.Second, word).Settles...)
+			closed = append(closed, l.at(7*time.Second, turn.SendFailed{Nonce: "a", ForGood: true}).Settles...)
+			if l.record.Reply != nil || l.record.Answered != l.record.Version {
+				t.Errorf("%s: %s, %d of %d versions are settled", name, l.record.Phase, l.record.Answered, l.record.Version)
+			}
+			if !slices.ContainsFunc(closed, func(s turn.Settle) bool {
+				return s.Status == turn.InputClosed && s.From < answered && answered <= s.Through
+			}) {
+				t.Errorf("%s: what the reply answered is left, %+v", name, closed)
+			}
+		}
+	}
+}
+
+// A reply is sent if the channel has said of its last part that it arrived, and those before
+// it are known to be delivered, of which it need not say so too. Otherwise that part would go
+// out again.
+func TestTheChannelSaysThatTheLastPartArrived(t *testing.T) {
+	type report struct {
+		part    int
+		receipt turn.Receipt
+	}
+	for name, test := range map[string]struct {
+		reports []report
+		want    turn.Status
+		again   int // the part with which it is sent again, from 0; -1: it is not
+	}{
+		"nothing":                {nil, turn.ReplyPartial, 1},
+		"the last part arrived":  {[]report{{2, turn.ReceiptDelivered}}, turn.ReplySent, -1},
+		"the last part was read": {[]report{{2, turn.ReceiptRead}}, turn.ReplySent, -1},
+		"the first part arrived": {[]report{{1, turn.ReceiptDelivered}}, turn.ReplyPartial, 1},
+		"all arrived":            {[]report{{0, turn.ReceiptDelivered}}, turn.ReplySent, -1},
+		"the last part arrived and the first failed": {[]report{{1, turn.ReceiptFailed}, {2, turn.ReceiptDelivered}}, turn.ReplyPartial, 0},
+		"the last part failed":                       {[]report{{2, turn.ReceiptFailed}}, turn.ReplyPartial, 1},
+	} {
+		l := sending(t, func(*turn.Policy) {})
+		seq, number := l.record.Reply.Seq, l.record.Reply.Turn
+		l.at(4*time.Second, turn.Sent{Nonce: "a", Part: 0})
+		for _, r := range test.reports {
+			l.at(5*time.Second, turn.Report{Turn: number, Seq: seq, Texts: 2, Sends: 2, Status: turn.ReplyCommitted, Part: r.part, Receipt: r.receipt})
+		}
+		marks := l.at(6*time.Second, turn.SendFailed{Nonce: "a", Part: 1, ForGood: true}).Marks
+		if len(marks) != 1 || marks[0].Status != test.want {
+			t.Errorf("%s: %+v, want %s", name, marks, test.want)
+		}
+		l.at(7*time.Second, turn.Resend{Turn: number})
+		if again := l.record.Reply; (again != nil) != (test.again >= 0) || again != nil && again.Done != test.again {
+			t.Errorf("%s: sent again is %+v, want part %d", name, again, test.again)
+		}
+	}
+}

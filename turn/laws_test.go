@@ -40,6 +40,9 @@ var stepLaws = []func(w *world, before turn.Record, event turn.Event, after turn
 	nothingStaleIsSent,
 	historyBeginsAfresh,
 	namesChangeNothingElse,
+	aliasesChangeNothing,
+	earlyChangesNothingElse,
+	silenceIsAnEnd,
 	nothingFollowsTheCut,
 	stopWordClosesItsSenders,
 	holdsEndWhenTheyMay,
@@ -133,7 +136,7 @@ func versionGrows(_ *world, before turn.Record, event turn.Event, after turn.Rec
 // strangersAreFenced: a result whose nonce is not the live one changes nothing.
 func strangersAreFenced(_ *world, before turn.Record, event turn.Event, _ turn.Record, e turn.Effects) error {
 	nonce, isResult := nonceOf(event)
-	if !isResult || nonce != "" && nonce == before.Lease.Nonce {
+	if !isResult || nonce != "" && nonce == before.Lease.Nonce || before.LeadsTo != "" {
 		return nil
 	}
 	if e.Outcome != turn.Fenced || e.Changed || len(e.Actions) > 0 {
@@ -215,7 +218,7 @@ func contextChangesNothing(_ *world, before turn.Record, event turn.Event, after
 		return nil
 	}
 	before.Seq++
-	before.SaidAt = after.SaidAt
+	before.SaidAt, before.Early = after.SaidAt, after.Early // what was kept for it
 	if e.AppendReset != 0 {
 		before.Seq++
 		before.FreshAfter = e.AppendReset
@@ -436,8 +439,72 @@ func namesChangeNothingElse(_ *world, before turn.Record, event turn.Event, afte
 			return fmt.Errorf("it changed more than names: %+v", after)
 		}
 	case turn.LeadName:
-		if e.Changed && !before.Empty() {
+		if e.Changed && !before.Empty() && before.LeadsTo == "" {
 			return errors.New("a conversation became an alias")
+		}
+	}
+	return nil
+}
+
+// aliasesChangeNothing: nothing happens to a name that leads to a conversation, but that it
+// leads elsewhere or is freed.
+func aliasesChangeNothing(_ *world, before turn.Record, event turn.Event, after turn.Record, e turn.Effects) error {
+	_, leads := event.(turn.LeadName)
+	_, frees := event.(turn.FreeName)
+	bare := after.Version == 0 && after.Seq == 0 && len(e.Actions)+len(e.Notices) == 0
+	switch {
+	case (leads || frees) && e.Changed && !bare:
+		return fmt.Errorf("a name became %+v", after)
+	case !leads && !frees && before.LeadsTo != "" && (e.Changed || e.Outcome != turn.Ignored):
+		return fmt.Errorf("it is the name of another conversation, and this happened to it: %+v", after)
+	}
+	return nil
+}
+
+// earlyChangesNothingElse: what is kept for a message that has not come takes a sequence at
+// most, and is no input.
+func earlyChangesNothingElse(w *world, before turn.Record, event turn.Event, after turn.Record, e turn.Effects) error {
+	early, ok := event.(turn.Early)
+	if !ok || !e.Changed {
+		return nil
+	}
+	kept := slices.ContainsFunc(after.Early, func(edit turn.EarlyEdit) bool { return edit.Until == w.now.Add(turn.EarlyFor) })
+	if gone := after.Retracted && !after.KeepsEarly(early.Seq, w.now); early.Deleted && !gone || !early.Deleted && !kept {
+		return fmt.Errorf("of a change that came early this is kept: %+v, retracted: %v", after.Early, after.Retracted)
+	}
+	if e.AppendEarly != 0 {
+		before.Seq++
+	}
+	before.Early, before.Retracted, before.Schema = after.Early, after.Retracted, after.Schema
+	if before.Phase == "" {
+		before.Phase = turn.Idle
+	}
+	if e.AppendEarly != 0 && e.AppendEarly != after.Seq || !same(before, after) || len(e.Actions)+len(e.Settles)+len(e.Notices) > 0 {
+		return fmt.Errorf("a change that came early changed %+v to %+v", before, after)
+	}
+	return nil
+}
+
+// silenceIsAnEnd: where the responder chooses not to reply, what it saw is closed, nothing is
+// sent, and its turn has ended without a reply.
+func silenceIsAnEnd(w *world, before turn.Record, event turn.Event, after turn.Record, e turn.Effects) error {
+	g, ok := event.(turn.Generated)
+	if !ok || g.Parts > 0 || e.AppendReply == 0 {
+		return nil
+	}
+	ended := slices.ContainsFunc(e.Notices, func(n turn.Notice) bool {
+		return n.Kind == turn.KindTurnEnded && n.Turn == before.Turn && n.Reason == string(turn.EndedSilent)
+	})
+	if !ended || after.Lease.Nonce != "" && after.Lease == before.Lease {
+		return fmt.Errorf("a reply of nothing left this: %+v, and told that it ended: %v", after, ended)
+	}
+	for _, m := range w.ledger.waiting(before.Answered) {
+		saw := slices.Contains(w.ledger.prompt, sight{m.id, m.version})
+		closed := slices.ContainsFunc(e.Settles, func(s turn.Settle) bool {
+			return s.Status == turn.InputClosed && s.From < m.version && m.version <= s.Through
+		})
+		if saw != closed {
+			return fmt.Errorf("a reply of nothing saw %s: %v, and closed it: %v", m.id, saw, closed)
 		}
 	}
 	return nil
@@ -458,7 +525,7 @@ func nothingFollowsTheCut(_ *world, before turn.Record, _ turn.Event, _ turn.Rec
 // stopWordClosesItsSenders: a stop word closes all that its sender has waiting, and
 // nobody else's message. What a reply on its way answers is left to that.
 func stopWordClosesItsSenders(w *world, before turn.Record, event turn.Event, after turn.Record, e turn.Effects) error {
-	if _, ok := event.(turn.StopWord); !ok || !e.Changed {
+	if _, ok := event.(turn.StopWord); !ok || !e.Changed || e.Outcome == turn.AsContext {
 		return nil
 	}
 	for _, m := range w.ledger.waiting(0) {

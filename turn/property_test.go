@@ -2,7 +2,11 @@ package turn_test
 
 import (
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,16 +17,44 @@ import (
 
 // TestAnyLife plays random lives of a conversation under random policies,
 // checks every step, and then stops all faults: from wherever it got, the
-// conversation comes to rest with everything settled. More of it:
-// `go test ./turn -run TestAnyLife -rapid.checks=10000`.
+// conversation comes to rest with everything settled. Each type of event that there is
+// occurs. More of it: `go test ./turn -run TestAnyLife -rapid.checks=10000`.
 func TestAnyLife(t *testing.T) {
+	happened := map[string]int{}
 	for family := range 4 {
-		t.Run(fmt.Sprint(family), func(t *testing.T) { rapid.Check(t, live) })
+		t.Run(fmt.Sprint(family), func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) { live(t, happened) })
+		})
 	}
+	for _, event := range eventTypes(t) {
+		if happened[event] == 0 {
+			t.Errorf("no life has a %s", event)
+		}
+	}
+	t.Log(happened)
 }
 
-func live(t *rapid.T) {
+// eventTypes are the types of events that the source has.
+func eventTypes(t *testing.T) (names []string) {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), "event.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, declaration := range file.Decls {
+		if f, ok := declaration.(*ast.FuncDecl); ok && f.Name.Name == "event" {
+			names = append(names, f.Recv.List[0].Type.(*ast.Ident).Name)
+		}
+	}
+	if len(names) < 30 {
+		t.Fatalf("only these events were found: %v", names)
+	}
+	return names
+}
+
+func live(t *rapid.T, happened map[string]int) {
 	w := drawWorld(t)
+	w.happened = happened
 	actions := w.people()
 	for name, action := range w.workers() {
 		actions[name] = action
@@ -46,6 +78,7 @@ func often(actions map[string]func(*rapid.T), times int, names ...string) map[st
 
 // must applies an event and fails the test where a law is broken.
 func (w *world) must(t *rapid.T, event turn.Event, touched *message) turn.Effects {
+	w.happened[strings.TrimPrefix(fmt.Sprintf("%T", event), "turn.")]++
 	effects, err := w.apply(event, touched)
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +95,7 @@ func (w *world) people() map[string]func(*rapid.T) {
 	message := func(t *rapid.T) {
 		w.ledger.sender = somebody(t)
 		quiet := time.Duration(rapid.SampledFrom([]int{0, 0, 0, 1, 60}).Draw(t, "quiet")) * time.Second
-		m := turn.Message{Quiet: quiet, Media: rapid.IntRange(0, 3).Draw(t, "media") == 3, Bytes: rapid.IntRange(1, 4).Draw(t, "bytes")}
+		m := turn.Message{Quiet: quiet, Media: rapid.IntRange(0, 3).Draw(t, "media") == 3, Bytes: rapid.IntRange(1, 4).Draw(t, "bytes"), Early: w.keptEdit(t)}
 		switch rapid.IntRange(0, 11).Draw(t, "kind") {
 		case 8:
 			m.Context = true
@@ -91,7 +124,15 @@ func (w *world) people() map[string]func(*rapid.T) {
 		},
 		"stop word": func(t *rapid.T) {
 			w.ledger.sender = somebody(t)
-			w.must(t, w.ledger.stopWord(w.record, nil), nil)
+			word := w.ledger.stopWord(w.record, nil)
+			word.OptOut, word.Early = rapid.IntRange(0, 3).Draw(t, "opts out") == 3, w.keptEdit(t)
+			if rapid.IntRange(0, 5).Draw(t, "old") == 5 {
+				word.SentAt = w.now.Add(-time.Minute)
+			}
+			w.must(t, word, nil)
+		},
+		"early change": func(t *rapid.T) {
+			w.must(t, turn.Early{Seq: w.keptEdit(t), Deleted: rapid.IntRange(0, 2).Draw(t, "deleted") == 2}, nil)
 		},
 		"edit into a stop word": func(t *rapid.T) {
 			if m := w.anyMessage(t); m.status == turn.InputPending {
@@ -104,10 +145,10 @@ func (w *world) people() map[string]func(*rapid.T) {
 		"name": word(turn.AdoptName{Name: "a"}, turn.AdoptName{Name: "b", Key: true}, turn.AdoptName{Key: true}, turn.DropName{Name: "a"},
 			turn.DropName{Name: "b"}, turn.ClaimName{Name: "a"}, turn.ClaimName{}),
 		"name another": func(t *rapid.T) {
-			if w.record.Empty() {
-				t.Skip("it would become an alias, of which transcripts tell")
+			if w.record.Empty() && rapid.IntRange(0, 3).Draw(t, "alias") < 3 {
+				t.Skip("it would become an alias, to which little happens")
 			}
-			w.must(t, rapid.SampledFrom([]turn.Event{turn.LeadName{To: "c"}, turn.FreeName{From: "c"}}).Draw(t, "event"), nil)
+			w.must(t, rapid.SampledFrom([]turn.Event{turn.LeadName{To: "c"}, turn.LeadName{To: "d", Fresh: true}, turn.FreeName{From: "c"}}).Draw(t, "event"), nil)
 		},
 		"pause":   word(turn.Pause{}, turn.Pause{For: 3 * time.Second}, turn.OptOut{}, turn.OptIn{}),
 		"resume":  word(turn.Resume{Answer: true}, turn.Resume{Answer: true}, turn.Resume{}),
@@ -153,6 +194,16 @@ func (w *world) anyMessage(t *rapid.T) *message {
 		t.Skip("nothing was written")
 	}
 	return rapid.SampledFrom(there).Draw(t, "target")
+}
+
+// keptEdit is the sequence of an edit that is kept for a message, 0 for one for which none
+// is.
+func (w *world) keptEdit(t *rapid.T) int64 {
+	sequences := []int64{0}
+	for _, kept := range w.record.Early {
+		sequences = append(sequences, kept.Seq)
+	}
+	return rapid.SampledFrom(sequences).Draw(t, "kept edit")
 }
 
 // unconfirmed is the turn of a reply that needs somebody, or of none.
@@ -256,6 +307,9 @@ func (w *world) part(t *rapid.T) int {
 // whoever paused or failed lets it go on. Everything is settled within a few
 // steps.
 func (w *world) settleAll(t *rapid.T) {
+	if w.record.LeadsTo != "" {
+		w.must(t, turn.FreeName{From: w.record.LeadsTo}, nil)
+	}
 	if w.record.OptedOut || w.record.OnHold && w.record.PausedUntil == 0 { // any other pause ends by itself
 		w.must(t, turn.Resume{Answer: true}, nil)
 	}

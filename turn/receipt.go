@@ -97,6 +97,9 @@ func (r Receipts) arrived(done, parts int) int {
 	for parts > 1 && done < len(r) && r[done].outweighs(ReceiptFailed) {
 		done++
 	}
+	if failed := r.failed(); failed > 0 { // the channel knows better
+		return min(done, failed-1)
+	}
 	return min(done, parts)
 }
 

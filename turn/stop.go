@@ -72,6 +72,9 @@ func (s *step) acceptStopWord(e StopWord) {
 		reason, e.Seq = "", s.Seq
 	}
 	s.countInput(reason, e.Seq)
+	if s.Answered == s.Version-1 { // all before it is settled, perhaps under a reply on its way, and so is it
+		s.Answered = s.Version
+	}
 	s.Bots.Count = 0 // a person wrote; but no reply answers that
 	s.Outcome = Closed
 }

@@ -20,6 +20,8 @@ type world struct {
 	record turn.Record
 	ledger *ledger
 	leases int // nonces given out so far
+
+	happened map[string]int // events so far, by type, of all lives
 }
 
 func drawWorld(t *rapid.T) *world {
