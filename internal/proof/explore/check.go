@@ -60,7 +60,7 @@ func (w *world) judge(q request, x write, before *storage) {
 	}
 	w.judgeFailed(q, x, was)
 	w.judgeSends(q, x, was)
-	w.judgeReset(q)
+	w.judgeClosing(q)
 	w.judgeEarly(q, x)
 	w.judgeTurns(q, x, was)
 	if is.Turn < was.Turn {
@@ -68,13 +68,18 @@ func (w *world) judge(q request, x write, before *storage) {
 	}
 }
 
-// judgeReset checks that a reset leaves nothing to answer but what a reply on its way
-// answers.
-func (w *world) judgeReset(q request) {
+// judgeClosing checks that what closes messages leaves none waiting, but what a reply on its
+// way answers: a stop word none of its sender.
+func (w *world) judgeClosing(q request) {
+	if q.kind != reset && q.kind != resetWord && !q.answersByHand() && !q.stops() {
+		return
+	}
 	r := w.store.record
 	for _, m := range w.store.messages {
-		if q.kind == reset && m.status == turn.InputPending && (r.Reply == nil || m.version > r.Reply.Through) {
-			w.fail("P3 reset", "m%d still waits after a reset", m.id)
+		others := q.stops() && m.sender != w.store.message(q.message).sender
+		underWay := r.Reply != nil && m.version <= r.Reply.Through
+		if m.status == turn.InputPending && !others && !underWay {
+			w.fail("P3 settled", "m%d still waits after %v", m.id, q.kind)
 		}
 	}
 }
@@ -283,8 +288,8 @@ func (w *world) judgeUntold(q request, x write) {
 func (w *world) judgeSettled(q request, m message, by *reply) {
 	switch m.status {
 	case turn.InputAnswered:
-		if by == nil || !by.covers.has(m.version) {
-			w.fail("P3 answered", "m%d was settled as answered by a reply that never saw its text %d", m.id, m.version)
+		if by == nil || !by.covers.has(m.version) || by.parts == 0 {
+			w.fail("P3 answered", "m%d was settled as answered by a reply that never saw its text %d, or that is none", m.id, m.version)
 		}
 	case turn.InputClosed:
 		silent := by != nil && by.parts == 0 && by.covers.has(m.version)

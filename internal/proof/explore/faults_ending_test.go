@@ -6,7 +6,7 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// endingFaults are in what is told of the end of a turn, and in what a stop word ends.
+// endingFaults are in what is told of the end of a turn, and in what a reset word ends.
 func endingFaults() []seeded {
 	plain := func(s *Scope) { s.Budget, s.Faults, s.Edits, s.Words = Budget{Inputs: 2}, Faults{}, true, true }
 	telling := func(patch func(turn.Event, []turn.Notice) []turn.Notice) StepFunc {
@@ -38,7 +38,7 @@ func endingFaults() []seeded {
 			}
 			return told
 		}), change: plain},
-		{name: "a stop word settles itself, and not what waited before it", check: "P3 stranded", step: func(r turn.Record, e turn.Event, now turn.Time, p turn.Policy) (turn.Record, turn.Effects) {
+		{name: "a reset word closes itself, and not what waited before it", check: "P3 settled", step: func(r turn.Record, e turn.Event, now turn.Time, p turn.Policy) (turn.Record, turn.Effects) {
 			is, effects := turn.Step(r, e, now, p)
 			if message, ok := e.(turn.Message); ok && message.Closes != "" {
 				effects.Settles[0].From = effects.Settles[0].Through - 1

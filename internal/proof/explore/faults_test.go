@@ -63,7 +63,7 @@ func after(patch func(was turn.Record, r *turn.Record, e turn.Event, now turn.Ti
 }
 
 func seededFaults() []seeded {
-	return slices.Concat(contextFaults(), coreFaults(), replyFaults(), peopleFaults(), worldFaults(), lifeFaults(), causeFaults(), talkFaults(), operatorFaults(), receiverFaults(), earlyFaults(), endingFaults(), refusalFaults(), overtakenFaults(), signFaults(), settledFaults(), nameFaults())
+	return slices.Concat(contextFaults(), coreFaults(), replyFaults(), peopleFaults(), worldFaults(), lifeFaults(), causeFaults(), talkFaults(), operatorFaults(), receiverFaults(), earlyFaults(), endingFaults(), refusalFaults(), overtakenFaults(), signFaults(), settledFaults(), nameFaults(), silenceFaults(), wordFaults())
 }
 
 // earlyFaults are in what an early start may do.
@@ -528,7 +528,7 @@ func talkFaults() []seeded {
 		}},
 		{name: "a repeat is answered after a reset", check: "P4 twice", flaws: flaws{idsAnew: true}, change: resets},
 		{name: "turns are counted anew after a reset", check: "P7 turn", step: onReset(func(_ turn.Record, r *turn.Record) { r.Turn = 0 }), change: resets},
-		{name: "a reset leaves waiting what waits", check: "P3 reset", step: func(r turn.Record, e turn.Event, now turn.Time, p turn.Policy) (turn.Record, turn.Effects) {
+		{name: "a reset leaves waiting what waits", check: "P3 settled", step: func(r turn.Record, e turn.Event, now turn.Time, p turn.Policy) (turn.Record, turn.Effects) {
 			if _, ok := e.(turn.Reset); ok && r.Phase == turn.Collecting {
 				r.Seq++
 				r.FreshAfter = r.Seq

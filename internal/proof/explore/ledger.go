@@ -329,8 +329,8 @@ func (l *ledger) noteHolds(w *world, q request, x write) {
 	switch held := l.heldUntil != 0 || l.optedOut; {
 	case held && !w.store.record.OnHold:
 		w.fail("P2 hold", "the pause is over after %v, and nobody ended it", q.kind)
-	case looks && !held && w.store.record.OnHold:
-		w.fail("P3 pause", "the pause goes on after %v, and its time is over", q.kind)
+	case (looks || q.kind == optIn) && !held && w.store.record.OnHold:
+		w.fail("P3 pause", "the pause goes on after %v, and it is over", q.kind)
 	}
 }
 
