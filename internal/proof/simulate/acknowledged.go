@@ -99,6 +99,10 @@ func (l *ledger) askedFor(key store.Key, since turn.Time, any ...What) bool {
 // may have gone with it.
 func (l *ledger) acknowledged(a *ask, result engine.Result) {
 	l.mayHappenUntil(a, l.now)
+	a.done = l.now
+	if result.Err == nil {
+		l.judgeWhere(a, result)
+	}
 	if result.Err != nil || a.lost || l.gone[a.key] >= a.at && l.gone[a.key] != 0 {
 		return
 	}
@@ -115,6 +119,18 @@ func (l *ledger) acknowledged(a *ask, result engine.Result) {
 		t.sayings = append(t.sayings, a.text)
 	default:
 		l.acknowledgedControl(t, a, result)
+	}
+	if a.holds(result) {
+		l.acknowledgedHold(t, a)
+	}
+	if a.closesAll(result.Outcome) && !result.Duplicate && result.Outcome != turn.Ignored {
+		l.judgeClosed(t, a)
+	}
+	if a.What == reset && result.Outcome == turn.Done || a.What == startsOver && result.Outcome == turn.Closed {
+		l.judgeReset(t, a)
+	}
+	if a.What == optsIn && !result.Duplicate {
+		l.judgeOptIn(t, a)
 	}
 }
 
@@ -164,7 +180,7 @@ func (l *ledger) acknowledgedReport(a *ask, result engine.Result) {
 // judgeText is P4 for what is stored: each message reads as its author wrote it.
 func (l *ledger) judgeText(key store.Key, e store.Entry) {
 	first := said(key, e.ID)
-	if closesOwn(e.Text) && l.stops[key][senderOf(e.ID)] || e.Text == backText && strings.HasPrefix(e.ID, "i") {
+	if closesOwn(e.Text) && l.stops[key][senderOf(e.ID)] || isWord(e) {
 		return
 	}
 	if e.Status != turn.InputDeleted && e.Text != first && !strings.HasPrefix(e.Text, first+".") {

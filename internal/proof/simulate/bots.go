@@ -58,7 +58,7 @@ func (r *reply) noteReader(t *conversation, write store.Write) {
 // they may until a person writes. It is not judged where a requeue brings back what they
 // wrote, or where what they wrote is answered in parts since the model refuses a message.
 func (l *ledger) judgeBots(t *conversation, r *reply) {
-	refuses := slices.ContainsFunc(l.Events, func(e Event) bool { return e.What == modelRefuses })
+	refuses := slices.ContainsFunc(l.Events, func(e Event) bool { return e.What == modelRefuses || e.What == modelCramped })
 	if !r.toBots || r.people != t.byPeople || refuses || l.askedFor(t.key, 0, requeue) {
 		return
 	}

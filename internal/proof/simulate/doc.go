@@ -38,13 +38,16 @@
 //	failedturns.go   the promise, for what is given up
 //	history.go       what the model is told of before
 //	bots.go          other bots, and how often they are answered
-//	names.go         other names of conversations, and that nothing begins under them
+//	names.go         other names of conversations, and that nothing begins under them until they are freed
+//	words.go         the words of people, and what they close
+//	holds.go         pauses beside each other, and what ends each
 //	talks.go         where a talk ends, and that nothing of it is told
 //	sends.go         the promise, checked at each send
 //	verdict.go       the promise, checked when all is at rest
 //	shrink.go        a failing plan, cut down
 //	seededfaults.go  the engine with a fault put in on purpose
 //	corefaults.go    faults of the core
+//	saidfaults.go    those in words, silence, and what stands in for a reply
 //	prove.go         all of them, and which check catches each
 //	table.go         the table of them in docs/proof.md
 //	protocols.go     the same traffic through the designs that failed

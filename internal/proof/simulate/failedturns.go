@@ -66,7 +66,8 @@ func (l *ledger) judgeRefused(t *conversation, write store.Write, before turn.Re
 			}
 		}
 	}
-	if len(aside) == 1 && !l.refusable(t.key, aside[0]) {
+	lost := l.now.Add(slack) >= before.Lease.Expires && t.workers[before.Turn] >= l.policy.MaxAttempts // nobody was told of the refusal
+	if len(aside) == 1 && !l.refusable(t.key, aside[0]) && !lost {
 		l.fail("P3 aside", "%s was set aside as refused, and the model takes it", aside[0].ID)
 	}
 	return len(aside) > 0
@@ -102,17 +103,55 @@ func (l *ledger) judgeGivenUp(t *conversation, write store.Write, before turn.Re
 		if r.mayFail && mark.Status == turn.ReplyFailed {
 			continue // the channel took it, and said later that it failed
 		}
-		if r.last != 0 && mark.Reason == turn.ByHuman || mark.Reason == turn.Stopped && len(l.stops[t.key]) > 0 {
+		if mark.Reason == turn.Stopped {
+			l.judgeStopped(t, r)
+			continue
+		}
+		if r.last != 0 && mark.Reason == turn.ByHuman {
 			continue
 		}
 		if mark.Reason == turn.WasPaused && l.askedFor(t.key, r.entry.At, pause, silences, optsOut) {
 			continue // which may be over already, in the same write
 		}
-		if mark.Reason == turn.WasReset && l.askedFor(t.key, r.entry.At, reset) {
+		if mark.Reason == turn.WasReset && l.askedFor(t.key, r.entry.At, reset, startsOver) {
 			continue
 		}
 		if tried := write.At.Sub(r.entry.At); !r.refused && tried+slack < l.policy.RetryFor {
 			l.fail("P3 failed", "reply %s is %s after %v, and is to be tried for %v", r.entry.ID, mark.Status, tried, l.policy.RetryFor)
 		}
+	}
+}
+
+// judgeStopped is P7 for a reply that a stop word has cut: all whose messages it answers
+// have said one. It answers none that was closed, or deleted, when that word came.
+func (l *ledger) judgeStopped(t *conversation, r *reply) {
+	for _, s := range r.seen {
+		found := l.entries(t.key, store.EntryQuery{ID: s.id, Limit: 1})
+		answered := len(found) == 1 && found[0].Status == turn.InputAnswered
+		if answered && !l.stops[t.key][senderOf(s.id)] {
+			l.fail("P7 cut", "reply %s was cut by a stop word, and the sender of %s has said none", r.entry.ID, s.id)
+		}
+	}
+}
+
+// judgeStandIn is P3 for texts that stand in for a reply: one until a turn succeeds.
+func (l *ledger) judgeStandIn(t *conversation, write store.Write) {
+	ended := func(kind func(string) bool, any ...turn.Status) bool {
+		return slices.ContainsFunc(write.Mark, func(m turn.Mark) bool {
+			r := t.replies[m.Seq]
+			return r != nil && kind(r.entry.Author) && slices.Contains(any, m.Status)
+		})
+	}
+	answers := func(author string) bool { return author == turn.ReplyAnswer }
+	if ended(answers, turn.ReplySent, turn.ReplyPartial, turn.ReplyUnknown, turn.ReplyNone, turn.ReplyFailed) {
+		t.stoodIn = false
+	}
+	for _, e := range write.Append {
+		if e.Kind == store.Reply && standsIn(e.Author) && t.stoodIn {
+			l.fail("P3 notice", "%q stands in for a reply once more, and no turn has succeeded since the last time", e.Text)
+		}
+	}
+	if ended(standsIn, turn.ReplySent, turn.ReplyUnknown) {
+		t.stoodIn = true
 	}
 }

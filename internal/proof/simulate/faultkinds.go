@@ -27,6 +27,7 @@ const (
 	modelOut      What = "model-outage"
 	modelRejects  What = "model-rejection"
 	modelRefuses  What = "model-refusal"
+	modelCramped  What = "model-cramped"
 	modelHangs    What = "model-hangs"
 	modelDeaf     What = "model-deaf"
 	modelSilent   What = "model-silent"
@@ -75,6 +76,7 @@ var faultKinds = map[What]faultKind{
 	modelOut:      {"the model can't be reached", false, false, 10 * time.Second},
 	modelRejects:  {"the model rejects calls", false, false, 4 * time.Second},
 	modelRefuses:  {"the model refuses prompts that hold certain messages", false, false, 20 * time.Second},
+	modelCramped:  {"the model refuses prompts that hold more than so many messages", false, false, 20 * time.Second},
 	modelHangs:    {"calls of the model take up to 20 s", false, false, 6 * time.Second},
 	modelDeaf:     {"the model ignores that it is told to stop", false, false, 15 * time.Second},
 	modelSilent:   {"the model chooses not to reply", false, false, 6 * time.Second},

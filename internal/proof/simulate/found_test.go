@@ -82,3 +82,14 @@ func TestResumeAtANodeThatKnowsNoPause(t *testing.T) {
 		{ID: 3, At: 6 * time.Second, What: resume},
 	})
 }
+
+// After a reset, a stop word of one person cut a reply that answered another one too: what
+// that reply answers counted as settled, so nobody looked who had written it.
+func TestStopWordAfterAResetDuringAReply(t *testing.T) {
+	foundBefore(t, []Event{
+		{ID: 1, At: time.Second, What: send, Message: "m1"},
+		{ID: 2, At: 1500 * time.Millisecond, What: send, Message: "m2"},
+		{ID: 3, At: 1500 * time.Millisecond, What: reset, Aim: atCommit, Offset: 1},
+		{ID: 4, At: 1500 * time.Millisecond, What: stopWord, Message: "s1", Aim: atCommit, Offset: 100},
+	}, func(s *settings) { s.parts, s.pace = 3, 2*time.Second })
+}

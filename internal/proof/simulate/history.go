@@ -9,6 +9,51 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
+// notTold is how many messages of the newest that nobody answered a history holds at most,
+// besides those that were not meant for the bot.
+const notTold = historyLength / 2
+
+// unanswered are the messages of this talk that were closed, or are context, and came after
+// the last reply, as far as a prompt that is read now has to tell of them.
+func (l *ledger) unanswered(key store.Key) map[string]bool {
+	all := l.entries(key, store.EntryQuery{After: l.conversation(key).fresh})
+	must := map[string]bool{}
+	var left, observed int
+	for _, e := range slices.Backward(all) {
+		switch {
+		case e.Kind == store.Reply:
+			return must
+		case e.Kind != store.Message || e.Status != turn.InputClosed && e.Status != turn.InputContext:
+		case mentioned(e.ID) && !meant(e.ID):
+			observed++
+			must[e.ID] = must[e.ID] || observed <= observeLength
+		default:
+			left++
+			must[e.ID] = must[e.ID] || left <= notTold
+		}
+	}
+	return must
+}
+
+// judgeTold is P2 for what nobody answered: the model is told of it with the next message.
+// It has to stand there when the reading begins, and still when the model is called.
+func (l *ledger) judgeTold(o engine.Start) {
+	now, told := l.unanswered(o.Key), idsIn(o.Prompt.History)
+	for id, must := range l.toTell[o.Lease.Nonce] {
+		if must && now[id] && !told[id] {
+			l.fail("P2 told", "the model is not told of %s, which nobody answered", id)
+		}
+	}
+}
+
+func idsIn(entries []store.Entry) map[string]bool {
+	ids := map[string]bool{}
+	for _, e := range entries {
+		ids[e.ID] = true
+	}
+	return ids
+}
+
 // judgeHistory is P1 for what the model is told of before: messages as they
 // were written, and of replies what the person saw.
 func (l *ledger) judgeHistory(o engine.Start) {

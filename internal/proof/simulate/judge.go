@@ -11,7 +11,7 @@ import (
 
 // wrote judges a write that was applied, against what was there before.
 func (l *ledger) wrote(n *node, write store.Write, before turn.Record, waiting []store.Entry) {
-	if l.isName(write.Key) {
+	if l.isName(write.Key) && (l.freed[write.Key].asked == 0 || write.Record.LeadsTo != "") {
 		l.judgeName(write)
 		return
 	}
@@ -36,6 +36,7 @@ func (l *ledger) wrote(n *node, write store.Write, before turn.Record, waiting [
 	l.judgeEnd(t, write, before, waiting)
 	l.followSpoken(t, write, before)
 	l.judgeGivenUp(t, write, before)
+	l.judgeStandIn(t, write)
 	l.judgeTalk(t, write, before)
 	l.judgeBytes(t.key, after)
 	l.follow(n, t, write, before)
@@ -123,6 +124,7 @@ func (l *ledger) follow(n *node, t *conversation, write store.Write, before turn
 		l.fail("P2 pause", "the pause ended, and nobody asked for it")
 	case before.OnHold && !after.OnHold:
 		t.resumed(func(a *ask) bool { return a.node == n })
+		l.judgeHolds(t)
 	}
 	switch {
 	case !after.OnHold:
@@ -197,7 +199,7 @@ func (l *ledger) judgeInputs(n *node, t *conversation, write store.Write, before
 			t.first = write.At
 		}
 		folded = folded || e.EditedAt != 0 || e.Status == turn.InputDeleted
-		changed = changed || t.messages[e.ID] != nil
+		changed = changed || t.messages[e.ID] != nil || closesOwn(e.Text)
 		if t.messages[e.ID] == nil {
 			t.messages[e.ID] = &message{id: e.ID, accepted: l.now}
 			l.sums.Inputs++
@@ -328,7 +330,8 @@ func (l *ledger) judgeEarly(t *conversation, write store.Write, before turn.Reco
 
 // earliest is when a window can end at the earliest: a quiet time after the
 // last message, or the hard cap after the first; and where an attachment is on
-// its way, when that is waited for no longer. It is told what waits.
+// its way, when that is waited for no longer. It is told what waits. For the rest of what a
+// turn answered in part the cap may count from the first message of that turn.
 func (l *ledger) earliest(t *conversation, write store.Write, waiting []store.Entry) turn.Time {
 	first := t.first
 	var last, media turn.Time
@@ -343,6 +346,9 @@ func (l *ledger) earliest(t *conversation, write store.Write, waiting []store.En
 		if e.Version > t.shown && slices.ContainsFunc(e.Attachments, func(a store.Attachment) bool { return a.Pending }) {
 			media = max(media, e.At.Add(l.policy.MediaWait))
 		}
+	}
+	if t.restSince != 0 {
+		first = min(first, t.restSince)
 	}
 	capped := first.Add(l.policy.MaxWait)
 	if window := write.Record.Window; window.Start > window.WaitingSince {
@@ -369,7 +375,8 @@ func (l *ledger) judgeWindow(t *conversation, write store.Write, before turn.Rec
 	if after.Phase != turn.Collecting {
 		return
 	}
-	if before.Phase != turn.Collecting || l.mayResume(t) || before.OnHold != after.OnHold || before.Turn != after.Turn {
+	optedIn := slices.ContainsFunc(write.Append, func(e store.Entry) bool { return e.Text == backText }) // after an opt-out in the same write
+	if before.Phase != turn.Collecting || l.mayResume(t) || optedIn || before.OnHold != after.OnHold || before.Turn != after.Turn {
 		t.since = write.At
 	}
 	latest := max(t.waits.Add(l.policy.MaxWait), t.since.Add(2*l.policy.Debounce)).Add(slack)
@@ -425,15 +432,30 @@ func (l *ledger) committed(n *node, t *conversation, write store.Write, before t
 		return
 	}
 	l.judgeEarly(t, write, before, waiting)
+	t.restSince = 0
+	if e.Late && t.refusals[before.Turn] > 0 { // it may answer a part of what waits
+		t.restSince = t.waits
+	}
 	r.seen = messagesIn(c.text)
 	r.noteReader(t, write)
 	r.texts = l.partsOf(c)
 	if ids := idsOf(r.seen); !slices.Equal(ids, e.Covers) {
 		l.fail("P1 covers", "the reply says that it covers %v, and its prompt held %v", e.Covers, ids)
 	}
-	if e.Text != "" {
-		l.judgeCurrent(t, write, before, waiting, e, r.seen)
+	if e.Text == "" {
+		changed := slices.ContainsFunc(write.Change, func(e store.Entry) bool { return e.Version > before.Version })
+		if changed || t.refusals[before.Turn] > 0 {
+			return // nobody can see whether that came before or after it, or it is the reply to a part
+		}
+		e.Late, e.Version = c.isLate(write, before, e.Seq), c.through // nobody sees it, so nobody is told that it is late
 	}
+	l.judgeCurrent(t, write, before, waiting, e, r.seen)
+}
+
+// isLate reports whether something newer than the call came before an entry of a write.
+func (c *call) isLate(write store.Write, before turn.Record, seq int64) bool {
+	newer := func(e store.Entry) bool { return e.Kind == store.Message && e.Version > before.Version && e.Seq < seq }
+	return before.Version > c.through || slices.ContainsFunc(write.Append, newer)
 }
 
 func textOf(c *call) string {

@@ -15,10 +15,13 @@ type ledger struct {
 	conversations map[store.Key]*conversation
 	calls         map[string]*call                 // of the model, by nonce
 	read          map[string]turn.Time             // when the reading of a prompt began, by nonce
+	toTell        map[string]map[string]bool       // what it has to tell of that nobody answered, by nonce and id
 	asked         map[store.Key]map[What]turn.Time // when it last happened at the latest, or will, of what somebody asked for
 	gone          map[store.Key]turn.Time          // when it was last deleted
 
 	names  map[store.Key][]string        // other names of a conversation, as was acknowledged
+	given  map[store.Key]bool            // names that lead to a conversation until they are freed
+	freed  map[store.Key]freedName       // names that are free again, or will be
 	stops  map[store.Key]map[string]bool // senders who asked for no more answers
 	timed  map[store.Key][]*ask          // pauses that end by themselves
 	kept   map[store.Key]bool            // a pause was asked for that does not
@@ -45,6 +48,7 @@ type conversation struct {
 	discards    map[int64]int           // by turn
 	early       map[int64]int           // attempts that were started early, by turn
 	lost        map[int64]int           // attempts in a row whose worker was lost, by turn
+	holds       []*ask                  // pauses that were acknowledged
 	resumes     []*ask                  // not seen to happen yet, nor known to have had no effect
 	openState   []openState             // what a request would end
 	told        map[toldOf]bool         // a sign and a message that waited when it was given, with its version
@@ -58,8 +62,10 @@ type conversation struct {
 	shown       int64                   // the version that the last attempt saw
 	since       turn.Time               // it collects since then
 	waits       turn.Time               // since when the turn waits: its first waiting input
+	restSince   turn.Time               // since when a turn waited whose last reply may answer a part of it; 0: it does not
 	rested      turn.Time               // when it was last told to rest, by a back-off or by the ceiling on turns
 	fresh       int64                   // the sequence of the last reset: no model is told what came before
+	freshAt     turn.Time               // when that was written
 	said        turn.Time               // when somebody said something last
 	paused      turn.Time               // it is on hold since then, 0: it is not
 	edited      map[string]turn.Time    // by message: when its last edit was accepted
@@ -68,6 +74,7 @@ type conversation struct {
 	noSendUntil turn.Time               // the end of the pauses that the receiver asked for, as far as that was written
 	begun       int64                   // greatest turn of which a part was handed to the channel
 	byPeople    int                     // inputs of people
+	stoodIn     bool                    // a person was sent a text that stood in for a reply, and no turn has succeeded since
 	botReplies  int                     // replies that other bots alone got since a person wrote
 	changes     changes
 }
@@ -85,6 +92,7 @@ type call struct {
 	node    *node
 	life    int
 	turn    int64
+	through int64 // the version that its prompt holds
 	text    string
 	parts   []string
 	fault   turn.Fault // of what it returned by itself
@@ -113,7 +121,7 @@ type reply struct {
 }
 
 func newLedger(w *world) *ledger {
-	return &ledger{world: w, conversations: map[store.Key]*conversation{}, calls: map[string]*call{}, read: map[string]turn.Time{}, asked: map[store.Key]map[What]turn.Time{}, gone: map[store.Key]turn.Time{}, names: map[store.Key][]string{}, stops: map[store.Key]map[string]bool{}, timed: map[store.Key][]*ask{}, kept: map[store.Key]bool{}, erased: map[store.Key][]string{}}
+	return &ledger{world: w, conversations: map[store.Key]*conversation{}, calls: map[string]*call{}, read: map[string]turn.Time{}, toTell: map[string]map[string]bool{}, asked: map[store.Key]map[What]turn.Time{}, gone: map[store.Key]turn.Time{}, names: map[store.Key][]string{}, given: map[store.Key]bool{}, freed: map[store.Key]freedName{}, stops: map[store.Key]map[string]bool{}, timed: map[store.Key][]*ask{}, kept: map[store.Key]bool{}, erased: map[store.Key][]string{}}
 }
 
 func (l *ledger) conversation(key store.Key) *conversation {
@@ -149,12 +157,22 @@ func (l *ledger) waiting(key store.Key) []store.Entry {
 	return l.entries(key, store.EntryQuery{Status: turn.InputPending})
 }
 
+// reads notes that the prompt of an attempt is read. One without a history tells nothing of
+// before.
+func (l *ledger) reads(o engine.ReadPrompt) {
+	l.read[o.Nonce] = l.now
+	if o.History > 0 {
+		l.toTell[o.Nonce] = l.unanswered(o.Key)
+	}
+}
+
 // modelStarts notes a call.
 func (l *ledger) modelStarts(n *node, o engine.Start, text string) {
 	l.sums.ModelCalls++
 	l.story.runs = append(l.story.runs, span{node: n.index, from: l.now, to: l.now, nonce: o.Lease.Nonce, shows: idsOf(messagesIn(text))})
-	l.calls[o.Lease.Nonce] = &call{key: o.Key, node: n, life: n.life, turn: o.Turn, text: text}
+	l.calls[o.Lease.Nonce] = &call{key: o.Key, node: n, life: n.life, turn: o.Turn, through: o.Through, text: text}
 	l.judgeHistory(o)
+	l.judgeTold(o)
 	l.judgeFresh(o)
 }
 
@@ -194,7 +212,9 @@ func (l *ledger) event(e engine.Event) {
 func (l *ledger) shows(n *node, o engine.Show) {
 	t := l.conversation(o.Key)
 	l.log(n.name, "tells people of the %s: %s", o.Sign, o.Text)
-	for _, e := range l.waiting(o.Key) {
+	waiting := l.waiting(o.Key)
+	l.judgeSignTime(t, o, waiting)
+	for _, e := range waiting {
 		if e.Version > t.wrote[n].over {
 			continue
 		}
@@ -203,6 +223,19 @@ func (l *ledger) shows(n *node, o engine.Show) {
 			l.fail("P3 sign", "people were told of the %s once more, with %s", o.Sign, e.ID)
 		}
 		t.told[is] = true
+	}
+}
+
+// judgeSignTime is P3 for when people are told that it takes longer: not before some message
+// has waited for so long. Where one was closed, taken back, set aside or answered before the
+// rest of its turn, that one may have.
+func (l *ledger) judgeSignTime(t *conversation, o engine.Show, waiting []store.Entry) {
+	if o.Sign != turn.SignDelay || t.restSince != 0 || len(t.aside) > 0 || l.askedFor(t.key, 0, retract, stopWord, optsOut, startsOver, reset, closes, humanSays, records, silences) {
+		return
+	}
+	long := func(e store.Entry) bool { return l.now.Add(slack) >= e.At.Add(l.policy.DelayAfter) }
+	if len(waiting) > 0 && !slices.ContainsFunc(waiting, long) {
+		l.fail("P3 sign", "people were told that it takes longer, and no message has waited for %v", l.policy.DelayAfter)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/onereply/onereply/internal/engine"
@@ -99,10 +100,13 @@ func (n *node) load(o engine.Load) {
 func (n *node) readPrompt(o engine.ReadPrompt) {
 	var waiting, tail []store.Entry
 	var err error
-	n.ledger.read[o.Nonce] = n.now
+	n.ledger.reads(o)
 	n.play(func(s remote) { waiting, tail, err = shipped.ReadPrompt(context.Background(), s, o) }, func(now turn.Time) {
 		if n.seeded.flaws.historyEmpty {
 			tail = nil
+		}
+		if n.seeded.flaws.historyHidesClosed {
+			tail = slices.DeleteFunc(tail, func(e store.Entry) bool { return e.Status == turn.InputClosed || e.Status == turn.InputContext })
 		}
 		for i := range tail {
 			if n.seeded.flaws.historyTellsAll && tail[i].Kind == store.Reply {

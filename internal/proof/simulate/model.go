@@ -138,6 +138,9 @@ func (n *node) response(o engine.Start, d *dice, text string) engine.Response {
 	case n.isActive(modelRefuses, n.index) && n.refuses(o):
 		n.count(modelRefuses)
 		return fail(turn.Refused)
+	case n.isActive(modelCramped, n.index) && len(n.prompt(o))+len(o.Prompt.History) > n.room:
+		n.count(modelCramped)
+		return fail(turn.Refused)
 	case n.strikes(modelSilent, n.index, d, 50):
 		r.None = true
 		return r

@@ -20,8 +20,9 @@ type ask struct {
 	then  func(engine.Result) // what follows its answer
 	lost  bool                // nobody will ever answer
 	at    turn.Time
-	which int64  // the turn that it is about, or the token
-	reply *reply // that a report is about
+	done  turn.Time // when it was answered, 0: it was not yet
+	which int64     // the turn that it is about, or the token
+	reply *reply    // that a report is about
 }
 
 // words are those of the texts that are not empty.
@@ -37,8 +38,12 @@ func (w *world) ask(e Event) {
 		w.log("people", "%s: nobody is there", words(e.What, e.Message))
 		return
 	}
-	if e.What == alias || e.What == move {
+	switch e.What {
+	case alias, move:
 		n.giveName(e)
+		return
+	case unalias:
+		n.freeName(e)
 		return
 	}
 	a := &ask{Event: e, key: w.key(e.Conversation), node: n}
@@ -83,7 +88,7 @@ func (a *ask) request() *engine.Request {
 		if a.What == mention {
 			a.mention(r)
 		}
-	case optsOut, optsIn:
+	case optsOut, optsIn, startsOver:
 		a.op, a.text = engine.Receive, wordOf[a.What]
 		r.Body = store.Body{Text: a.text, Sender: store.Sender{ID: senderOf(a.Message)}}
 	case stopWord:
@@ -161,18 +166,6 @@ func (t *conversation) lastShown() (last *reply) {
 	return last
 }
 
-// The bot's words.
-const (
-	stopText  = "stop"
-	leaveText = "leave"
-	backText  = "back"
-)
-
-var wordOf = map[What]string{optsOut: leaveText, optsIn: backText}
-
-// closes reports whether a text closes what its sender has waiting.
-func closesOwn(text string) bool { return text == stopText || text == leaveText }
-
 // fromOutside is the text of a reply from outside that has an id. Whoever gives it twice
 // gives it with the same one.
 func fromOutside(what What, id string) string { return string(what) + " " + id }
@@ -191,7 +184,7 @@ func senderOf(id string) string {
 }
 
 // said is the text of a message before any edit. No other message has it.
-func said(key store.Key, id string) string { return key.Conversation + "." + id }
+func said(key store.Key, id string) string { return owner(key) + "." + id }
 
 func attachments(pending bool) []store.Attachment {
 	if !pending {

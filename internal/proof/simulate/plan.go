@@ -24,7 +24,8 @@ type Event struct {
 	What         What
 	Node         int
 	Conversation int
-	Message      string        // the id of a message
+	Message      string        // the id of a message, or a name that is given or freed
+	Name         string        // of a message: the name under which it comes, if that leads anywhere; "": any
 	For          time.Duration // how long it lasts
 	When         time.Duration // of an edit: when its author made it, as the channel says
 	Flag         bool
@@ -106,6 +107,10 @@ func newPlan(seed uint64, o Options) *Plan {
 	for conversation := range p.conversations {
 		p.otherBots(conversation)
 	}
+	for conversation := range p.conversations {
+		p.sayWords(conversation)
+		p.freeNames(conversation)
+	}
 	for i := range p.Events[drawn:] {
 		p.Events[drawn+i].ID = drawn + i + 1
 	}
@@ -140,6 +145,9 @@ func (e Event) String() string {
 		}
 	} else {
 		fmt.Fprintf(&b, " to node%d", e.Node+1)
+	}
+	if e.Name != "" {
+		fmt.Fprintf(&b, " under %s", e.Name)
 	}
 	if e.For > 0 {
 		fmt.Fprintf(&b, " for %v", e.For)

@@ -73,7 +73,7 @@ func (v seededFault) options() Options {
 
 // seededFaults are the faults of the table.
 func seededFaults() []seededFault {
-	return slices.Concat(coreFaults(), storeFaults(), runtimeFaults())
+	return slices.Concat(coreFaults(), saidFaults(), storeFaults(), runtimeFaults())
 }
 
 func coreFaults() []seededFault {
@@ -170,6 +170,35 @@ func coreFaults() []seededFault {
 	}
 }
 
+// saidFaults are in what people say without an answer, and in what stands in for one.
+func saidFaults() []seededFault {
+	return []seededFault{
+		{name: "a reply of nothing counts as a failure", check: "P3 failed", needs: []What{modelSilent}, step: changeInput(silenceFails)},
+		{name: "a reply of nothing leaves its messages waiting", check: "P3 stranded", needs: []What{modelSilent}, step: changeDecision(silenceSettlesNothing)},
+		{name: "a reply of nothing ends no turn", check: "P3 ended", needs: []What{modelSilent}, step: changeDecision(silenceUntold)},
+		{name: "a reply of nothing answers its messages", check: "P3 answered", needs: []What{modelSilent}, step: changeDecision(silenceAnswers)},
+		{name: "a reply of nothing is committed whatever came", check: "P2 late", needs: []What{modelSilent}, step: changeInput(silenceUnchecked)},
+		{name: "an opt-out word pauses nothing", check: "P4 lost", calm: true, step: changeEvent(optOutIgnored)},
+		{name: "an opt-in word ends nothing", check: "P4 lost", calm: true, step: dropped[turn.OptIn](turn.Done, "")},
+		{name: "an opt-in word ends the pause that people made", check: "P2 hold", calm: true, step: changeInput(optInResumes)},
+		{name: "the end of a pause ends an opt-out too", check: "P2 hold", calm: true, step: changeInput(endEndsOptOut)},
+		{name: "a pause that comes with a reply is forgotten", check: "P4 lost", calm: true, step: changeEvent(silenceOfReplyForgotten)},
+		{name: "a pause after a reply makes a longer one shorter", check: "P2 hold", calm: true, step: changeDecision(pauseShortened)},
+		{name: "a reset is acknowledged, and dropped", check: "P2 fresh", calm: true, step: dropped[turn.Reset](turn.Done, "")},
+		{name: "a reset word closes itself, and not what waited before it", check: "P3 settled", calm: true, step: changeDecision(resetWordAlone)},
+		{name: "the talk goes on after a reset word", check: "P2 fresh", calm: true, step: changeInput(resetByWordOnly)},
+		{name: "a stop word closes itself, and not what its sender has waiting", check: "P3 settled", calm: true, step: changeEvent(stopsItself)},
+		{name: "a stop word cuts what others wait for", check: "P7 cut", calm: true, step: changeEvent(stopsShared)},
+		{name: "a reply to a part of what waits settles all of it", check: "P4 bytes", needs: []What{modelCramped}, step: changeDecision(partSettlesAll)},
+		{name: "a reply to a part of what waits does not say that it is late", check: "P2 current", needs: []What{modelCramped}, step: changeDecision(partNotLate)},
+		{name: "each failure sends the text that stands in", check: "P3 notice", needs: []What{modelRejects, modelRefuses}, step: changeInput(standsInAgain)},
+		{name: "people are told at once that it takes longer", check: "P3 sign", calm: true, step: changePolicy(toldAtOnce)},
+		{name: "the edit of a settled message is acknowledged, and dropped", check: "P4 lost", calm: true, step: dropped[turn.SettledChanged](turn.Recorded, "")},
+		{name: "a name is said to be taken away, and is not", check: "P4 names", step: dropped[turn.DropName](turn.Done, "")},
+		{name: "a name is said to be free, and is not", check: "P4 names", calm: true, step: dropped[turn.FreeName](turn.Done, "")},
+	}
+}
+
 func storeFaults() []seededFault {
 	return []seededFault{
 		{name: "a plain write instead of the compare-and-swap", check: "P4 version", flaws: flaws{plainWrites: true}},
@@ -205,6 +234,7 @@ func storeFaults() []seededFault {
 func runtimeFaults() []seededFault {
 	return []seededFault{
 		{name: "the model is told of replies that nobody saw", check: "P7 fate", needs: []What{sendRefused, sendUnsureNo}, flaws: flaws{historyTellsAll: true}},
+		{name: "the model is not told of what nobody answered", check: "P2 told", calm: true, flaws: flaws{historyHidesClosed: true}},
 		{name: "the model is told of messages that were erased", check: "P4 deleted", flaws: flaws{historyTellsErased: true}},
 		{name: "what a reply covers is computed at its commit", check: "P1 covers", flaws: flaws{coversAtCommit: true}},
 		{name: "the prompt is read after the version", check: "P1 covers", flaws: flaws{promptReadLate: true}},

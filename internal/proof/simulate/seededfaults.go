@@ -61,6 +61,7 @@ type flaws struct {
 	leaseTimerLate     bool // the timer of a lease is set late
 	claimsLate         bool // timers are claimed late
 	historyTellsAll    bool // the history tells of all replies as if they were sent
+	historyHidesClosed bool // the history tells of no message that nobody answered
 	historyEmpty       bool // the history tells of nothing
 	historyTellsErased bool // the history tells of messages that their authors erased
 	erasedStays        bool // the store keeps the text of a message that its author erased

@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"slices"
 	"time"
 
 	"github.com/onereply/onereply/internal/engine"
@@ -179,7 +180,9 @@ func (l *ledger) waited(t *conversation, r *reply, seen []shownMessage) {
 	wait := l.now.Sub(oldest)
 	l.sums.Waits = append(l.sums.Waits, int(wait.Milliseconds()))
 	bound, bounded := l.waitBound(oldest)
-	disturbed := l.askedFor(t.key, oldest, pause, resume, closes, humanSays, notifies, records, silences, stopWord, optsOut, reset, retract, resend, forget)
+	disturbed := l.askedFor(t.key, oldest, pause, resume, closes, humanSays, notifies, records, silences, stopWord, optsOut, reset, startsOver, retract, resend, forget)
+	paused := func(a *ask) bool { return l.now.Add(-wait) <= a.at.Add(a.For+returnGrace) }
+	disturbed = disturbed || slices.ContainsFunc(l.timed[t.key], paused)
 	if bounded && !disturbed && wait > bound {
 		l.fail("P3 waiting", "a message waited %v for its reply, longer than %v", wait, bound)
 	}
@@ -217,5 +220,5 @@ func (l *ledger) waitBound(accepted turn.Time) (time.Duration, bool) {
 
 // queueing is how many conversations share a place at most.
 func (l *ledger) queueing() int {
-	return (l.settings.conversations + l.generations - 1) / l.generations
+	return (l.settings.conversations + l.toBeFreed() + l.generations - 1) / l.generations
 }

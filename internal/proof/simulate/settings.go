@@ -20,6 +20,7 @@ type settings struct {
 	whole         bool          // one send carries all parts
 	pace          time.Duration // pause before each further part
 	recognises    bool          // the channel shows a repeated part once
+	room          int           // entries that a cramped model takes at most
 	timeout       time.Duration
 	sendTimeout   time.Duration
 	fastest       time.Duration // the model's usual time is from this
@@ -37,6 +38,13 @@ const (
 )
 
 const botName = "bot"
+
+// What a history holds at most: entries, and besides these messages that were not meant for
+// the bot.
+const (
+	historyLength = 4
+	observeLength = 2
+)
 
 func newSettings(seed uint64, nodes int) settings {
 	d, own := roll(seed, "settings"), roll(seed, "settings of sends")
@@ -71,6 +79,7 @@ func newSettings(seed uint64, nodes int) settings {
 	s.alone = s.nodes == 1 && d.chance(50)
 	s.policy.SessionIdle = pick(d, 0, 0, 2*time.Second, 8*time.Second)
 	s.policy.WaitingBytes = pick(roll(seed, "bytes"), 0, 0, 16, 40)
+	s.room = roll(seed, "room").between(1, 4)
 	others := roll(seed, "others")
 	s.policy.MaxBotTurns, s.policy.Observe, s.policy.MaxAge = pick(others, 0, 1, 1, 3), others.chance(70), time.Hour
 	return s
@@ -79,8 +88,9 @@ func newSettings(seed uint64, nodes int) settings {
 // bot is what an engine is told of the bot.
 func (s settings) bot() engine.Bot {
 	return engine.Bot{
-		Policy: s.policy, Fallback: "sorry", Refusal: "not that", History: 4, Observe: 2, GroupWait: 0, Whole: s.whole, Pace: engine.Pace{Least: s.pace},
+		Policy: s.policy, Fallback: "sorry", Refusal: "not that", History: historyLength, Observe: observeLength, GroupWait: 0, Whole: s.whole, Pace: engine.Pace{Least: s.pace},
 		StopWords: wordlist.NewList([]string{stopText}), OptOutWords: wordlist.NewList([]string{leaveText}), OptInWords: wordlist.NewList([]string{backText}),
+		ResetWords: wordlist.NewList([]string{freshText}),
 	}
 }
 

@@ -17,9 +17,9 @@ func (l *ledger) judgeTalk(t *conversation, write store.Write, before turn.Recor
 		}
 		switch e.Kind {
 		case store.Reset:
-			t.fresh, ended = e.Seq, true
+			t.fresh, t.freshAt, ended = e.Seq, l.now, true
 			silent := e.Reason == turn.SessionIdle && limit > 0 && silence+slack >= limit
-			if !silent && !l.askedFor(t.key, 0, reset) {
+			if !silent && !l.askedFor(t.key, 0, reset, startsOver) {
 				l.fail("P2 fresh", "the talk ended after a silence of %v, and nobody asked for it", silence)
 			}
 		case store.Reply:

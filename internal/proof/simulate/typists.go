@@ -205,7 +205,7 @@ func (p *Plan) hold(conversation int) {
 	}
 	if d.chance(50) {
 		at := d.span(0, p.traffic)
-		add(at, optsOut, "o1", 0)
+		add(at, optsOut, "q1", 0)
 		add(at+d.span(0, 5*time.Second), optsIn, "i1", 0)
 	}
 }

@@ -15,8 +15,8 @@ func (w *world) atRest() bool {
 			return false
 		}
 	}
-	for conversation := range w.conversations {
-		if _, wakes := w.snapshot(w.key(conversation)).Record.Wake(); wakes {
+	for _, key := range w.keys() {
+		if _, wakes := w.snapshot(key).Record.Wake(); wakes {
 			return false
 		}
 	}
@@ -28,8 +28,7 @@ func (w *world) failRest() {
 	if w.atRest() {
 		return
 	}
-	for conversation := range w.conversations {
-		key := w.key(conversation)
+	for _, key := range w.keys() {
 		r := w.snapshot(key).Record
 		if at, wakes := r.Wake(); wakes {
 			w.fail("P3 rest", "%s is %s still, with %d waiting, and wanted to be looked at at %s", key.Conversation, r.Shown(), r.Pending, clock(at))
@@ -41,9 +40,9 @@ func (w *world) failRest() {
 // verdict judges the end, from what a person saw and what the store holds.
 func (w *world) verdict() {
 	w.sweep()
-	for conversation := range w.conversations {
+	for _, key := range w.keys() {
 		if w.broken == nil {
-			w.ledger.verdict(w.ledger.conversation(w.key(conversation)))
+			w.ledger.verdict(w.ledger.conversation(key))
 		}
 	}
 }
@@ -164,7 +163,7 @@ func (l *ledger) judgeMessage(t *conversation, record turn.Record, e store.Entry
 		}
 	case turn.InputClosed:
 		silent := answers && by.entry.Text == ""
-		if !silent && !l.stops[t.key][senderOf(e.ID)] && !l.askedFor(t.key, 0, closes, humanSays, records, silences, reset) {
+		if !silent && !l.stops[t.key][senderOf(e.ID)] && !l.askedFor(t.key, 0, closes, humanSays, records, silences, reset, startsOver) {
 			l.fail("P3 closed", "%s was closed, and nobody asked for it", e.ID)
 		}
 	}

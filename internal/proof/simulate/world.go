@@ -116,7 +116,7 @@ func (w *world) restBound() time.Duration {
 	window := max(p.MaxWait, p.MediaWait, 2*p.Debounce) + claimed
 	attempt := w.timeout + returnGrace + p.Lease
 	attempts := time.Duration(p.MaxAttempts + p.MaxDiscards + p.EarlyAttempts + 1 + 2) // two to end a search for a refused message
-	sends := time.Duration(w.parts*w.conversations+10) * (w.sendTimeout + p.Lease)
+	sends := time.Duration(w.parts*(w.conversations+w.toBeFreed())+10) * (w.sendTimeout + p.Lease)
 	return 3*time.Minute + time.Duration(2*w.ledger.queueing())*(window+attempt*attempts) + sends + 3*p.RetryFor // twice for what operators have sent again
 }
 
