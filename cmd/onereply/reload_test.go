@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -27,8 +28,8 @@ type reloaded struct {
 	t       *testing.T
 	hangups chan os.Signal
 	applied []config.Config
-	fails   error
-	out     bytes.Buffer // the log
+	fails   atomic.Pointer[string] // why nothing can be put into force; nil: it can
+	out     bytes.Buffer           // the log
 }
 
 const reloadedBots = "bots: {support: {responder: {kind: echo}}}\n"
@@ -42,10 +43,11 @@ func newReloaded(t *testing.T, text string) *reloaded {
 	r.reloading = &reloading{
 		from: &source{file: file, read: read, hangups: r.hangups}, log: slog.New(slog.NewTextHandler(&r.out, nil)),
 		apply: func(_ context.Context, c config.Config) error {
-			if r.fails == nil {
-				r.applied = append(r.applied, c)
+			if why := r.fails.Load(); why != nil {
+				return errors.New(*why)
 			}
-			return r.fails
+			r.applied = append(r.applied, c)
+			return nil
 		},
 	}
 	r.write(text)
@@ -128,7 +130,8 @@ func TestABadFileChangesNothing(t *testing.T) {
 			}
 		}
 		r.write("api_keys: [0123456789abcdef0]\n" + reloadedBots)
-		r.fails = errors.New("no such responder")
+		why := "no such responder"
+		r.fails.Store(&why)
 		time.Sleep(5 * lookEvery)
 		synctest.Wait()
 		if said := r.said(); strings.Count(said, "no such responder") != 1 {
