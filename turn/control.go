@@ -163,17 +163,24 @@ func (s *step) takeBack(reason string) {
 // reply that is being sent.
 func (s *step) settledThrough() int64 {
 	if s.Phase == Sending && !s.Reply.beside() {
-		return max(s.Answered, s.Reply.Through)
+		return max(s.Answered, s.Reply.Through, s.Reply.Settled)
 	}
 	return s.Answered
 }
 
 // settleAll settles every pending input, after closeTurn. A reply that is being sent
-// goes on, and settles what it answers.
+// goes on, and settles what it answers: until then these inputs wait, and their authors may
+// still change them.
 func (s *step) settleAll(status Status, by int64) {
 	s.Settles = append(s.Settles, Settle{AfterSeq: s.AfterSeq, From: s.settledThrough(), Through: s.Version, Status: status, ReplySeq: by})
-	s.Answered, s.AfterSeq = s.Version, s.Seq
-	s.Pending, s.PendingBytes, s.Window.Media = 0, 0, 0
+	if s.Phase == Sending && s.Reply.Kind == ReplyAnswer {
+		s.Reply.Settled = s.Version
+		s.Pending, s.PendingBytes = s.Pending-s.Attempt.Newer, s.PendingBytes-s.Attempt.NewerBytes
+	} else {
+		s.Answered, s.AfterSeq = s.Version, s.Seq
+		s.Pending, s.PendingBytes = 0, 0
+	}
+	s.Window.Media = 0
 	s.Attempt.Newer, s.Attempt.NewerBytes, s.Attempt.NewerSince, s.Attempt.Edited = 0, 0, 0, false
 	s.closeSetAside()
 	s.Tries.LastError = ""

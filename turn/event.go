@@ -94,9 +94,9 @@ type StopWord struct {
 
 // Waiting is a message that waits for its answer.
 type Waiting struct {
-	Version int64 // of the last input that touched it
-	Media   bool  // it waits for an attachment
-	Bytes   int   // its size
+	Version int64 `json:"version"`         // of the last input that touched it
+	Media   bool  `json:"media,omitempty"` // it waits for an attachment
+	Bytes   int   `json:"bytes,omitempty"` // its size
 }
 
 // Typing says that the person is writing. It changes no version.

@@ -415,8 +415,8 @@ func historyBeginsAfresh(w *world, before turn.Record, event turn.Event, after t
 		return fmt.Errorf("history begins after %d, and began after %d before", after.FreshAfter, before.FreshAfter)
 	case began && (after.FreshAfter <= before.Seq || e.AppendReset != after.FreshAfter):
 		return fmt.Errorf("the mark %d was given out before, or is not written", after.FreshAfter)
-	case asked && e.Changed && after.Pending > 0:
-		return fmt.Errorf("%d messages wait after a reset", after.Pending)
+	case asked && e.Changed && (after.Attempt.Newer > 0 || after.Pending > 0 && (after.Reply == nil || after.Reply.Kind != turn.ReplyAnswer)):
+		return fmt.Errorf("%d messages wait after a reset, and no reply on its way answers them", after.Pending)
 	case after.Turn < before.Turn:
 		return fmt.Errorf("turn %d follows turn %d", after.Turn, before.Turn)
 	}
@@ -529,8 +529,16 @@ func stopWordClosesItsSenders(w *world, before turn.Record, event turn.Event, af
 		return nil
 	}
 	for _, m := range w.ledger.waiting(0) {
-		closed := slices.ContainsFunc(e.Settles, func(s turn.Settle) bool { return s.From < m.version && m.version <= s.Through })
+		closed := slices.ContainsFunc(e.Settles, func(s turn.Settle) bool {
+			return s.Status == turn.InputClosed && s.From < m.version && m.version <= s.Through
+		})
+		if r := after.Reply; closed && r != nil && r.Kind == turn.ReplyAnswer && r.From < m.version && m.version <= r.Through {
+			return fmt.Errorf("%s is closed, and a reply on its way covers it", m.id)
+		}
 		left := before.Reply != nil && m.version <= before.Reply.Through
+		if left && before.Reply.Settled != 0 {
+			continue // a person has settled the rest: if the reply is taken back, all that it covers is closed
+		}
 		if closed && m.sender != w.ledger.sender || !closed && !left && m.sender == w.ledger.sender && m.version > before.Answered {
 			return fmt.Errorf("%s by %q is closed: %v", m.id, m.sender, closed)
 		}
@@ -645,9 +653,8 @@ func pendingIsCounted(l *ledger, r turn.Record) error {
 		}
 	}
 	for _, m := range l.waiting(0) {
-		closing := r.Reply != nil && r.Reply.Kind == turn.ReplyAnswer && m.version > r.Reply.From && m.version <= r.Reply.Through
-		if m.version <= r.Answered && !closing {
-			return fmt.Errorf("%s is pending, but lies before %d and no reply is on its way for it", m.id, r.Answered)
+		if m.version <= r.Answered {
+			return fmt.Errorf("%s is pending, but lies before %d", m.id, r.Answered)
 		}
 	}
 	return nil

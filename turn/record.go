@@ -88,14 +88,16 @@ type Reply struct {
 	Late       bool   `json:"late,omitempty"`        // committed for what it saw, although newer input existed
 	Cut        string `json:"cut,omitempty"`         // why the part that is on its way is the last; "": it is not
 	Unsure     bool   `json:"unsure,omitempty"`      // a send of the current part has an unknown outcome
+	Settled    int64  `json:"settled,omitempty"`     // up to this version people have settled the rest meanwhile: if it is taken back, nobody answers its inputs; 0: they have not
 	Fresh      bool   `json:"fresh,omitempty"`       // it is sent again although its channel took it before: no repeat
 	Tries      int    `json:"tries,omitempty"`       // failed sends since the last delivered part
 	Lost       Lost   `json:"lost,omitzero"`         // workers that were lost while they sent the current part
 	Since      Time   `json:"since,omitempty"`       // when the reply was committed
 	RetryAt    Time   `json:"retry_at,omitempty"`    // when to send next, where no lease is held
 
-	Receipts Receipts `json:"receipts,omitempty"` // what the channel said of its parts meanwhile
-	Failure  string   `json:"failure,omitempty"`  // why a part failed, as the channel said
+	Stopped  []Waiting `json:"stopped,omitempty"`  // its inputs whose sender wants no answer any more: if it is taken back, they are closed
+	Receipts Receipts  `json:"receipts,omitempty"` // what the channel said of its parts meanwhile
+	Failure  string    `json:"failure,omitempty"`  // why a part failed, as the channel said
 }
 
 // What a reply is.
@@ -116,6 +118,11 @@ func (r Reply) DespitePause() bool { return r.Kind == ReplyHuman || r.beside() }
 // window, or the failure, that it interrupts goes on afterwards.
 func (r Reply) beside() bool { return r.Kind == ReplyBeside || r.Kind == ReplyResend }
 
+// answers reports whether the reply is the responder's, to an input of this version.
+func (r Reply) answers(version int64) bool {
+	return r.Kind == ReplyAnswer && r.From < version && version <= r.Through
+}
+
 // standsIn reports whether the reply stands in for one that a turn did not give.
 func (r Reply) standsIn() bool { return r.Kind == ReplyFallback || r.Kind == ReplyRefusal }
 
@@ -123,6 +130,7 @@ func (r Reply) standsIn() bool { return r.Kind == ReplyFallback || r.Kind == Rep
 func (r Record) clone() Record {
 	if r.Reply != nil {
 		reply := *r.Reply
+		reply.Stopped = append([]Waiting(nil), reply.Stopped...)
 		r.Reply = &reply
 	}
 	if r.SetAside != nil {

@@ -93,7 +93,7 @@ func (s *step) waitForReceiver() {
 // partSent records a delivered part, and goes on with the next one.
 func (s *step) partSent(e Sent) {
 	s.Reply.Done++
-	s.Reply.Unsure, s.Reply.Tries, s.Reply.Lost = false, 0, Lost{}
+	s.Reply.Unsure, s.Reply.Tries, s.Reply.Lost, s.Reply.Stopped = false, 0, Lost{}, nil
 	s.noteSaid()
 	if s.Reply.Parts > 1 {
 		s.notifyPart(KindPartSent, "", s.Reply.Done)
@@ -203,14 +203,16 @@ func (s *step) answerAfresh() {
 	reply := *s.Reply
 	s.Reply = nil
 	how := EndedUndelivered
-	if s.Answered >= reply.Through || reply.Cut != "" {
+	if reply.Settled != 0 || reply.Cut != "" {
 		s.settleInputs(reply, InputClosed, 0)
 		s.passInputs(reply)
+	} else {
+		s.closeStopped(reply)
 	}
 	switch {
 	case s.settling != "":
 		how = s.settling
-	case s.Answered >= reply.Through:
+	case reply.Settled != 0, reply.Cut != "", s.Pending == 0 && len(reply.Stopped) > 0:
 		how = EndedClosed
 	case s.Pending == 0:
 		how = EndedDeleted
@@ -237,7 +239,7 @@ func (s *step) giveUpReply(reason string) {
 	default:
 		s.Marks = append(s.Marks, Mark{Seq: reply.Seq, Status: ReplyFailed, Reason: reason})
 		s.notifyReply(KindReplyFailed, s.Reply, reason)
-		if s.overtaken(reply) || s.Answered >= reply.Through {
+		if s.overtaken(reply) || reply.Settled != 0 {
 			s.answerAfresh()
 			return
 		}
@@ -363,7 +365,7 @@ func (s *step) tellProgress(reply Reply, status Status) {
 
 // passInputs goes on to the inputs that the reply has not seen.
 func (s *step) passInputs(reply Reply) {
-	s.Answered = max(s.Answered, reply.Through)
+	s.Answered = max(s.Answered, reply.Through, reply.Settled)
 	s.Pending, s.PendingBytes = s.Attempt.Newer, s.Attempt.NewerBytes
 	s.advanceAfterSeq(reply.ThroughSeq)
 }

@@ -1,5 +1,7 @@
 package turn
 
+import "slices"
+
 // Stop words.
 //
 // A person who writes a stop word wants no answer: not to it, and not to what they
@@ -13,7 +15,9 @@ package turn
 //   - an attempt whose prompt held nobody else's message is cancelled;
 //   - one that answers others too is discarded as any that is overtaken, if its prompt
 //     held a message that is closed now, and else goes on as if nothing had happened;
-//   - a reply that answers nobody else ends with the part that is on its way.
+//   - a reply that answers nobody else ends with the part that is on its way;
+//   - one that answers others too goes on, and the messages that it covers stay its own. If
+//     nobody can have seen it and it is taken back, now or later, they are closed.
 // Something irreversible that an agent has sealed is told to its end.
 
 // stopWord closes what its sender has waiting, itself first.
@@ -102,25 +106,60 @@ func (s *step) goOn() {
 }
 
 // closeOwn settles the messages of a sender, but for those that a reply on its way
-// answers. It reports whether the work under way has seen one that it closes.
+// answers. It reports whether the work under way has seen one that it closes, or is to
+// close if that reply is taken back.
 func (s *step) closeOwn(own []Waiting) (seen bool) {
-	answered := s.Answered
-	if s.Phase == Sending && s.Reply.Kind == ReplyAnswer && (s.Reply.Cut != "" || s.Reply.Sealed) {
-		answered = max(answered, s.Reply.Through)
-	}
 	for _, m := range own {
-		if m.Version <= answered {
+		switch {
+		case m.Version <= s.Answered:
+			continue
+		case s.Phase == Sending && s.Reply.answers(m.Version) && (s.Lease.Nonce != "" || !s.mayWithdraw()):
+			seen = s.noteStopped(m) || seen
 			continue
 		}
 		seen = seen || m.Version <= s.Attempt.Through
-		s.uncountMessage(m)
-		if m.Version == s.Bots.Person {
-			s.Bots.Person = 0
-		}
-		s.settleOne(m.Version)
-		s.endSearch()
+		s.closeOne(m)
 	}
 	return seen
+}
+
+// noteStopped has an input closed that the reply on its way answers, if that is taken back
+// and its inputs are answered afresh. It reports whether that may happen.
+func (s *step) noteStopped(m Waiting) bool {
+	if s.Reply.Cut != "" || !s.mayWithdraw() {
+		return false
+	}
+	s.forgetStopped(m.Version)
+	s.Reply.Stopped = append(s.Reply.Stopped, m)
+	return true
+}
+
+// forgetStopped is for an input that its author has changed since.
+func (s *step) forgetStopped(version int64) {
+	if s.Phase == Sending {
+		s.Reply.Stopped = slices.DeleteFunc(s.Reply.Stopped, func(m Waiting) bool { return m.Version == version })
+		if len(s.Reply.Stopped) == 0 {
+			s.Reply.Stopped = nil
+		}
+	}
+}
+
+// closeStopped closes the inputs of a reply that is taken back whose sender wants no answer
+// any more.
+func (s *step) closeStopped(reply Reply) {
+	for _, m := range reply.Stopped {
+		s.closeOne(m)
+	}
+}
+
+// closeOne closes a message that waits.
+func (s *step) closeOne(m Waiting) {
+	s.uncountMessage(m)
+	if m.Version == s.Bots.Person {
+		s.Bots.Person = 0
+	}
+	s.settleOne(m.Version)
+	s.endSearch()
 }
 
 // settleOne closes the message with a version. Neighbours become one range.

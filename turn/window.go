@@ -63,6 +63,7 @@ func (s *step) editMessage(e Edit) {
 	}
 	s.Changed = true
 	s.endSearch()
+	s.forgetStopped(e.Target)
 	seen := e.Target <= s.Attempt.Through
 	s.PendingBytes += e.Bytes - e.Had
 	if s.working() && !seen {
@@ -94,6 +95,7 @@ func (s *step) deleteMessage(e Delete) {
 	}
 	s.Changed = true
 	s.endSearch()
+	s.forgetStopped(e.Target)
 	s.uncountMessage(Waiting{Version: e.Target, Media: e.HadMedia, Bytes: e.Had})
 	s.countInput(WasDeleted, e.Seq)
 	if s.Pending == 0 {

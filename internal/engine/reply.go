@@ -190,8 +190,11 @@ func (n *Node) replyEntry(c *conversation, b *batch, t *task, seq int64) store.E
 	} else { // settled at once: the responder had nothing to say, or a person has sent it elsewhere
 		entry.Turn = b.settledReplyTurn()
 	}
-	if t.Op == HumanReply {
+	switch {
+	case t.Op == HumanReply && t.Beside:
 		entry.Version = b.write.Record.Answered
+	case t.Op == HumanReply:
+		entry.Version = b.write.Record.Version
 	}
 	entry.ID = ReplyID(c.key, entry.Turn)
 	return entry

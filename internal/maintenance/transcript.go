@@ -97,12 +97,11 @@ func (t *transcript) waiting(r turn.Record) int {
 }
 
 // stranded reports whether a message waits that no prompt would ever hold. There are two
-// ways to that: the record takes it for settled, and no reply under way will settle it;
-// or its sequence is not greater than AfterSeq, where prompts begin to read.
+// ways to that: the record takes it for settled, or its sequence is not greater than
+// AfterSeq, where prompts begin to read.
 func (t *transcript) stranded(r turn.Record) bool {
 	for _, p := range t.pending {
-		underWay := r.Reply != nil && p.version <= r.Reply.Through
-		if p.version <= r.Answered && !underWay || p.version > r.Answered && p.seq <= r.AfterSeq {
+		if p.version <= r.Answered || p.seq <= r.AfterSeq {
 			return true
 		}
 	}

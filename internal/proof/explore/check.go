@@ -293,6 +293,9 @@ func (w *world) judgeSettled(q request, m message, by *reply) {
 		}
 	case turn.InputClosed:
 		silent := by != nil && by.parts == 0 && by.covers.has(m.version)
+		if r := w.store.record.Reply; r != nil && w.store.reply(r.Seq).covers.has(m.version) {
+			w.fail("P1 covers", "m%d was closed, and reply %d, which covers it, is on its way", m.id, r.Seq)
+		}
 		stopped := m.version <= w.ledger.stopped[m.sender] || q.stops() && m.sender == w.store.message(q.message).sender
 		if !w.ledger.closed && !silent && !stopped {
 			w.fail("P3 closed", "m%d was closed, and nobody asked for it", m.id)
@@ -537,13 +540,12 @@ func (w *world) checkWaiting() {
 	for _, m := range w.store.messages {
 		switch {
 		case m.status != turn.InputPending:
-		case m.version > r.Answered:
-			count++
-			if m.seq <= r.AfterSeq {
-				w.fail("P3 stranded", "m%d waits before the mark that prompts are read from", m.id)
-			}
-		case r.Reply == nil || m.version > r.Reply.Through:
+		case m.version <= r.Answered:
 			w.fail("P3 stranded", "m%d waits, and the record takes it for settled", m.id)
+		case m.seq <= r.AfterSeq:
+			w.fail("P3 stranded", "m%d waits before the mark that prompts are read from", m.id)
+		default:
+			count++
 		}
 	}
 	if count != r.Pending {

@@ -276,7 +276,10 @@ func (e *encoder) reply(r turn.Reply) {
 	if e.refusals() {
 		e.small(int(r.Rest))
 	}
-	e.small(r.Parts, r.Done, r.Tries, r.Lost.Count)
+	e.small(r.Parts, r.Done, r.Tries, r.Lost.Count, int(r.Settled), len(r.Stopped))
+	for _, m := range r.Stopped {
+		e.small(int(m.Version))
+	}
 	e.text(r.Kind)
 	e.flag(r.Sealed)
 	e.flag(r.Late)

@@ -31,6 +31,9 @@ func (w *world) apply(i int, q request, a answer) {
 	}
 	x := w.prepare(i, q)
 	w.judgeUntold(q, x)
+	if (change || q.kind == stopEditing) && !x.effects.Changed && x.effects.Outcome != turn.TooMuch {
+		w.fail("P4 change", "the %v of m%d changes nothing (%s), and the message is %s", q.kind, q.message, x.effects.Reason, m.status)
+	}
 	if !x.effects.Changed {
 		w.nothingWritten(q)
 		w.carryOut(i, q, x)

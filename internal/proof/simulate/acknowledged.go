@@ -151,6 +151,11 @@ func (l *ledger) acknowledgedMessage(t *conversation, a *ask, result engine.Resu
 // was told, or has changed again since; and one that is deleted stays so.
 func (l *ledger) acknowledgedChange(t *conversation, a *ask, result engine.Result) {
 	if result.Outcome == turn.Ignored {
+		switch result.Reason {
+		case engine.Older, engine.Unchanged, engine.OwnMessage, turn.WasDeleted:
+		default:
+			l.fail("P4 change", "the %s of %s changes nothing: %s", a.What, a.Message, result.Reason)
+		}
 		return
 	}
 	t.changes.acknowledge(a, l.now)

@@ -339,6 +339,30 @@ func dropped[E turn.Event](outcome turn.Outcome, when turn.Phase) func(engine.St
 	}
 }
 
+// onTheWayDropped is a fault that ignores what authors do to a message which a reply on its
+// way answers, once people have settled the rest.
+func onTheWayDropped(step engine.Step) engine.Step {
+	return func(r turn.Record, e turn.Event, now turn.Time, p turn.Policy) (turn.Record, turn.Effects) {
+		_, edited := e.(turn.Edit)
+		_, deleted := e.(turn.Delete)
+		if (edited || deleted) && r.Reply != nil && r.Reply.Settled != 0 {
+			return r, turn.Effects{Outcome: turn.Ignored, Reason: turn.NothingWaits}
+		}
+		return step(r, e, now, p)
+	}
+}
+
+func coveredClosed(_, is *turn.Record, e turn.Event, effects *turn.Effects, _ turn.Time) {
+	word, ok := e.(turn.StopWord)
+	if !ok || is.Reply == nil || len(is.Reply.Stopped) == 0 {
+		return
+	}
+	for _, m := range word.Own {
+		effects.Settles = append(effects.Settles, turn.Settle{AfterSeq: is.AfterSeq, From: m.Version - 1, Through: m.Version, Status: turn.InputClosed})
+		is.Pending, is.PendingBytes = is.Pending-1, is.PendingBytes-m.Bytes
+	}
+}
+
 func pausedByItself(_, is *turn.Record, e turn.Event, effects *turn.Effects, _ turn.Time) {
 	if _, ok := e.(turn.Message); ok && effects.Changed && is.Phase == turn.Collecting {
 		is.OnHold = true

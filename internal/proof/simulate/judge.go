@@ -34,6 +34,7 @@ func (l *ledger) wrote(n *node, write store.Write, before turn.Record, waiting [
 		}
 	}
 	l.judgeEnd(t, write, before, waiting)
+	l.judgeCovered(write, before, waiting)
 	l.followSpoken(t, write, before)
 	l.judgeGivenUp(t, write, before)
 	l.judgeStandIn(t, write)
@@ -550,6 +551,22 @@ func (l *ledger) followSpoken(t *conversation, write store.Write, before turn.Re
 		spoken := e.Author == turn.ReplyHuman && e.Status == turn.ReplyCommitted && !isFromOutside(e, notifies)
 		if r.last == 0 && (spoken || stops && !others) {
 			r.last = before.Reply.Done + 1
+		}
+	}
+}
+
+// judgeCovered is P1 for what people close: nothing that a reply on its way covers.
+func (l *ledger) judgeCovered(write store.Write, before turn.Record, waiting []store.Entry) {
+	r := write.Record.Reply
+	if r == nil || r.Kind != turn.ReplyAnswer || before.Reply == nil || before.Reply.Seq != r.Seq {
+		return
+	}
+	for _, e := range waiting {
+		closes := func(s turn.Settle) bool {
+			return s.Status == turn.InputClosed && e.Seq > s.AfterSeq && s.From < e.Version && e.Version <= s.Through
+		}
+		if r.From < e.Version && e.Version <= r.Through && slices.ContainsFunc(write.Settle, closes) {
+			l.fail("P1 covers", "%s is closed, and a reply on its way covers it", e.ID)
 		}
 	}
 }

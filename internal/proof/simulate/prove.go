@@ -120,6 +120,8 @@ func coreFaults() []seededFault {
 		{name: "a reply that was withdrawn settles what it answers", check: "P3 answered", needs: []What{sendFails, sendRefused}, step: changeDecision(unansweredSettles)},
 		{name: "an edit is acknowledged, and dropped", check: "P4 lost", step: dropped[turn.Edit](turn.Queued, turn.Generating)},
 		{name: "a deletion is acknowledged, and dropped", check: "P4 lost", step: dropped[turn.Delete](turn.Queued, turn.Generating)},
+		{name: "a change of what a reply on its way answers is dropped after a person's reply", check: "P4 change", step: onTheWayDropped},
+		{name: "a stop word closes what a reply on its way covers", check: "P1 covers", step: changeDecision(coveredClosed)},
 		{name: "a pause is acknowledged, and dropped", check: "P4 lost", step: dropped[turn.Pause](turn.Done, turn.Generating)},
 		{name: "a resume is acknowledged, and dropped", check: "P4 lost", step: dropped[turn.Resume](turn.Done, turn.Collecting)},
 		{name: "a requeue is acknowledged, and dropped", check: "P4 lost", needs: []What{modelRejects, modelFails}, step: dropped[turn.Requeue](turn.Done, turn.Failed)},
