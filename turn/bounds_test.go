@@ -224,12 +224,14 @@ func TestEachReasonForAttentionCounts(t *testing.T) {
 // TestTokensBeginOnceAndGrowByOne: only the first token of a conversation begins
 // with the number that the worker brings.
 func TestTokensBeginOnceAndGrowByOne(t *testing.T) {
-	l := &player{t: t, policy: newStory().policy}
-	l.at(0, turn.Message{})
-	for i, first := range []int64{1000, 5000, 0} {
-		l.at(time.Duration(i+1)*time.Minute, turn.Wake{Holder: "a", Nonce: string(rune('a' + i)), First: first})
-		if want := int64(1000 + i); l.record.Lease.Token != want || l.record.Token != want {
-			t.Errorf("lease %d has token %d, want %d", i, l.record.Lease.Token, want)
+	for _, begin := range []int64{1000, 1} {
+		l := &player{t: t, policy: newStory().policy}
+		l.at(0, turn.Message{})
+		for i, first := range []int64{begin, 5000, 0} {
+			l.at(time.Duration(i+1)*time.Minute, turn.Wake{Holder: "a", Nonce: string(rune('a' + i)), First: first})
+			if want := begin + int64(i); l.record.Lease.Token != want || l.record.Token != want {
+				t.Errorf("lease %d has token %d, want %d", i, l.record.Lease.Token, want)
+			}
 		}
 	}
 }

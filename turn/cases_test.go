@@ -293,6 +293,7 @@ func TestCheck(t *testing.T) {
 	collecting := given(t, basic, written)
 	generating := given(t, basic, written, attempt)
 	sending := given(t, basic, written, attempt, committed)
+	alias := given(t, basic, happened{0, turn.LeadName{To: "elsewhere"}})
 	tests := []struct {
 		name  string
 		from  turn.Record
@@ -316,6 +317,9 @@ func TestCheck(t *testing.T) {
 		{"sending nothing", sending, func(r *turn.Record) { r.Reply = nil }},
 		{"a reply that is sent already", sending, func(r *turn.Record) { r.Reply = &turn.Reply{Parts: 1, Done: 1} }},
 		{"replies that wait behind none", collecting, func(r *turn.Record) { r.Queue = []turn.Reply{{Parts: 1}} }},
+		{"an alias with a message", alias, func(r *turn.Record) { r.Version, r.Answered = 1, 1 }},
+		{"an alias with a transcript", alias, func(r *turn.Record) { r.Seq = 1 }},
+		{"an alias that is paused", alias, func(r *turn.Record) { r.OnHold = true }},
 		{"a window without an end", collecting, func(r *turn.Record) { r.Window.Due = 0 }},
 	}
 	for _, test := range tests {

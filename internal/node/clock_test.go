@@ -102,6 +102,7 @@ func TestWhichReadingsCount(t *testing.T) {
 		"a slow one that agrees":                  {10 * time.Second, 0, 0, 400 * time.Millisecond, 0},
 		"a slow one of a clock that drifted":      {10 * time.Second, 5 * time.Millisecond, 0, 400 * time.Millisecond, -5 * time.Millisecond},
 		"a slow one after a long time":            {400 * time.Second, 150 * time.Millisecond, 200 * time.Millisecond, 200 * time.Millisecond, 0},
+		"a slow one when the last is as wrong":    {397600 * time.Millisecond, 150 * time.Millisecond, 200 * time.Millisecond, 200 * time.Millisecond, 0},
 		"a slow one of a clock that was set":      {10 * time.Second, time.Hour, 200 * time.Millisecond, 200 * time.Millisecond, 0},
 		"a slow one of a clock that was set back": {10 * time.Second, -time.Hour, 200 * time.Millisecond, 200 * time.Millisecond, 0},
 		"one that can just be true":               {10 * time.Second, 206 * time.Millisecond, 200 * time.Millisecond, 200 * time.Millisecond, -206 * time.Millisecond},

@@ -21,6 +21,7 @@ var quickChecks = map[string][]check{
 		{pkg: "./turn", args: []string{"-test.skip=^TestAnyLife$"}},
 		{pkg: "./turn", args: []string{"-test.run=^TestAnyLife$", "-rapid.nofailfile", "-rapid.seed=1"}},
 		{pkg: "./internal/proof/explore", args: []string{"-test.run=^TestScopes$"}},
+		{pkg: "./internal/proof/simulate", args: []string{"-test.run=^TestPromise$"}, env: []string{"ONEREPLY_RUNS=300"}},
 	},
 	"internal/engine": {
 		{pkg: "./internal/engine", args: []string{"-test.skip=^TestIdleConversationsTakeBoundedMemory$"}},

@@ -39,6 +39,7 @@ func unused(ok bool) error {
 	if ok {
 		return nil
 	}
+	_ = fmt.Sprint(ok)
 	return fmt.Errorf("%d is not %d", 1, 2)
 }
 `,

@@ -236,8 +236,8 @@ func (w *walker) statements(list []ast.Stmt) {
 		w.path = append(w.path, statement)
 		switch s := statement.(type) {
 		case *ast.AssignStmt:
-			if s.Tok != token.DEFINE {
-				w.add("statement", s.Pos(), s.End(), w.unassigned(s))
+			if by := w.unassigned(s); s.Tok != token.DEFINE && by != w.file.code(s) {
+				w.add("statement", s.Pos(), s.End(), by)
 			}
 		case *ast.IfStmt:
 			if s.Else == nil && leaves(s.Body) {

@@ -14,7 +14,7 @@ type result struct {
 	possible   int // changes in the whole package
 	equivalent int // of the sample
 	caught     int
-	late       int // of these, because a check did not end
+	late       []*change // of these, because a check did not end
 	uncompiled int
 	untried    int
 	survivors  []survivor
@@ -34,7 +34,7 @@ func (r *result) note(c *change, o outcome) {
 		r.caught++
 	case caughtLate:
 		r.caught++
-		r.late++
+		r.late = append(r.late, c)
 	case survived:
 		r.survivors = append(r.survivors, survivor{c, true})
 	case notReached:
@@ -57,8 +57,8 @@ func (r *result) share() float64 {
 
 func (r *result) passed() bool { return r.share() >= passMark && len(r.stale) == 0 }
 
-// print lists the survivors, and sums up. The line below the place of a survivor
-// is its key for equivalent.txt.
+// print lists the survivors, and what was caught only because a check did not end, and
+// sums up. The line below the place of a change is its key for equivalent.txt.
 func (r *result) print(w io.Writer) {
 	for _, s := range r.survivors {
 		note := ""
@@ -66,6 +66,9 @@ func (r *result) print(w io.Writer) {
 			note = " (no check runs this line)"
 		}
 		fmt.Fprintf(w, "survived: %s/%s:%d: %s%s\n\t%s\n", path.Clean(r.name), path.Base(s.file.name), s.line, s.kind, note, s.key)
+	}
+	for _, c := range r.late {
+		fmt.Fprintf(w, "caught, because a check did not end: %s/%s:%d: %s\n\t%s\n", path.Clean(r.name), path.Base(c.file.name), c.line, c.kind, c.key)
 	}
 	for _, key := range r.stale {
 		fmt.Fprintf(w, "equivalent.txt names no change any more: %s\n", key)
@@ -78,7 +81,7 @@ func (r *result) print(w io.Writer) {
 		path.Clean(r.name), verdict, r.share(), r.caught+len(r.survivors), passMark, r.seed, r.possible, r.equivalent, r.uncompiled, r.untried)
 	tried := time.Duration(max(1, r.caught+len(r.survivors)+r.uncompiled))
 	fmt.Fprintf(w, "%s: %d of those caught because a check did not end; %v in all; processor time of a change: %v to compile, %v to check\n",
-		path.Clean(r.name), r.late, r.took.Round(time.Second), rounded(r.cost.compile/tried), rounded(r.cost.run/tried))
+		path.Clean(r.name), len(r.late), r.took.Round(time.Second), rounded(r.cost.compile/tried), rounded(r.cost.run/tried))
 }
 
 func rounded(d time.Duration) time.Duration { return d.Round(100 * time.Millisecond) }
