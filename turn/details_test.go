@@ -332,6 +332,7 @@ func TestWhatTheChannelCanHaveTaken(t *testing.T) {
 // TestAnEditDuringAProbe ends the search: the probe says nothing of what waits now.
 func TestAnEditDuringAProbe(t *testing.T) {
 	l := &player{t: t, policy: basic}
+	l.policy.OnNewInput = turn.Finish // else the edit discards it first
 	l.at(0, turn.Message{})
 	l.at(0, turn.Message{})
 	l.at(2*time.Second, turn.Wake{Holder: "a", Nonce: "a"})

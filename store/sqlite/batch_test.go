@@ -160,3 +160,18 @@ func TestTheStoreWorksInABubble(t *testing.T) {
 		mustClose(t, s)
 	})
 }
+
+// A writer that is woken where nothing waits writes nothing.
+func TestAWakeUpWritesNothing(t *testing.T) {
+	path := newPath(t)
+	synctest.Test(t, func(t *testing.T) {
+		s := openAt(t, path)
+		mustCommit(t, s, message(key("a"), store.Op{}, opOf(1), 1))
+		before := s.writer.transactions.Load()
+		s.writer.queue.wake()
+		synctest.Wait()
+		if got := s.writer.transactions.Load() - before; got != 0 {
+			t.Errorf("%d transactions of nothing", got)
+		}
+	})
+}

@@ -207,3 +207,32 @@ func TestClearingAGap(t *testing.T) {
 		}
 	}
 }
+
+// sizedFile is a file of a size, of which nothing is on a disk.
+type sizedFile struct {
+	databaseFile
+	size    int64
+	written []byte
+}
+
+func (f *sizedFile) Size() (int64, error) { return f.size, nil }
+
+func (f *sizedFile) WriteAt(p []byte, _ int64) (int, error) {
+	f.written = bytes.Clone(p)
+	return len(p), nil
+}
+
+// TestGapsOfALargeFile: beyond 128 GiB a page can't be told from another.
+func TestGapsOfALargeFile(t *testing.T) {
+	for size, clears := range map[int64]bool{128<<30 - 1: true, 128 << 30: false} {
+		page := bytes.Repeat([]byte{7}, pageSize)
+		copy(page, []byte{13, 0, 0, 0, 3, 2, 0})
+		f := &sizedFile{size: size}
+		if _, err := (mainFile{f}).WriteAt(page, pageSize); err != nil {
+			t.Fatal(err)
+		}
+		if got := f.written[100] == 0; got != clears {
+			t.Errorf("%d bytes: cleared %v", size, got)
+		}
+	}
+}

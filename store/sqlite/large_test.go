@@ -118,6 +118,25 @@ func TestWhereTheDriverPanics(t *testing.T) {
 	mustCommit(t, s, message(key("next"), store.Op{}, opOf(9), 1))
 }
 
+// TestTwoWritesOneOfWhichPanics: the other one does not fail with it.
+func TestTwoWritesOneOfWhichPanics(t *testing.T) {
+	s := openNew(t)
+	release := hold(t, s)
+	starved, committed := make(chan error, 1), make(chan error, 1)
+	go func() { starved <- s.write(t.Context(), starve, "starve") }()
+	awaitWaiting(t, s, 1)
+	w := message(key("a"), store.Op{}, opOf(1), 1)
+	go func() { _, err := s.Commit(t.Context(), w); committed <- err }()
+	awaitWaiting(t, s, 2)
+	release()
+	if err := <-starved; !errors.Is(err, store.ErrNotApplied) {
+		t.Errorf("the one that panics: %v", err)
+	}
+	if err := <-committed; err != nil {
+		t.Errorf("the other one: %v", err)
+	}
+}
+
 func starve(db *connection) error {
 	_, err := db.one(func(*sqlite3.Stmt) error { return nil }, greedy)
 	return err

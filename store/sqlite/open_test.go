@@ -20,7 +20,7 @@ func TestOpenSaysWhatToDo(t *testing.T) {
 	foreign := filepath.Join(folder, "foreign.db")
 	sqlOn(t, foreign, "CREATE TABLE music (title TEXT)")
 	for _, test := range []struct{ name, path, want string }{
-		{"no path", "", "give the name of a file"},
+		{"no path", "", "the path is empty: give the name of a file"},
 		{"no folder", filepath.Join(folder, "nowhere", "x.db"), "does not exist: create it"},
 		{"a folder", folder, "is a folder"},
 		{"not a database", text, "not an SQLite file"},

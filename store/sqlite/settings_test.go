@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -221,5 +222,54 @@ func TestExpireGoesOnUntilNothingIsLeft(t *testing.T) {
 	}
 	if got := rows(t, s, "SELECT count(*) FROM conversations")[0]; got != fmt.Sprint(conversations-1) {
 		t.Errorf("%s conversations are left, want %d", got, conversations-1)
+	}
+}
+
+// TestAnExpiryThatIsCutOff says so, and counts nothing, in each of its steps.
+func TestAnExpiryThatIsCutOff(t *testing.T) {
+	s := openNew(t)
+	w := message(key("a"), store.Op{}, opOf(1), 1)
+	w.Append[0].Status = "answered"
+	w.Record.Phase, w.Timer = "idle", 0
+	mustCommit(t, s, w)
+	for i, step := range []func(context.Context) (int, error){
+		func(ctx context.Context) (int, error) { return s.expireEntries(ctx, start+1, 10) },
+		func(ctx context.Context) (int, error) { return s.expireIDs(ctx, start+1, 10) },
+		func(ctx context.Context) (int, error) { return s.expireConversations(ctx, start+1, 10) },
+	} {
+		release := hold(t, s)
+		ctx, cancel := context.WithCancel(t.Context())
+		cutOff := make(chan error, 1)
+		go func() {
+			count, err := step(ctx)
+			if count != 0 {
+				err = fmt.Errorf("it counts %d", count)
+			}
+			cutOff <- err
+		}()
+		awaitWaiting(t, s, 1)
+		cancel()
+		if err := <-cutOff; !errors.Is(err, store.ErrNotApplied) {
+			t.Errorf("step %d: %v", i, err)
+		}
+		release()
+		if count, err := step(t.Context()); count != 1 || err != nil {
+			t.Errorf("step %d: %d, %v", i, count, err)
+		}
+	}
+}
+
+// TestWhatTheStoreIsCalled, in a word and in a sentence.
+func TestWhatTheStoreIsCalled(t *testing.T) {
+	s := openNew(t)
+	if g := s.Guarantees(); g.Name != "sqlite" || !strings.Contains(g.Note, s.path) {
+		t.Errorf("it is called %q: %q", g.Name, g.Note)
+	}
+}
+
+// TestAConnectionToNoFile is an error that says so.
+func TestAConnectionToNoFile(t *testing.T) {
+	if _, err := connect(newPath(t), (Options{}).register()); !errors.Is(err, sqlite3.CANTOPEN) {
+		t.Errorf("got error %v", err)
 	}
 }
