@@ -72,7 +72,7 @@ const (
 	EndedSilent      Ending = "no_reply"    // the responder chose not to reply
 	EndedClosed      Ending = "closed"      // a person settled its messages: nothing was sent
 	EndedStopped     Ending = "stopped"     // a person cut its reply in the middle, which is partial
-	EndedDeleted     Ending = "deleted"     // its messages were deleted by their authors
+	EndedDeleted     Ending = "deleted"     // its messages were deleted by their authors, or the whole conversation was
 	EndedReset       Ending = "reset"       // the conversation began afresh
 	EndedFailed      Ending = "failed"      // it was given up
 	EndedUndelivered Ending = "undelivered" // its reply did not certainly arrive as a whole, or was withdrawn

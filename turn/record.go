@@ -334,6 +334,19 @@ func (r Record) TurnOpen(number int64) bool {
 	return number == r.Turn && r.turnWaits()
 }
 
+// OpenTurns is the numbers of the turns that have begun and not ended, in order.
+func (r Record) OpenTurns() []int64 {
+	candidates := []int64{r.Turn}
+	if r.Reply != nil {
+		candidates = append(candidates, r.Reply.Turn)
+	}
+	for _, queued := range r.Queue {
+		candidates = append(candidates, queued.Turn)
+	}
+	slices.Sort(candidates)
+	return slices.DeleteFunc(slices.Compact(candidates), func(number int64) bool { return !r.TurnOpen(number) })
+}
+
 // turnWaits reports whether the last turn waits for its attempt, or for the end of one.
 func (r Record) turnWaits() bool {
 	return r.Phase == Collecting || r.Phase == Generating || r.windowInterrupted()

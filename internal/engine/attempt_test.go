@@ -268,12 +268,20 @@ func TestANodeThatLeavesReadsNoPrompt(t *testing.T) {
 	}
 }
 
+// looked answers the read that a deletion begins with.
+func (h *harness) looked() {
+	h.t.Helper()
+	h.node.Loaded(h.now, h.load(asked[engine.Load](h)))
+	h.collect()
+}
+
 // While a conversation is deleted nothing else happens to it.
 func TestADeletionIsWaitedFor(t *testing.T) {
 	h := newHarness(t)
 	h.say("m")
 	h.settle()
 	h.submit("forget", engine.Request{Op: engine.Forget})
+	h.looked()
 	h.say("n")
 	h.submit("again", engine.Request{Op: engine.Forget})
 	if count[engine.Delete](h) != 1 || count[engine.Commit](h) != 0 || count[engine.Load](h) != 0 {
@@ -326,6 +334,7 @@ func TestADeletionThatFails(t *testing.T) {
 	h := newHarness(t)
 	s := h.started("m")
 	h.submit("forget", engine.Request{Op: engine.Forget})
+	h.looked()
 	asked[engine.Delete](h)
 	h.node.Deleted(h.now, keyOf("c"), context.DeadlineExceeded)
 	h.settle()

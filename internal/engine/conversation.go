@@ -117,6 +117,10 @@ func (n *Node) pump(c *conversation) {
 			return
 		case c.retryAt > n.now && !c.isWaitedFor(): // storeFailed has armed it
 			return
+		case c.queue[0].Op == Forget && !c.queue[0].earlier.readSince:
+			c.queue[0].earlier.readSince = true
+			n.read(c) // for the turns that are open: see tellEnds
+			return
 		case c.queue[0].Op == Forget:
 			c.call = deleting
 			n.emit(Delete{Key: c.key})
@@ -273,11 +277,22 @@ func (n *Node) Deleted(now turn.Time, key store.Key, err error) {
 		t.result.Err = unavailable(err)
 	} else {
 		n.stopWork(c, stopDeleted)
+		n.tellEnds(c)
 		c.wakeAt, c.claimed = 0, false
 	}
 	n.emit(Answer{Ticket: t.Ticket, Result: t.result})
 	n.arm(c)
 	n.pump(c)
+}
+
+// tellEnds tells that the turns are over that were open when the conversation was deleted.
+func (n *Node) tellEnds(c *conversation) {
+	record := c.snap.Record
+	for _, number := range record.OpenTurns() {
+		e := NewEvent(c.key, turn.Notice{Kind: turn.KindTurnEnded, At: n.now, Reason: string(turn.EndedDeleted), Turn: number, Version: record.Version})
+		e.Name = record.Names.Key
+		n.emit(Tell{Event: &e})
+	}
 }
 
 // release lets go of a conversation in which nothing happens here. One whose record
