@@ -119,7 +119,7 @@ func TestRequestsBehindTheOneThatMakesAnAlias(t *testing.T) {
 }
 
 // A request behind the one that frees an alias is not the conversation's any more, and one
-// behind a Lead that was refused stays where it is.
+// behind a LeadName that was refused stays where it is.
 func TestRequestsBehindAChangeOfAName(t *testing.T) {
 	h := newHarness(t)
 	h.alias("a")
