@@ -28,6 +28,8 @@ type ledger struct {
 	erased map[store.Key][]string        // ids that went with it
 	sums   sums
 	story  story
+
+	miscounted string // what is wrong with a count of bytes, "": nothing
 }
 
 // sums are what a run adds to the report.

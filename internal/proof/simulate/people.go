@@ -60,7 +60,7 @@ func (n *node) submit(a *ask, r *engine.Request) {
 	}
 	r.Ticket, r.Op = a, a.op
 	n.waiting = append(n.waiting, a)
-	early := n.seeded.flaws.ackBeforeWrite && a.op == engine.Receive || n.seeded.flaws.saysBeforeWrite && a.op == engine.HumanReply
+	early := n.seeded.flaws.ackBeforeWrite && a.op == engine.Receive || n.seeded.flaws.saysBeforeWrite && a.What == humanSays
 	if early {
 		n.ledger.acknowledged(a, engine.Result{Outcome: turn.Queued})
 	}

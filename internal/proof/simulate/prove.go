@@ -191,7 +191,7 @@ func saidFaults() []seededFault {
 		{name: "the talk goes on after a reset word", check: "P2 fresh", calm: true, step: changeInput(resetByWordOnly)},
 		{name: "a stop word closes itself, and not what its sender has waiting", check: "P3 settled", calm: true, step: changeEvent(stopsItself)},
 		{name: "a stop word cuts what others wait for", check: "P7 cut", calm: true, step: changeEvent(stopsShared)},
-		{name: "a reply to a part of what waits settles all of it", check: "P4 bytes", needs: []What{modelCramped}, step: changeDecision(partSettlesAll)},
+		{name: "a reply to a part of what waits settles all of it", check: "P3 answered", needs: []What{modelCramped}, step: changeDecision(partSettlesAll)},
 		{name: "a reply to a part of what waits does not say that it is late", check: "P2 current", needs: []What{modelCramped}, step: changeDecision(partNotLate)},
 		{name: "each failure sends the text that stands in", check: "P3 notice", needs: []What{modelRejects, modelRefuses}, step: changeInput(standsInAgain)},
 		{name: "people are told at once that it takes longer", check: "P3 sign", calm: true, step: changePolicy(toldAtOnce)},

@@ -45,6 +45,9 @@ func (w *world) verdict() {
 			w.ledger.verdict(w.ledger.conversation(key))
 		}
 	}
+	if w.ledger.miscounted != "" {
+		w.fail("P4 bytes", "%s", w.ledger.miscounted)
+	}
 }
 
 // sweep is P6: there is a timer if and only if there is something to do.
