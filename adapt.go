@@ -25,9 +25,11 @@ func (a *App) nodeBots(configured map[string]Bot) map[string]node.Bot {
 		settings := b.engineBot()
 		settings.Policy.WaitingBytes, settings.Policy.PromptBytes = a.options.Limits.WaitingBytes, a.options.Limits.PromptBytes
 		bot := node.Bot{Bot: settings, Timeout: b.Timeout, SendTimeout: b.SendTimeout, Respond: a.respondWith(b)}
-		if b.Sender != nil {
-			bot.Send = sendWith(b.Sender)
-			bot.Signal, bot.Typing = signalWith(b.Sender), b.Typing
+		if to := b.outlets(); to != nil {
+			bot.Send, bot.Typing = to.send, to.typing()
+			if to.signals() {
+				bot.Signal = to.signal
+			}
 		}
 		bots[name] = bot
 	}
@@ -45,11 +47,10 @@ func (b Bot) engineBot() engine.Bot {
 	if b.Start == StartEarly && mayStartEarly(b.Responder) {
 		early = b.EarlyAttempts
 	}
-	resend := b.UnknownSend == UnknownResend || b.UnknownSend == UnknownAuto && (can.RecognisesRepeats || b.Sender == nil)
 	return engine.Bot{
 		Policy: turn.Policy{
 			Debounce: b.Debounce, MaxWait: b.MaxWait, OnNewInput: turn.Mode(b.OnNewInput), MaxDiscards: b.MaxDiscards,
-			Lease: b.Lease, MediaWait: b.MediaWait, MaxAttempts: b.Attempts, ResendUnknown: resend,
+			Lease: b.Lease, MediaWait: b.MediaWait, MaxAttempts: b.Attempts, ResendUnknown: b.resendsUnknown(b.Sender),
 			RetryFor: b.RetryFor, Fallback: b.Fallback != "", Refusal: b.RefusalText != "", EarlyAttempts: early,
 			DelayAfter: b.Notice.After, OutageAfter: b.OutageNotice.After, TurnsPerMinute: b.TurnsPerMinute,
 			SessionIdle: b.SessionIdle, Observe: b.Observe > 0, MaxAge: b.MaxAge, MaxBotTurns: botTurns,
@@ -57,8 +58,13 @@ func (b Bot) engineBot() engine.Bot {
 		Fallback: b.Fallback, Refusal: b.RefusalText, DelayText: b.Notice.Text, OutageText: b.OutageNotice.Text, History: b.History, Observe: b.Observe, GroupWait: b.GroupWait, SplitAt: b.SplitAt, SplitWait: b.SplitWait,
 		StopWords: words.NewList(b.StopWords), OptOutWords: words.NewList(b.OptOutWords), OptInWords: words.NewList(b.OptInWords),
 		ResetWords: words.NewList(b.ResetWords), Split: can.Split, Whole: can.AllParts,
-		Pace: engine.Pace(b.Pace),
+		Pace: engine.Pace(b.Pace), Channels: b.engineChannels(),
 	}
+}
+
+// resendsUnknown reports whether a send of unknown outcome is repeated.
+func (b Bot) resendsUnknown(s Sender) bool {
+	return b.UnknownSend == UnknownResend || b.UnknownSend == UnknownAuto && (s == nil || capabilitiesOf(s).RecognisesRepeats)
 }
 
 // respondWith makes the function by which the runtime runs a responder.

@@ -69,9 +69,12 @@ type Bot struct {
 	// Responder answers. It is required.
 	Responder Responder
 
-	// Sender delivers the replies. nil: they go to the transcript and the event stream
-	// only.
+	// Sender delivers the replies of conversations that belong to none of the Channels.
+	// nil: they go to the transcript and the event stream only.
 	Sender Sender
+
+	// Channels are the chat platforms on which the bot answers. nil: none.
+	Channels []Channel
 
 	// Debounce is the quiet time after the last input before a turn starts. Default
 	// 1.5s; Zero for none.
@@ -289,6 +292,10 @@ func (b Bot) withDefaults() (Bot, error) {
 	b.OnNewInput = cmp.Or(b.OnNewInput, d.OnNewInput)
 	b.UnknownSend = cmp.Or(b.UnknownSend, d.UnknownSend)
 	b.Names = cmp.Or(b.Names, d.Names)
+	b.Channels = slices.Clone(b.Channels)
+	for i, ch := range b.Channels {
+		b.Channels[i] = ch.withDefaults(b)
+	}
 	return b, b.validate()
 }
 
@@ -303,6 +310,9 @@ func (b Bot) validate() error {
 		reject(true, "the name: %w", err)
 	}
 	reject(b.Responder == nil, "it needs a Responder")
+	if err := b.validateChannels(); err != nil {
+		problems = append(problems, err)
+	}
 	reject(b.Debounce < 0, "Debounce must not be negative, it is %v", b.Debounce)
 	reject(b.MaxWait < 0, "MaxWait must not be negative, it is %v", b.MaxWait)
 	reject(b.MaxWait < b.Debounce, "MaxWait (%v) must not be less than Debounce (%v)", b.MaxWait, b.Debounce)

@@ -107,8 +107,8 @@ type SendError struct {
 	// NotDelivered.
 	RetryAfter time.Duration
 
-	// WholeBot: the pause holds for all conversations of the bot. Each node keeps to the
-	// pauses that it was told.
+	// WholeBot: the pause holds for all conversations of the bot that this Sender serves.
+	// Each node keeps to the pauses that it was told.
 	WholeBot bool
 
 	// Err is the cause; it may be nil.

@@ -131,7 +131,7 @@ func TestEachKeyReachesTheRuntime(t *testing.T) {
 		}
 	}
 	// The program's, not the configuration's: functions, and what the engine learns.
-	others := []string{"Split", "Whole", "Respond", "Send", "Signal", "Policy.NoSendUntil"}
+	others := []string{"Channels", "Split", "Whole", "Respond", "Send", "Signal", "Policy.NoSendUntil"}
 	for field := range defaults {
 		if !reached[field] && !slices.Contains(others, field) {
 			t.Errorf("no key of the configuration reaches %s", field)

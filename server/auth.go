@@ -16,6 +16,7 @@ const (
 	byKey      access = iota // an API key or, below /v1/, the session of one; without keys, as sameOrigin
 	public                   // none: everybody may call
 	sameOrigin               // everybody but the pages of other sites
+	signed                   // the request carries its own proof, which the handler checks
 )
 
 // guard decides who may call. With keys, a request needs one that has the route's right,
@@ -48,7 +49,13 @@ func newGuard(keys *Keys, revoked func(id string) bool, loopbackOnly bool, log *
 // check returns the caller, or the reason why the route is closed to it. The host is
 // checked before all else, also for public routes: the console's page is one, and a page
 // that was rebound must not even get that.
+//
+// A platform calls the public name of this node, has no key, and no browser can forge its
+// signature.
 func (g guard) check(r *http.Request, t *route) (caller, error) {
+	if t.access == signed {
+		return anonymous(r), nil
+	}
 	locked := len(g.keys.held()) > 0
 	if g.loopbackOnly && !locked && !isLoopback(r.Host) {
 		return caller{}, newProblem(kindWrongHost, "Without API keys this server answers only to localhost; it was asked as %.100q.", r.Host)

@@ -49,6 +49,11 @@ func (s *Server) routes() []*route {
 		{method: "GET", pattern: one + "/events", needs: Read, handle: s.getConversationEvents, stream: true},
 		{method: "GET", pattern: "/v1/events", needs: Read, handle: s.getEvents, stream: true},
 
+		{method: "POST", pattern: "/channels/{bot}/{kind}", handle: s.serveChannel, access: signed},
+		{method: "GET", pattern: "/channels/{bot}/{kind}", handle: s.serveChannel, access: signed},
+		{method: "POST", pattern: "/channels/{bot}/{kind}/{name}", handle: s.serveChannel, access: signed},
+		{method: "GET", pattern: "/channels/{bot}/{kind}/{name}", handle: s.serveChannel, access: signed},
+
 		{method: "POST", pattern: "/console/login", handle: s.postLogin, access: sameOrigin},
 		{method: "POST", pattern: "/console/logout", handle: s.postLogout, access: sameOrigin},
 		{method: "GET", pattern: "/console/session", handle: s.getSession, access: public},

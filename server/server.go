@@ -78,6 +78,7 @@ type Options struct {
 	Logger       *slog.Logger // default: nothing is logged
 	Version      string       // of the program, for metrics
 	Page         http.Handler // gets GET and HEAD of every path outside the API; nil: none
+	Channels     Channels     // takes what chat platforms send; nil: nothing does
 	Demo         Demo         // the settings of a demo that can be changed while it runs; nil: none
 
 	Settings // those that can be changed while the server runs
@@ -226,7 +227,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, found match) erro
 	if err := found.bind(r); err != nil {
 		return err
 	}
-	if bot := r.PathValue("bot"); bot != "" {
+	if bot := r.PathValue("bot"); bot != "" && found.route.access != signed {
 		if err := s.checkBot(who, bot); err != nil {
 			return err
 		}

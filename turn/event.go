@@ -302,6 +302,7 @@ func (FreeName) event()        {}
 func (ClaimName) event()       {}
 func (AdoptName) event()       {}
 func (DropName) event()        {}
+func (TakeDuty) event()        {}
 func (Requeue) event()         {}
 func (Resend) event()          {}
 func (MarkSent) event()        {}

@@ -109,6 +109,8 @@ func (s *step) dispatch(event Event) {
 		s.adoptName(e)
 	case DropName:
 		s.dropName(e)
+	case TakeDuty: // duty.go
+		s.takeDuty(e)
 	case Reset: // reset.go
 		s.reset(e)
 	case Requeue:

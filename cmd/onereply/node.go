@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/onereply/onereply"
+	"github.com/onereply/onereply/channel"
 	"github.com/onereply/onereply/internal/gomaxprocs"
 	"github.com/onereply/onereply/server"
 	"github.com/onereply/onereply/server/config"
@@ -71,17 +72,25 @@ func runNode(ctx context.Context, c config.Config, from *source, front frontend,
 		defer gomaxprocs.OneMore()()
 	}
 	keys, url := server.NewKeys(apiKeys(c.APIKeys)...), reachable(listener.Addr(), encrypted != nil)
-	app, err := openApp(ctx, kept, c, front, url, keys, log)
+	chats, err := buildChannels(c.Bots)
+	if err != nil {
+		return err
+	}
+	app, err := openApp(ctx, kept, c, front, url, keys, chats, log)
 	if err != nil {
 		return err
 	}
 	defer closing(log, "engine", app.Close)
+	channels := channel.NewHost(app, chats.accounts, channel.Options{Logger: log, PublicURL: c.PublicURL})
+	defer channels.Close()
+	context.AfterFunc(ctx, channels.Close) // another node polls while this one drains
 	connections := connectionsFor(openFiles())
-	api := newAPI(app, c, keys, front, connections/2, log)
+	api := newAPI(app, c, keys, channels, front, connections/2, log)
 	if from != nil {
 		again := reloading{from: from, now: c, log: log, apply: func(ctx context.Context, c config.Config) error {
 			bots, err := buildBots(c.Bots, responderURL(c, url), keys)
 			if err == nil {
+				chats.join(bots)
 				err = app.Reconfigure(ctx, bots...)
 			}
 			if err == nil {
@@ -92,6 +101,7 @@ func runNode(ctx context.Context, c config.Config, from *source, front frontend,
 		}}
 		defer again.start(ctx)()
 	}
+	channels.Start()
 	announce(url)
 	log.Info("listening", "url", url, "store", kept.Guarantees().Name, "bots", len(c.Bots))
 	s := httpServer(api, encrypted, log)
@@ -100,11 +110,12 @@ func runNode(ctx context.Context, c config.Config, from *source, front frontend,
 
 // openApp starts the node's engine. The engine outlives ctx, whose end only starts the
 // drain. url is the listener's. The keys make what opens an attempt to its responder.
-func openApp(ctx context.Context, kept store.Store, c config.Config, front frontend, url string, keys *server.Keys, log *slog.Logger) (*onereply.App, error) {
+func openApp(ctx context.Context, kept store.Store, c config.Config, front frontend, url string, keys *server.Keys, chats chats, log *slog.Logger) (*onereply.App, error) {
 	bots, err := buildBots(c.Bots, responderURL(c, url), keys)
 	if err != nil {
 		return nil, err
 	}
+	chats.join(bots)
 	front.useDemo(bots)
 	app, err := onereply.Open(context.WithoutCancel(ctx), kept, options(c, log), bots...)
 	if err != nil {

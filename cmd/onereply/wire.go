@@ -10,8 +10,11 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/onereply/onereply"
+	"github.com/onereply/onereply/channel"
+	"github.com/onereply/onereply/channel/telegram"
 	delivery "github.com/onereply/onereply/channel/webhook"
 	"github.com/onereply/onereply/console"
 	"github.com/onereply/onereply/internal/buildinfo"
@@ -99,7 +102,7 @@ const maxStreams = 1000
 // name this machine as their host: a page from elsewhere, open in a browser here,
 // could use the API otherwise. The demo gets the engine here, before the first request.
 // Event streams get at most so many of the connections, since each keeps one for long.
-func newAPI(app *onereply.App, c config.Config, keys *server.Keys, front frontend, streams int, log *slog.Logger) *server.Server {
+func newAPI(app *onereply.App, c config.Config, keys *server.Keys, channels *channel.Host, front frontend, streams int, log *slog.Logger) *server.Server {
 	options := server.Options{
 		Keys:         keys,
 		LoopbackOnly: true,
@@ -108,6 +111,7 @@ func newAPI(app *onereply.App, c config.Config, keys *server.Keys, front fronten
 		Version:      buildinfo.Version(),
 		Page:         front.pages,
 		MaxStreams:   min(maxStreams, streams),
+		Channels:     channels,
 	}
 	if front.demo != nil {
 		front.demo.app = app
@@ -191,6 +195,62 @@ func buildBots(bots []config.Bot, url string, keys *server.Keys) ([]onereply.Bot
 		built = append(built, bot)
 	}
 	return built, nil
+}
+
+// chats are the channels of all bots. They are built once, and outlast a change of the
+// configuration.
+type chats struct {
+	accounts []*channel.Account
+	of       map[string][]onereply.Channel // by bot
+}
+
+// join gives bots their channels.
+func (c chats) join(bots []onereply.Bot) {
+	for i := range bots {
+		bots[i].Channels = c.of[bots[i].Name]
+	}
+}
+
+// buildChannels builds the channels of all bots. A quiet time of 0 has to be said as
+// [onereply.Zero].
+func buildChannels(bots []config.Bot) (chats, error) {
+	zero := func(d time.Duration) time.Duration {
+		if d == 0 {
+			return onereply.Zero
+		}
+		return d
+	}
+	built := chats{of: map[string][]onereply.Channel{}}
+	for _, b := range bots {
+		name := b.Settings.Name
+		for _, c := range b.Channels {
+			adapter, err := newChannel(c)
+			if err != nil {
+				return chats{}, fmt.Errorf("bot %q: channel %q: %w", name, c.Account(), err)
+			}
+			account := channel.NewAccount(adapter, channel.Settings{Bot: name, Name: c.Account(), TakeoverFor: c.TakeoverFor})
+			built.accounts = append(built.accounts, account)
+			built.of[name] = append(built.of[name], onereply.Channel{
+				Name: c.Account(), Sender: account, Debounce: zero(c.Debounce), MaxWait: zero(c.MaxWait),
+			})
+		}
+	}
+	return built, nil
+}
+
+// newChannel builds the adapter of a channel.
+func newChannel(c config.Channel) (channel.Channel, error) {
+	switch c.Kind {
+	case config.Telegram:
+		return telegram.New(telegramConfig(c))
+	}
+	return nil, fmt.Errorf("there is no channel of kind %q", c.Kind)
+}
+
+// telegramConfig hands on the settings of kind telegram. The same test compares its
+// fields.
+func telegramConfig(c config.Channel) telegram.Config {
+	return telegram.Config{Token: c.Token, Secret: c.Secret, APIBase: c.APIBase}
 }
 
 // newResponder builds the bot's responder. url is where a responder reaches this node.

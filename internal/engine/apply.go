@@ -50,6 +50,8 @@ func (n *Node) decide(c *conversation, b *batch, t *task) {
 		n.report(c, b, t)
 	case t.Op == AdoptName:
 		n.takeName(c, b, t, turn.AdoptName{Name: t.Name, Key: t.Moves})
+	case t.Op == TakeDuty:
+		n.step(c, b, t, turn.TakeDuty{Holder: n.options.Name, Nonce: t.Name, For: t.For, Alone: n.options.Alone})
 	case t.wakes() && !b.write.Record.Exists(): // it was deleted, and must not come back
 		t.result.Outcome, t.result.Reason = turn.Ignored, turn.NothingWaits
 	default:
@@ -66,7 +68,7 @@ func (n *Node) decide(c *conversation, b *batch, t *task) {
 // people, and the name of the conversation.
 func (n *Node) step(c *conversation, b *batch, t *task, event turn.Event) turn.Effects {
 	policy := n.bot(c).Policy
-	policy.NoSendUntil = n.pauses[c.key.Bot]
+	policy.NoSendUntil = n.pausedUntil(c)
 	record, effects := n.options.Step(b.write.Record, event, n.now, policy)
 	t.result.Outcome, t.result.Reason = effects.Outcome, effects.Reason
 	b.actions = append(b.actions, effects.Actions...)

@@ -114,7 +114,7 @@ func (n *Node) PromptRead(now turn.Time, key store.Key, nonce string, entries, t
 		record := c.snap.Record
 		n.emit(Start{
 			Key: key, Conversation: record.Name(key.Conversation), Address: addressOf(key.Conversation, record), Lease: r.lease, Turn: r.turn,
-			Attempt: r.attempt, Early: r.early, Through: r.through, Prompt: r.prompt, NoSignalUntil: max(record.NoSendUntil, n.pauses[c.key.Bot]),
+			Attempt: r.attempt, Early: r.early, Through: r.through, Prompt: r.prompt, NoSignalUntil: max(record.NoSendUntil, n.pausedUntil(c)),
 		})
 	}
 }

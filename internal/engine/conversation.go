@@ -93,9 +93,6 @@ func (n *Node) get(key store.Key) *conversation {
 	return c
 }
 
-// bot is the configuration of the conversation's bot.
-func (n *Node) bot(c *conversation) Bot { return n.options.Bots[c.key.Bot] }
-
 // sorted is all conversations in memory by key: a map's own order would make two runs of
 // one simulation differ.
 func (n *Node) sorted() []*conversation {

@@ -93,6 +93,10 @@ type Bot struct {
 	Whole bool
 	// Pace is the pause before each further part.
 	Pace Pace
+
+	// Channels are the chat platforms on which the bot answers. A conversation belongs to
+	// the one by whose name its own begins.
+	Channels []Channel
 }
 
 // Options are the settings of a node.
@@ -136,10 +140,10 @@ type Node struct {
 	idle   *list.List
 	ready  ready // conversations that wait for a slot
 
-	// pauses has the bots whose receiver asked for a pause that holds for all of their
-	// conversations, each with its end. Only this node knows: the others learn of it from
+	// pauses has the receivers that asked for a pause that holds for all conversations that
+	// they serve, each with its end. Only this node knows: the others learn of it from
 	// their own sends.
-	pauses map[string]turn.Time
+	pauses map[receiver]turn.Time
 
 	// Looking for timers that nobody acts on.
 	pollAt  turn.Time // when next, 0: never
@@ -169,7 +173,7 @@ func New(o Options) *Node {
 		all:      map[store.Key]*conversation{},
 		idle:     list.New(),
 		ready:    newReady(names, o.MaxGenerations),
-		pauses:   map[string]turn.Time{},
+		pauses:   map[receiver]turn.Time{},
 		Counters: newCounters(),
 	}
 }

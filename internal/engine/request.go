@@ -31,6 +31,7 @@ const (
 	ClaimName
 	AdoptName
 	DropName
+	TakeDuty
 	Seal
 	Forget
 	ownEvent // not a caller's: an event of this node's own
@@ -50,7 +51,7 @@ type Request struct {
 	Text        *string             // Edit
 	Attachments *[]store.Attachment // Edit
 	EditedAt    turn.Time           // Edit: when, by the channel's clock; 0: it did not say
-	For         time.Duration       // Typing, Pause; HumanReply: the bot is silent for so long
+	For         time.Duration       // Typing, Pause, TakeDuty; HumanReply: the bot is silent for so long
 	Beside      bool                // HumanReply: it settles nothing
 	Sent        bool                // HumanReply: it was sent elsewhere
 	Reason      string              // Pause, Reset
@@ -59,7 +60,7 @@ type Request struct {
 	Turn        int64               // Resend, MarkSent, Report
 	Part        int                 // Report: from 1; 0: all
 	Receipt     turn.Receipt        // Report; Reason is that of a failure
-	Name        string              // LeadName, FreeName: the conversation; ClaimName, AdoptName, DropName: the name
+	Name        string              // LeadName, FreeName: the conversation; ClaimName, AdoptName, DropName: the name; TakeDuty: the nonce
 	Fresh       bool                // LeadName: the name must lead nowhere else
 	Moves       bool                // AdoptName: it is the key from now on
 	Audit       *store.AuditEntry   // noted where the request changes something; nil: not

@@ -31,7 +31,7 @@ func (n *Node) startSend(c *conversation, a turn.Send) {
 	paused := c.snap.Record.OnHold && !a.Reply.DespitePause()
 	reply := c.snap.Record.Reply
 	cut := reply != nil && reply.Cut != "" && !reply.Unsure
-	if n.leaving || paused || cut || n.now < n.pauses[c.key.Bot] || n.now >= n.deadline(c, lease) {
+	if n.leaving || paused || cut || n.now < n.pausedUntil(c) || n.now >= n.deadline(c, lease) {
 		c.send.ended = true
 		n.submitOwn(c, &task{event: turn.HandBack{Nonce: lease.Nonce}, endsWork: true})
 		return
@@ -66,7 +66,7 @@ type SendResult struct {
 	Certain bool
 
 	// Of a certain failure. ForGood: trying again is pointless. After: the pause that the
-	// receiver asked for. WholeBot: it holds for all conversations of the bot.
+	// receiver asked for. WholeBot: it holds for all conversations that it serves.
 	ForGood  bool
 	After    time.Duration
 	WholeBot bool
@@ -83,7 +83,8 @@ func (n *Node) SendEnded(now turn.Time, s SendResult) {
 	}
 	c.send.ended = true
 	if s.WholeBot {
-		n.pauses[c.key.Bot] = max(n.pauses[c.key.Bot], n.now.Add(min(s.After, n.bot(c).Policy.RetryFor)))
+		to := n.receiver(c)
+		n.pauses[to] = max(n.pauses[to], n.now.Add(min(s.After, n.bot(c).Policy.RetryFor)))
 	}
 	if s.Entry != nil {
 		c.reply = s.Entry

@@ -15,7 +15,7 @@ func check(t *testing.T, text string, limit int) {
 		return
 	}
 	runes := []rune(text)
-	parts := cutAll(runes, limit)
+	parts := cutAll(runes, limit, func(rune) int { return 1 })
 	for _, p := range parts {
 		if strings.TrimSpace(p.body) == "" {
 			t.Fatalf("%q by %d: a blank part in %q", text, limit, parts)
@@ -26,6 +26,18 @@ func check(t *testing.T, text string, limit int) {
 	}
 	checkBodies(t, string(runes), limit, parts)
 	checkFences(t, readLines(runes, limit), limit, parts)
+}
+
+// checkWeight holds for every text and limit of a channel that counts something else.
+func checkWeight(t *testing.T, text string, limit int) {
+	t.Helper()
+	for _, weigh := range []func(rune) int{UTF16, Bytes} {
+		for _, p := range Weighed(text, limit, weigh) {
+			if got := weight([]rune(p), weigh); got > limit {
+				t.Fatalf("%q by %d: %q weighs %d", text, limit, p, got)
+			}
+		}
+	}
 }
 
 // checkBodies: without what was added, the parts are the text, but for white space between
@@ -111,6 +123,7 @@ func TestProperties(t *testing.T) {
 			b.WriteString(alphabet[random.IntN(len(alphabet))])
 		}
 		check(t, b.String(), random.IntN(40))
+		checkWeight(t, b.String(), 16+random.IntN(40))
 	}
 }
 
@@ -122,6 +135,7 @@ func FuzzText(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, limit int) {
 		if len(text) < 1<<12 {
 			check(t, text, limit)
+			checkWeight(t, text, max(limit, 16))
 		}
 	})
 }

@@ -1,9 +1,9 @@
 // Package split cuts a text into parts that fit a channel. Its one job is to
 // cut where it hurts least; it must never import anything of this module.
 //
-// Channels bound the length of a message; here it is counted in code points. A reply that
-// is longer goes out as several messages, so a person reads each part by itself: a cut
-// between paragraphs is not noticed, and one within a word is.
+// Channels bound the length of a message, in code points, in units of UTF-16 or in bytes.
+// A reply that is longer goes out as several messages, so a person reads each part by
+// itself: a cut between paragraphs is not noticed, and one within a word is.
 //
 // Models write Markdown, and a part is shown by itself. So a block of code that has to be
 // cut is closed at the end of its part and opened again at the start of the next one, with
@@ -16,6 +16,7 @@ package split
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Text cuts text into parts of at most limit characters (code points), in order. No part
@@ -23,15 +24,21 @@ import (
 // loses only white space at the cuts, and within a block only the line break. A text that
 // fits is its own only part; a blank one has none, and a limit below 1 cuts nothing.
 func Text(text string, limit int) []string {
+	return Weighed(text, limit, func(rune) int { return 1 })
+}
+
+// Weighed is [Text] for a channel that counts something else: weigh says how much of the
+// limit a code point takes, at least 1. A limit must have room for any one of them.
+func Weighed(text string, limit int, weigh func(rune) int) []string {
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}
 	runes := []rune(text)
-	if limit < 1 || len(runes) <= limit {
+	if limit < 1 || weight(runes, weigh) <= limit {
 		return []string{text} // never cut, so not even its bytes change
 	}
 	var parts []string
-	for _, p := range cutAll(runes, limit) {
+	for _, p := range cutAll(runes, limit, weigh) {
 		parts = append(parts, p.String())
 	}
 	return parts
@@ -46,8 +53,36 @@ type part struct {
 
 func (p part) String() string { return p.opening + p.body + p.closing }
 
+// UTF16 is the weight of a code point in code units of UTF-16.
+func UTF16(r rune) int {
+	if r > 0xFFFF {
+		return 2
+	}
+	return 1
+}
+
+// Bytes is the weight of a code point in bytes of UTF-8.
+func Bytes(r rune) int { return max(utf8.RuneLen(r), 1) }
+
+func weight(runes []rune, weigh func(rune) int) (sum int) {
+	for _, r := range runes {
+		sum += weigh(r)
+	}
+	return sum
+}
+
+// fitting is how many of the code points fit into the room, at least one.
+func fitting(runes []rune, room int, weigh func(rune) int) int {
+	for i, r := range runes {
+		if room -= weigh(r); room < 0 {
+			return max(i, 1)
+		}
+	}
+	return len(runes)
+}
+
 // cutAll cuts a text that is longer than limit.
-func cutAll(runes []rune, limit int) (parts []part) {
+func cutAll(runes []rune, limit int, weigh func(rune) int) (parts []part) {
 	t := readLines(runes, limit)
 	add := func(p part) {
 		if strings.TrimSpace(p.body) != "" { // channels refuse a part without anything to read
@@ -57,7 +92,10 @@ func cutAll(runes []rune, limit int) (parts []part) {
 	from := t.skip(0)
 	for from < len(runes) {
 		opening := t.fenceAt(from).opening()
-		room := limit - length(opening)
+		if weight([]rune(opening), weigh) > limit/2 { // a language in letters that weigh much
+			opening = ""
+		}
+		room := fitting(runes[from:], limit-weight([]rune(opening), weigh), weigh)
 		if len(runes)-from <= room {
 			add(part{opening: opening, body: string(runes[from:])})
 			break

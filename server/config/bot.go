@@ -60,6 +60,7 @@ func (r *reader) bot(bots *section, name string, c *Config) {
 	r.behaviour(s, &b.Settings)
 	r.responder(s, &b)
 	r.delivery(s, &b)
+	r.channels(s, &b)
 	r.rate(s, "rate", &b.Rate)
 	r.rate(s, "conversation_rate", &b.ConversationRate)
 	s.close()

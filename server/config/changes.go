@@ -50,8 +50,8 @@ func (c Config) Reload(next Config) (inForce Config, changes []Change) {
 	return inForce, append(changes, more...)
 }
 
-// reloadBots are the bots that run, with their new settings. One that was added or removed
-// needs a restart.
+// reloadBots are the bots that run, with their new settings. One that was added or removed,
+// and one's channels, need a restart.
 func reloadBots(running, next []Bot) (bots []Bot, changes []Change) {
 	find := func(all []Bot, name string) int {
 		return slices.IndexFunc(all, func(b Bot) bool { return b.Settings.Name == name })
@@ -61,9 +61,16 @@ func reloadBots(running, next []Bot) (bots []Bot, changes []Change) {
 		switch {
 		case at < 0:
 			changes = append(changes, Change{join("bots", b.Settings.Name), true})
-		case !reflect.DeepEqual(b, next[at]):
-			changes = append(changes, Change{join("bots", b.Settings.Name), false})
-			b = next[at]
+		default:
+			changed := next[at]
+			if !reflect.DeepEqual(b.Channels, changed.Channels) {
+				changes = append(changes, Change{join(join("bots", b.Settings.Name), "channels"), true})
+				changed.Channels = b.Channels
+			}
+			if !reflect.DeepEqual(b, changed) {
+				changes = append(changes, Change{join("bots", b.Settings.Name), false})
+			}
+			b = changed
 		}
 		bots = append(bots, b)
 	}

@@ -6,7 +6,7 @@
 // the command; they are built from its [Config].
 //
 // The way of a key: [Parse] in parse.go turns the file into a tree of YAML nodes. A
-// section (section.go) is one mapping of it. bot.go, responder.go and delivery.go ask a
+// section (section.go) is one mapping of it. bot.go, responder.go, delivery.go and channel.go ask a
 // section for each key that they know, by the kind of value: a text, a list, a duration,
 // a number, one of some words (scalar.go). rules.go has the checks of single values,
 // expand.go puts in the environment. A key that nobody asked for is a mistake, and
@@ -76,11 +76,12 @@ type TLS struct {
 // command makes a [onereply.Bot] of it, since only the command knows the packages of
 // responders and channels.
 type Bot struct {
-	// Settings has all but Responder and Sender. Explicit zeros are
+	// Settings has all but Responder, Sender and Channels. Explicit zeros are
 	// [onereply.Zero].
 	Settings  onereply.Bot
 	Responder Responder
 	Delivery  Delivery
+	Channels  []Channel // in the order of the file
 
 	Rate             Rate // of the messages of all its conversations together
 	ConversationRate Rate // of each one
@@ -123,4 +124,26 @@ type Delivery struct {
 	Headers  map[string]string // Webhook: more headers of each call
 	Limit    int               // Webhook: characters of one part; a longer text is cut; 0: none
 	Separate bool              // Webhook: one call for each part, instead of one for all
+}
+
+// Channel is a chat platform on which the bot answers. Kind decides which of the other
+// fields are set.
+type Channel struct {
+	Kind        string        // Telegram
+	Name        string        // tells two of a kind apart; "": there is one
+	APIBase     string        // where the platform's API is; "": the public one
+	Debounce    time.Duration // of its conversations; default: the kind's
+	MaxWait     time.Duration // likewise; default 15s
+	TakeoverFor time.Duration // how long the bot is silent after a person answered in its place; default 1h
+	Token       string        // Telegram: of the bot
+	Secret      string        // Telegram: of the webhook; "": the bot is polled
+}
+
+// Account is the name of the channel within its bot, with which the names of its
+// conversations begin: the kind, or kind/name.
+func (c Channel) Account() string {
+	if c.Name == "" {
+		return c.Kind
+	}
+	return c.Kind + "/" + c.Name
 }

@@ -1,0 +1,111 @@
+package channel
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/onereply/onereply"
+	"github.com/onereply/onereply/internal/split"
+)
+
+// Account is a channel under its name in a bot. It is the [onereply.Sender] of that bot's
+// [onereply.Channel]; a [Host] brings in what people write. It must be made by
+// [NewAccount], and may be used by many goroutines.
+type Account struct {
+	bot, name string
+	channel   Channel
+	can       Capabilities
+	takeover  time.Duration
+	app       atomic.Pointer[App] // set by the Host
+	status    status
+	aliases   known
+}
+
+// Settings are an account's place in a bot.
+type Settings struct {
+	Bot string
+
+	// Name is the kind of the platform, or kind/name where a bot has two of a kind.
+	Name string
+
+	// TakeoverFor is how long the bot is silent after a person has answered in its place.
+	TakeoverFor time.Duration
+}
+
+// NewAccount puts a channel under its name.
+func NewAccount(ch Channel, s Settings) *Account {
+	return &Account{bot: s.Bot, name: s.Name, channel: ch, can: ch.Capabilities(), takeover: s.TakeoverFor}
+}
+
+// Name is that of the account.
+func (a *Account) Name() string { return a.name }
+
+// Bot is the account's bot.
+func (a *Account) Bot() string { return a.bot }
+
+// Channel is the account's adapter.
+func (a *Account) Channel() Channel { return a.channel }
+
+// Capabilities are those of the platform, as a bot wants to know them.
+func (a *Account) Capabilities() onereply.Capabilities {
+	weigh := weights[a.can.Unit]
+	return onereply.Capabilities{
+		RecognisesRepeats: a.can.RecognisesRepeats,
+		Split:             func(text string) []string { return split.Weighed(text, a.can.Limit, weigh) },
+	}
+}
+
+// weights is how much of a limit one character takes, by unit.
+var weights = map[Unit]func(rune) int{
+	Characters: func(rune) int { return 1 },
+	UTF16:      split.UTF16,
+	Bytes:      split.Bytes,
+}
+
+// Send sends a part to the address under which the person wrote last. If the chat has
+// moved, the part goes to its new address at once: certainly nothing was sent to the old
+// one.
+func (a *Account) Send(ctx context.Context, d *onereply.Delivery) error {
+	name := cmp.Or(d.Address, d.Conversation)
+	to, ok := ParseKey(a.name, name)
+	if !ok {
+		return onereply.RefusedError(fmt.Errorf("%q is no conversation of channel %s", name, a.name))
+	}
+	part := &Part{To: to, Text: d.Text, Number: max(d.Part, 0), Of: max(len(d.Parts), 1), Covers: d.Covers}
+	part.ID = cmp.Or(d.SendID, d.ID) + "/" + strconv.Itoa(part.Number+1)
+	_, err := a.channel.Send(ctx, part)
+	if moved, ok := errors.AsType[*MovedError](err); ok {
+		a.move(ctx, to, moved.To)
+		part.To = moved.To
+		_, err = a.channel.Send(ctx, part)
+	}
+	if moved, ok := errors.AsType[*MovedError](err); ok {
+		return onereply.NotDeliveredError(moved)
+	}
+	a.status.sent(err)
+	return err
+}
+
+// Signal shows that the bot is writing, or sends a notice, where the platform can.
+func (a *Account) Signal(ctx context.Context, s onereply.Signal) error {
+	to, ok := ParseKey(a.name, cmp.Or(s.Address, s.Conversation))
+	if !ok {
+		return nil
+	}
+	if s.Kind == onereply.SignalNotice {
+		_, err := a.channel.Send(ctx, &Part{To: to, Text: s.Text, Of: 1, ID: fmt.Sprintf("%s/%d/%s", s.Conversation, s.Turn, s.Notice)})
+		return err
+	}
+	if typist, ok := a.channel.(Typist); ok {
+		return typist.Typing(ctx, to)
+	}
+	return nil
+}
+
+// key is the conversation of an address.
+func (a *Account) key(to Address) string { return to.Key(a.name) }

@@ -1,0 +1,167 @@
+// Package channel is the contract between onereply and the programs that speak the
+// protocol of a chat platform, and what connects such a program to an App.
+//
+// # The contract
+//
+// A [Channel] is an adapter for one account on one platform. It does four things, and
+// nothing else: it says whether a request was made by the platform (Check), it turns a
+// checked request into events (Parse), it sends one part of a reply once (Send), and it
+// says what the platform can do (Capabilities). It keeps no conversations, waits for
+// nothing, and never retries: whether a reply is still current is checked before each try,
+// and an adapter can't know that. What only some platforms have is an interface of its
+// own: [Typist], [Poller], [Opener].
+//
+// # What the rest of the package does
+//
+// An [Account] is a channel under its name in a bot. It is the Sender that the bot's
+// configuration takes ([onereply.Channel]). A [Host] brings in what people write: it
+// answers the platform's requests, runs the pollers, and hands each event to the App.
+// A request is answered with success only once all of its messages are durable. An event
+// that the App refuses for good is counted and let go, so that it holds up no other.
+//
+// # Names
+//
+// A conversation's name is that of the account, and the parts of its [Address], with
+// colons between them: telegram:42. So an address is all that is needed to answer.
+//
+// The package must never import a concrete channel, a store, a responder, the server or
+// cmd. Package channel/channeltest is the suite that each channel must pass.
+package channel
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// Channel is an adapter for one account on a chat platform. Its methods are called from
+// many goroutines at once.
+type Channel interface {
+	// Capabilities says what the platform can do. It always gives the same answer.
+	Capabilities() Capabilities
+
+	// Check returns nil if the platform made the request, and made it just now. Else its
+	// error wraps [ErrForged]. It compares in constant time, and does no I/O but for keys
+	// that the platform publishes.
+	Check(ctx context.Context, r *Request) error
+
+	// Parse turns a checked request into events, in the order in which the platform tells
+	// them. What the channel does not know, or need not, is [Skipped]: platforms add kinds
+	// of events at any time. An error is for a body that can't be read at all; the platform
+	// is then asked to send it again. It does no I/O.
+	Parse(r *Request) (Batch, error)
+
+	// Send sends one part of a reply, once. A nil error means that the platform has taken
+	// it. A [*onereply.SendError] says how sure a failure is: its zero value, like any other
+	// error, means that nobody knows. A [*MovedError] says that the chat has another
+	// address; the part was certainly not sent then.
+	Send(ctx context.Context, p *Part) (Sent, error)
+}
+
+// Typist is a [Channel] that can show that the bot is writing. Typing is called every few
+// seconds while it does. It is tried once, for at most five seconds, and its error changes
+// nothing.
+type Typist interface {
+	Typing(ctx context.Context, to Address) error
+}
+
+// Poller is a [Channel] that fetches its events itself: by long polling, or over a socket
+// that it opens. One node at a time runs Poll. It hands each batch to deliver, which
+// returns nil once all of it is durable: only then may the platform be told so. After an
+// error of deliver the batch has to be brought again; repeats do no harm. Poll returns an
+// error where it has to pause, and nil only when ctx has ended.
+type Poller interface {
+	Poll(ctx context.Context, deliver func(context.Context, Batch) error) error
+}
+
+// Opener is a [Channel] that has to learn something from its platform, such as its own
+// name there. Open is called before anything else, and again after a pause while it fails.
+// The channel has to do without what it learns until then.
+type Opener interface {
+	Open(ctx context.Context) error
+}
+
+// ErrForged is the error of a request that the platform did not make, or not now.
+var ErrForged = errors.New("the request's signature does not match")
+
+// Request is a request as the platform made it.
+type Request struct {
+	Method string
+	URL    *url.URL // as the platform sees it: some sign it
+	Header http.Header
+	Body   []byte    // the raw bytes: signatures are over these
+	At     time.Time // when it came
+}
+
+// MaxBodyBytes bounds a request's body.
+const MaxBodyBytes = 3 << 20
+
+// Batch is what a request, or one poll, brought.
+type Batch struct {
+	Events []Event
+
+	// Answer is what the platform wants to read, once the events are durable. nil: an
+	// empty 200.
+	Answer *Answer
+}
+
+// Answer is the answer to a request.
+type Answer struct {
+	Status      int
+	ContentType string
+	Body        []byte
+}
+
+// Unit is how a platform counts the length of a text.
+type Unit int
+
+// The units.
+const (
+	Characters Unit = iota // code points
+	UTF16                  // code units of UTF-16: an emoji has two
+	Bytes                  // of UTF-8
+)
+
+// Capabilities are what a platform can do.
+type Capabilities struct {
+	// Limit is the length of the longest part, in Unit: at least 16. A longer reply is cut.
+	Limit int
+	Unit  Unit
+
+	// RecognisesRepeats: a part that is sent twice with one [Part].ID is shown once.
+	RecognisesRepeats bool
+}
+
+// Part is one part of a reply, to be sent.
+type Part struct {
+	To   Address
+	Text string
+
+	// ID is the same for each try to send this part, and no other part has it.
+	ID string
+
+	// Number is that of this part, from 0, and Of is how many there are.
+	Number, Of int
+
+	// Covers are the IDs of the messages that the reply answers, the newest last.
+	Covers []string
+}
+
+// Sent is the platform's receipt.
+type Sent struct {
+	// ID is the platform's for the message. "": it tells none.
+	ID string
+}
+
+// MovedError says that a chat has another address from now on.
+type MovedError struct {
+	To  Address
+	Err error
+}
+
+func (e *MovedError) Error() string { return "the chat has moved: " + e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *MovedError) Unwrap() error { return e.Err }

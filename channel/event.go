@@ -1,0 +1,100 @@
+package channel
+
+import (
+	"time"
+
+	"github.com/onereply/onereply"
+)
+
+// Event is something that a platform tells: one of the types below.
+type Event interface{ event() }
+
+// Chat is the chat of an event.
+type Chat struct {
+	To Address
+
+	// Also are other addresses of the same chat, such as a phone number beside a hidden
+	// id. What comes from any of them is one conversation.
+	Also []Address
+}
+
+// Message is a message that somebody wrote. Its ID is the platform's: the same for each
+// delivery.
+type Message struct {
+	Chat
+	onereply.Message
+
+	// AtOnce: the person does not want to wait, as with a command. The quiet time ends
+	// with the message.
+	AtOnce bool
+}
+
+// Edit changes a message.
+type Edit struct {
+	Chat
+	ID string
+	onereply.Edit
+}
+
+// Deletion deletes a message.
+type Deletion struct {
+	Chat
+	ID string
+}
+
+// Typing says that the person is writing.
+type Typing struct {
+	Chat
+	For time.Duration // how long that holds; 0: one quiet time
+}
+
+// TakeOver is a reply that a person gave past the bot, such as staff from their phone. The
+// bot is silent for a while, and the text is history.
+type TakeOver struct {
+	Chat
+	ID   string // of the message
+	Text string
+}
+
+// Control says that people have taken the chat over, or given it back.
+type Control struct {
+	Chat
+	WithPeople bool
+}
+
+// Echo is a message of the bot's own, as the platform tells of it again. It is no input.
+type Echo struct {
+	Chat
+	ID   string // the platform's: see [Sent]
+	Part string // [Part].ID, where the platform carries it; "": it does not
+}
+
+// Report says what became of a message after the platform took it.
+type Report struct {
+	Chat
+	ID     string // the platform's: see [Sent]
+	Status onereply.ReplyStatus
+	Reason string
+}
+
+// Moved says that a chat has another address from now on.
+type Moved struct {
+	From, To Address
+}
+
+// Skipped is an event that changes nothing. It is counted, so that people see that the
+// platform speaks to the channel.
+type Skipped struct {
+	Kind string // what it is, in the platform's words
+}
+
+func (Message) event()  {}
+func (Edit) event()     {}
+func (Deletion) event() {}
+func (Typing) event()   {}
+func (TakeOver) event() {}
+func (Control) event()  {}
+func (Echo) event()     {}
+func (Report) event()   {}
+func (Moved) event()    {}
+func (Skipped) event()  {}

@@ -1,0 +1,210 @@
+package channel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/onereply/onereply"
+)
+
+// App is the part of [onereply.App] that channels call.
+type App interface {
+	Receive(ctx context.Context, bot, conversation string, m onereply.Message) (onereply.Receipt, error)
+	Edit(ctx context.Context, bot, conversation, id string, c onereply.Edit) (onereply.Receipt, error)
+	Retract(ctx context.Context, bot, conversation, id string) (onereply.Receipt, error)
+	Typing(ctx context.Context, bot, conversation string, d time.Duration) error
+	Flush(ctx context.Context, bot, conversation string) (onereply.State, error)
+	Pause(ctx context.Context, bot, conversation string, p onereply.Pause) (onereply.State, error)
+	Resume(ctx context.Context, bot, conversation string, answerPending bool) (onereply.State, error)
+	Answer(ctx context.Context, bot, conversation string, r onereply.HumanReply) (onereply.Receipt, error)
+	Move(ctx context.Context, bot, conversation, to string) (onereply.State, error)
+	SetAlias(ctx context.Context, bot, alias, conversation string) (onereply.NamedConversation, error)
+	TakeDuty(ctx context.Context, bot, name, nonce string, d time.Duration) (bool, error)
+}
+
+// chatsAtOnce bounds how many chats of a batch are handed over at once. The messages of
+// one chat go one after the other, so that they keep their order.
+const chatsAtOnce = 32
+
+// take hands the events of a batch to the App. It returns nil once all that was accepted
+// is durable. After an error some of it may be: the batch has to come again, and what was
+// accepted is then a duplicate.
+//
+// An event that the App refuses for good is logged and let go. If it were brought again and
+// again, it would hold up all that comes after it.
+func (a *Account) take(ctx context.Context, app App, log *slog.Logger, batch Batch) error {
+	var chats [][]Event
+	index := map[string]int{}
+	for _, e := range batch.Events {
+		key := a.chatOf(e)
+		at, ok := index[key]
+		if !ok {
+			at = len(chats)
+			index[key], chats = at, append(chats, nil)
+		}
+		chats[at] = append(chats[at], e)
+	}
+	if len(chats) == 1 {
+		return a.takeChat(ctx, app, log, chats[0])
+	}
+	errs := make([]error, len(chats))
+	slots := make(chan struct{}, chatsAtOnce)
+	var running sync.WaitGroup
+	for i, events := range chats {
+		slots <- struct{}{}
+		running.Go(func() {
+			defer func() { <-slots }()
+			errs[i] = a.takeChat(ctx, app, log, events)
+		})
+	}
+	running.Wait()
+	return errors.Join(errs...)
+}
+
+// chatOf is the conversation of an event; "" of one that has none.
+func (a *Account) chatOf(e Event) string {
+	switch e := e.(type) {
+	case Message:
+		return a.key(e.To)
+	case Edit:
+		return a.key(e.To)
+	case Deletion:
+		return a.key(e.To)
+	case Typing:
+		return a.key(e.To)
+	case TakeOver:
+		return a.key(e.To)
+	case Control:
+		return a.key(e.To)
+	case Moved:
+		return a.key(e.To)
+	}
+	return ""
+}
+
+func (a *Account) takeChat(ctx context.Context, app App, log *slog.Logger, events []Event) error {
+	for _, e := range events {
+		err := a.takeOne(ctx, app, log, e)
+		switch {
+		case err == nil:
+		case refused(err):
+			a.status.refuse(err)
+			log.Warn("an event of a channel was refused", "bot", a.bot, "channel", a.name, "event", fmt.Sprintf("%T", e), "err", err)
+		default:
+			return err
+		}
+	}
+	return nil
+}
+
+// refused reports whether the App will never accept it. The rest is a store that is out of
+// reach, or a node that closes or is too old.
+func refused(err error) bool {
+	known, ok := errors.AsType[*onereply.Error](err)
+	return ok && slices.Contains([]onereply.Code{
+		onereply.CodeInvalid, onereply.CodeNotFound, onereply.CodeConflict, onereply.CodeTooMany, onereply.CodeCorrupt,
+	}, known.Code)
+}
+
+// takeOne hands one event over.
+func (a *Account) takeOne(ctx context.Context, app App, log *slog.Logger, e Event) error {
+	a.status.event(e)
+	switch e := e.(type) {
+	case Message:
+		return a.takeMessage(ctx, app, log, e)
+	case Edit:
+		a.meet(ctx, app, log, e.Chat)
+		_, err := app.Edit(ctx, a.bot, a.key(e.To), e.ID, e.Edit)
+		return err
+	case Deletion:
+		a.meet(ctx, app, log, e.Chat)
+		_, err := app.Retract(ctx, a.bot, a.key(e.To), e.ID)
+		return err
+	case Typing:
+		return app.Typing(ctx, a.bot, a.key(e.To), e.For)
+	case TakeOver:
+		_, err := app.Answer(ctx, a.bot, a.key(e.To), onereply.HumanReply{ID: e.ID, Text: e.Text, Sent: true, PauseFor: a.takeover})
+		return err
+	case Control:
+		if e.WithPeople {
+			_, err := app.Pause(ctx, a.bot, a.key(e.To), onereply.Pause{Reason: a.name})
+			return err
+		}
+		_, err := app.Resume(ctx, a.bot, a.key(e.To), true)
+		return err
+	case Moved:
+		_, err := app.Move(ctx, a.bot, a.key(e.From), a.key(e.To))
+		if known, ok := errors.AsType[*onereply.Error](err); ok && known.Code == onereply.CodeNotFound {
+			return nil // nothing was ever said there
+		}
+		return err
+	}
+	return nil // Echo and Report tell nothing that is kept; Skipped is counted
+}
+
+func (a *Account) takeMessage(ctx context.Context, app App, log *slog.Logger, e Message) error {
+	a.meet(ctx, app, log, e.Chat)
+	receipt, err := app.Receive(ctx, a.bot, a.key(e.To), e.Message)
+	if err != nil || !e.AtOnce || receipt.Outcome != onereply.OutcomeQueued {
+		return err
+	}
+	_, err = app.Flush(ctx, a.bot, a.key(e.To))
+	return err
+}
+
+// meet has the other addresses of a chat lead to its conversation. Where one of them has a
+// conversation already, the new address leads there.
+func (a *Account) meet(ctx context.Context, app App, log *slog.Logger, chat Chat) {
+	for _, other := range chat.Also {
+		to, also := a.key(chat.To), a.key(other)
+		if to == also || a.aliases.has(to, also) {
+			continue
+		}
+		_, err := app.SetAlias(ctx, a.bot, also, to)
+		if known, ok := errors.AsType[*onereply.Error](err); ok && known.Code == onereply.CodeConflict {
+			_, err = app.SetAlias(ctx, a.bot, to, also)
+		}
+		if err != nil && !refused(err) {
+			log.Warn("two addresses of a chat could not be joined; the next message tries again", "bot", a.bot, "channel", a.name, "err", err)
+			continue
+		}
+		a.aliases.add(to, also)
+	}
+}
+
+// move has a conversation follow its chat. Where that fails, the reply has gone to the
+// right place all the same, and the platform's own event, or the next send, tries again.
+func (a *Account) move(ctx context.Context, from, to Address) {
+	if app := a.app.Load(); app != nil {
+		_, _ = (*app).Move(ctx, a.bot, a.key(from), a.key(to))
+	}
+}
+
+// known remembers pairs of names that were joined, so that an ordinary message needs no
+// further call. It forgets all when it is full.
+type known struct {
+	mu    sync.Mutex
+	pairs map[[2]string]bool
+}
+
+const maxKnown = 10_000
+
+func (k *known) has(a, b string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.pairs[[2]string{a, b}]
+}
+
+func (k *known) add(a, b string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.pairs == nil || len(k.pairs) >= maxKnown {
+		k.pairs = map[[2]string]bool{}
+	}
+	k.pairs[[2]string{a, b}] = true
+}

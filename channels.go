@@ -1,0 +1,164 @@
+package onereply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/onereply/onereply/internal/engine"
+	"github.com/onereply/onereply/internal/node"
+)
+
+// Channel is a chat platform on which a bot answers. Package channel makes one of a
+// platform's adapter.
+//
+// A conversation whose name is the channel's, a colon and more is answered through the
+// channel, any other through the bot's Sender, and none through both. What counts is the
+// name under which somebody wrote last: see [Delivery].Address.
+type Channel struct {
+	// Name is one for each channel of a bot, without a colon, such as "telegram", or
+	// "telegram/second" where there are two of a kind. At most [MaxNameBytes].
+	Name string
+
+	// Sender delivers the replies. It is required.
+	Sender Sender
+
+	// Debounce and MaxWait take the place of the bot's in these conversations. Zero value:
+	// the bot's; Zero for none.
+	Debounce time.Duration
+	MaxWait  time.Duration
+}
+
+// withDefaults fills in what the channel takes over from its bot, whose defaults are
+// filled in already.
+func (ch Channel) withDefaults(b Bot) Channel {
+	or := func(d, fallback time.Duration) time.Duration {
+		switch d {
+		case 0:
+			return fallback
+		case Zero:
+			return 0
+		}
+		return d
+	}
+	ch.Debounce, ch.MaxWait = or(ch.Debounce, b.Debounce), or(ch.MaxWait, b.MaxWait)
+	return ch
+}
+
+// validate reports the mistakes of a channel whose defaults are filled in.
+func (ch Channel) validate() error {
+	var problems []error
+	reject := func(bad bool, format string, args ...any) {
+		if bad {
+			problems = append(problems, fmt.Errorf(format, args...))
+		}
+	}
+	if err := checkName(ch.Name); err != nil {
+		reject(true, "the name: %w", err)
+	}
+	reject(strings.Contains(ch.Name, ":"), "the name must not have a colon")
+	reject(ch.Sender == nil, "it needs a Sender")
+	reject(ch.Debounce < 0, "Debounce must not be negative, it is %v", ch.Debounce)
+	reject(ch.MaxWait < ch.Debounce, "MaxWait (%v) must not be less than Debounce (%v)", ch.MaxWait, ch.Debounce)
+	return errors.Join(problems...)
+}
+
+// validateChannels reports the mistakes of all channels of a bot.
+func (b Bot) validateChannels() error {
+	var problems []error
+	names := map[string]bool{}
+	for _, ch := range b.Channels {
+		if err := ch.validate(); err != nil {
+			problems = append(problems, fmt.Errorf("bot %q: channel %q: %w", b.Name, ch.Name, err))
+		}
+		if names[ch.Name] {
+			problems = append(problems, fmt.Errorf("bot %q: there are two channels with the name %q", b.Name, ch.Name))
+		}
+		names[ch.Name] = true
+	}
+	return errors.Join(problems...)
+}
+
+// engineChannels is what the engine knows of the channels.
+func (b Bot) engineChannels() []engine.Channel {
+	var channels []engine.Channel
+	for _, ch := range b.Channels {
+		can := capabilitiesOf(ch.Sender)
+		channels = append(channels, engine.Channel{
+			Name: ch.Name, Debounce: ch.Debounce, MaxWait: ch.MaxWait,
+			ResendUnknown: b.resendsUnknown(ch.Sender), Split: can.Split, Whole: can.AllParts,
+		})
+	}
+	return channels
+}
+
+// outlet is where replies go: a sender, made ready to be called by the runtime.
+type outlet struct {
+	send   func(context.Context, engine.Send) engine.SendResult
+	signal func(context.Context, node.Signal) error // nil: the sender can't
+	typing bool                                     // people are shown that a turn is being written
+}
+
+// outlets chooses where the replies of a conversation go, by its address.
+type outlets struct {
+	channels []engine.Channel
+	each     []outlet // of each channel
+	own      outlet   // the bot's Sender; the zero value: there is none
+}
+
+// outlets are nil where the bot has neither a sender nor channels.
+func (b Bot) outlets() *outlets {
+	if b.Sender == nil && len(b.Channels) == 0 {
+		return nil
+	}
+	o := &outlets{channels: b.engineChannels()}
+	if b.Sender != nil {
+		o.own = outlet{send: sendWith(b.Sender), signal: signalWith(b.Sender), typing: b.Typing}
+	}
+	for _, ch := range b.Channels {
+		o.each = append(o.each, outlet{send: sendWith(ch.Sender), signal: signalWith(ch.Sender), typing: true})
+	}
+	return o
+}
+
+func (o *outlets) of(address string) outlet {
+	for i, ch := range o.channels {
+		if ch.Owns(address) {
+			return o.each[i]
+		}
+	}
+	return o.own
+}
+
+// send delivers a part. Where nothing delivers, the transcript is all there is, and the
+// part counts as sent.
+func (o *outlets) send(ctx context.Context, s engine.Send) engine.SendResult {
+	if to := o.of(s.Address); to.send != nil {
+		return to.send(ctx, s)
+	}
+	return engine.SendResult{}
+}
+
+// signal shows people a signal, where that is possible and wanted.
+func (o *outlets) signal(ctx context.Context, s node.Signal) error {
+	to := o.of(s.Address)
+	if to.signal == nil || s.Kind == string(SignalTyping) && !to.typing {
+		return nil
+	}
+	return to.signal(ctx, s)
+}
+
+// typing reports whether signals of typing have to be given at all.
+func (o *outlets) typing() bool { return o.own.typing || len(o.each) > 0 }
+
+// signals reports whether anybody can be given one.
+func (o *outlets) signals() bool {
+	for _, to := range o.each {
+		if to.signal != nil {
+			return true
+		}
+	}
+	return o.own.signal != nil
+}

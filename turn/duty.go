@@ -1,0 +1,46 @@
+package turn
+
+import "time"
+
+// A job that one node at a time does.
+//
+// Some channels must be asked for messages, and want to be asked by one program only.
+// Who does that is in a record of its own, under a name that no conversation has. A node
+// takes the duty by the same compare-and-swap as everything else, keeps it by taking it
+// again before its end, and gives it back when it stops. After a crash the next node takes
+// it when its time is over. The record holds nothing else ([Record.Empty]), so it is no
+// conversation to anybody who lists them.
+//
+// Nothing rests on it but good manners: two nodes that both believe to have the duty
+// bring the same messages, and these have ids.
+
+// Duty is who does such a job.
+type Duty struct {
+	Holder string `json:"holder,omitempty"` // the node, for people to read
+	Nonce  string `json:"nonce,omitempty"`  // unique for each start of the job
+	Until  Time   `json:"until,omitempty"`  // when others may take it
+}
+
+// TakeDuty asks for a duty, or for more time of it. The outcome is [Ignored] where
+// somebody else has it.
+type TakeDuty struct {
+	Holder string        // name of the node
+	Nonce  string        // of the one who asks
+	For    time.Duration // how long it lasts from now on; 0: it is given back
+	Alone  bool          // no other process has the store open: whoever had it is gone
+}
+
+// takeDuty decides who has the duty.
+func (s *step) takeDuty(e TakeDuty) {
+	mine := s.Duty.Nonce == e.Nonce
+	switch {
+	case !mine && s.Duty.Nonce != "" && s.now < s.Duty.Until && !e.Alone:
+		s.ignore(Held)
+	case e.For > 0:
+		s.Changed, s.Duty = true, Duty{Holder: e.Holder, Nonce: e.Nonce, Until: s.now.Add(e.For)}
+	case mine:
+		s.Changed, s.Duty = true, Duty{}
+	default:
+		s.ignore(NothingWaits)
+	}
+}
