@@ -38,6 +38,8 @@ func environment(name string) (string, bool) {
 	switch {
 	case strings.HasSuffix(name, "SECRET"):
 		return "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", true
+	case strings.HasSuffix(name, "TOKEN"):
+		return "123456:ABC-DEF", true
 	case strings.HasSuffix(name, "URL"):
 		return "https://example.com/", true
 	case name == "STORE":
@@ -52,6 +54,7 @@ func TestConfigurationHasEveryKey(t *testing.T) {
 		{"The file", stranger + ": 1\nbots: {b: {responder: {kind: echo}}}"},
 		{"API keys", "api_keys: [{key: 0123456789abcdef, " + stranger + ": 1}]\nbots: {b: {responder: {kind: echo}}}"},
 		{"A bot", "bots: {b: {" + stranger + ": 1, responder: {kind: echo}}}"},
+		{"channels", "bots: {b: {responder: {kind: echo}, channels: [{kind: telegram, token: '1:a', " + stranger + ": 1}]}}"},
 		{"delivery", "bots: {b: {responder: {kind: echo}, delivery: {kind: webhook, " + stranger + ": 1}}}"},
 	}
 	for _, test := range tests {

@@ -69,7 +69,7 @@ func TestEveryCallReportsErrors(t *testing.T) {
 		case "/healthz", "/metrics", "/openapi.json", "/console/login", "/console/logout", "/console/session", "/demo/settings", "/v1/whoami", "/v1/sessions", "/v1/sessions/{id}":
 			continue // these answer whatever the store does
 		}
-		if r.stream {
+		if r.stream || r.access == signed { // a channel answers its platform itself
 			continue
 		}
 		got := ask(t, s, r.method, fill.Replace(r.pattern), `{"text":"hi","kind":null}`)

@@ -115,15 +115,14 @@ func (t *Channel) message(m *message) []channel.Event {
 	}}
 }
 
-// edit is the edit of a message. What changes without being edited, such as a live
-// location, has no text and is skipped.
+// edit is the edit of a message. A live location moves without being edited, and is
+// skipped.
 func (t *Channel) edit(m *message) []channel.Event {
-	text := m.text()
-	if m.Chat.Type == "channel" || t.isOwn(m) || m.byStaff() || text == "" && m.Location != nil {
+	if m.Chat.Type == "channel" || t.isOwn(m) || m.byStaff() || m.Location != nil {
 		return skip("edit")
 	}
 	attachments := m.attachments()
-	text = t.withoutOwnName(text, t.command(m))
+	text := t.withoutOwnName(m.text(), t.command(m))
 	change := onereply.Edit{Text: &text, Attachments: &attachments}
 	if m.EditDate != 0 {
 		change.EditedAt = time.Unix(m.EditDate, 0).UTC()

@@ -24,6 +24,7 @@ func TestEachSettingIsHandedOn(t *testing.T) {
 		delivery  = distinct[config.Delivery](t)
 		key       = distinct[config.Key](t)
 		keys      = server.NewKeys(server.Key{Key: "0123456789abcdef"})
+		chat      = distinct[config.Channel](t)
 		log       = slog.New(slog.DiscardHandler)
 	)
 	for _, test := range []struct {
@@ -36,6 +37,7 @@ func TestEachSettingIsHandedOn(t *testing.T) {
 		{"webhook", responder, webhookConfig(responder, "here", keys), []string{"SealBase", "SealGrant", "HTTPClient"}},
 		{"delivery", delivery, deliveryConfig(delivery), []string{"HTTPClient"}},
 		{"key", key, apiKey(key), []string{"Can", "Rate"}},
+		{"telegram", chat, telegramConfig(chat), []string{"HTTPClient"}},
 		{"node", node, options(node, log), []string{"Logger"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

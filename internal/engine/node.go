@@ -196,6 +196,9 @@ func (n *Node) Submit(now turn.Time, r *Request) {
 		n.emit(Answer{Ticket: r.Ticket, Result: Result{Err: ErrTooMany}})
 		return
 	}
+	if r.Op == TakeDuty && c.call == noCall {
+		c.knows = nothing // what is remembered says who had it, who may have given it back since
+	}
 	c.queue = append(c.queue, &task{Request: *r, word: n.bot(c).wordOf(r, r.text())})
 	n.pump(c)
 }

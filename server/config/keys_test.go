@@ -27,6 +27,7 @@ const (
 	settings  = "Bots[0].Settings."
 	responder = "Bots[0].Responder."
 	delivery  = "Bots[0].Delivery."
+	channels  = "Bots[0].Channels[0]."
 )
 
 // noTime and none are how a field says 0 where its zero value stands for the default.
@@ -109,6 +110,14 @@ var keys = []key{
 	{"webhook", "early", "allowed", responder + "Early", true, nil},
 	{"webhook", "idle_timeout", "6015s", responder + "IdleTimeout", 6015 * time.Second, nil},
 
+	{"channel", "name", "name-9001", channels + "Name", "name-9001", nil},
+	{"channel", "api_base", "http://base.test:9002", channels + "APIBase", "http://base.test:9002", nil},
+	{"channel", "debounce", "9003ms", channels + "Debounce", 9003 * time.Millisecond, time.Duration(0)},
+	{"channel", "max_wait", "9004s", channels + "MaxWait", 9004 * time.Second, nil},
+	{"channel", "takeover_for", "9005s", channels + "TakeoverFor", 9005 * time.Second, time.Duration(0)},
+	{"channel", "token", "9006:token", channels + "Token", "9006:token", nil},
+	{"channel", "secret", "secret-9007", channels + "Secret", "secret-9007", nil},
+
 	{"delivery", "kind", "webhook", delivery + "Kind", "webhook", nil},
 	{"delivery", "url", "http://delivery.test:8001", delivery + "URL", "http://delivery.test:8001", nil},
 	{"delivery", "secret", secret8, delivery + "Secret", secret8, nil},
@@ -133,6 +142,8 @@ var withoutKey = []string{
 	settings + "Name",      // the name of the bot's section
 	settings + "Responder", // built from Bots[0].Responder
 	settings + "Sender",    // built from Bots[0].Delivery
+	settings + "Channels",  // built from Bots[0].Channels
+	channels + "Kind",      // without it there is no channel
 }
 
 // TestEachKeyFillsItsField sets each key alone: its field must get the value, and no
@@ -156,7 +167,7 @@ func TestEachFieldHasAKey(t *testing.T) {
 	for _, k := range keys {
 		known[k.field] = true
 	}
-	for field := range flat(Config{Bots: make([]Bot, 1)}) {
+	for field := range flat(Config{Bots: []Bot{{Channels: make([]Channel, 1)}}}) {
 		if !known[field] {
 			t.Errorf("%s is filled by no key in this test: add the key, or say why there is none", field)
 		}
@@ -190,6 +201,10 @@ func (k key) file(value string) string {
 		"echo":     {"kind": "echo"},
 		"openai":   {"kind": "openai", "base_url": "http://a.test", "model": "m"},
 		"webhook":  {"kind": "webhook", "url": "http://a.test"},
+		"channel":  {"kind": "telegram", "token": "1:token"},
+	}
+	if k.name == "secret" && k.section == "channel" {
+		least["channel"]["mode"], least["channel"]["secret"] = "webhook", "other"
 	}
 	if k.name == "pace" {
 		least["delivery"]["parts"] = "separate"
@@ -229,6 +244,8 @@ func (k key) file(value string) string {
 	write("      ", least[kind])
 	b.WriteString("    delivery:\n")
 	write("      ", least["delivery"])
+	b.WriteString("    channels:\n    -\n")
+	write("      ", least["channel"])
 	return b.String()
 }
 
@@ -242,7 +259,7 @@ func (k key) parse(t *testing.T, file string) map[string]any {
 }
 
 // flat is the fields of a configuration by their path. Structs are taken apart, and so
-// is the list of bots.
+// are the lists of bots and channels.
 func flat(c Config) map[string]any {
 	fields := map[string]any{}
 	var add func(path string, v reflect.Value)
@@ -252,7 +269,7 @@ func flat(c Config) map[string]any {
 			for i := range v.NumField() {
 				add(strings.TrimPrefix(path+"."+v.Type().Field(i).Name, "."), v.Field(i))
 			}
-		case v.Type() == reflect.TypeFor[[]Bot]():
+		case v.Type() == reflect.TypeFor[[]Bot](), v.Type() == reflect.TypeFor[[]Channel]():
 			for i := range v.Len() {
 				add(fmt.Sprintf("%s[%d]", path, i), v.Index(i))
 			}
