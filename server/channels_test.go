@@ -21,7 +21,7 @@ func (f *fakeChannels) Receive(w http.ResponseWriter, _ *http.Request, bot, name
 // A platform needs no key and calls any host: its channel checks its signature. Whoever
 // tries names is told the same of bots and of channels that are not there.
 func TestChannelsNeedNoKey(t *testing.T) {
-	for _, options := range []Options{{APIKeys: []string{"0123456789abcdef"}}, {LoopbackOnly: true}} {
+	for _, options := range []Options{{Keys: plainKeys("0123456789abcdef")}, {LoopbackOnly: true}} {
 		channels := &fakeChannels{}
 		options.Channels = channels
 		s := New(newFakeApp(), options)
