@@ -154,7 +154,7 @@ func start(t *testing.T, s Suite) *world {
 // up starts the program.
 func (w *world) up() {
 	w.Helper()
-	ch, err := w.New(&http.Client{Transport: transport{w.Fake}})
+	ch, err := w.New(Client(w.Fake))
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -250,6 +250,10 @@ func (w *world) state(chat string) onereply.State {
 	}
 	return s
 }
+
+// Client is a client whose requests all go to the handler, without a network, so that it
+// works in virtual time.
+func Client(h http.Handler) *http.Client { return &http.Client{Transport: transport{h}} }
 
 // transport hands requests to a handler, without a network.
 type transport struct{ handler http.Handler }

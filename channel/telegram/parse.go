@@ -37,7 +37,7 @@ func (t *Channel) event(raw []byte) ([]channel.Event, error) {
 		var events []channel.Event
 		to := addressOf(u.Deleted.Chat.ID, 0, u.Deleted.Business)
 		for _, id := range u.Deleted.IDs {
-			events = append(events, channel.Deletion{Chat: channel.Chat{To: to}, ID: idOf(id)})
+			events = append(events, channel.Deletion{Chat: channel.Chat{To: to}, ID: u.Deleted.Chat.messageID(id)})
 		}
 		return events, nil
 	}
@@ -59,6 +59,15 @@ func kindOf(raw []byte) string {
 func skip(kind string) []channel.Event { return []channel.Event{channel.Skipped{Kind: kind}} }
 
 func idOf(id int64) string { return strconv.FormatInt(id, 10) }
+
+// messageID names a message of this chat. The numbers of a supergroup's messages begin
+// anew, and its conversation may have begun as a group, so they are said with the chat's.
+func (c chat) messageID(id int64) string {
+	if c.Type == "supergroup" {
+		return idOf(c.ID) + "/" + idOf(id)
+	}
+	return idOf(id)
+}
 
 // addressOf is a chat's address: its number, the topic's number ("": none) and the
 // business connection. What is empty at the end is left out.
@@ -101,14 +110,14 @@ func (t *Channel) message(m *message) []channel.Event {
 		return skip("service message")
 	}
 	if m.byStaff() {
-		return []channel.Event{channel.TakeOver{Chat: channel.Chat{To: to}, ID: idOf(m.ID), Text: orKind(text, attachments)}}
+		return []channel.Event{channel.TakeOver{Chat: channel.Chat{To: to}, ID: m.Chat.messageID(m.ID), Text: orKind(text, attachments)}}
 	}
 	command := t.command(m)
 	return []channel.Event{channel.Message{
 		Chat:   channel.Chat{To: to},
 		AtOnce: command != "",
 		Message: onereply.Message{
-			ID: idOf(m.ID), Text: t.withoutOwnName(text, command), Sender: m.sender(), SentAt: time.Unix(m.Date, 0).UTC(),
+			ID: m.Chat.messageID(m.ID), Text: t.withoutOwnName(text, command), Sender: m.sender(), SentAt: time.Unix(m.Date, 0).UTC(),
 			ReplyTo: m.quote(), ForwardedFrom: m.Forward.person(), Attachments: attachments, Metadata: m.files(),
 			Group: m.Album, Unaddressed: !t.isMeant(m, command),
 		},
@@ -127,7 +136,7 @@ func (t *Channel) edit(m *message) []channel.Event {
 	if m.EditDate != 0 {
 		change.EditedAt = time.Unix(m.EditDate, 0).UTC()
 	}
-	return []channel.Event{channel.Edit{Chat: channel.Chat{To: m.address()}, ID: idOf(m.ID), Edit: change}}
+	return []channel.Event{channel.Edit{Chat: channel.Chat{To: m.address()}, ID: m.Chat.messageID(m.ID), Edit: change}}
 }
 
 // isOwn reports whether this very bot has sent the message, also for a business account.
@@ -219,7 +228,7 @@ func (m *message) quote() *onereply.Quote {
 	if m.Quote != nil && m.Quote.Text != "" {
 		text = m.Quote.Text
 	}
-	return &onereply.Quote{ID: idOf(r.ID), Text: text, Sender: r.sender()}
+	return &onereply.Quote{ID: m.Chat.messageID(r.ID), Text: text, Sender: r.sender()}
 }
 
 // attachments name what came with the message. They have no address: that would hold the

@@ -71,7 +71,7 @@ func TestParse(t *testing.T) {
 		{"a topic", `{"update_id":1,"message":{"message_id":7,"date":1,"message_thread_id":5,"is_topic_message":true,"chat":{"id":42,"type":"private"},` + from + `,"text":"hi","reply_to_message":{"message_id":5,"chat":{"id":42}}}}`,
 			channel.Message{Chat: channel.Chat{To: channel.Address{"42", "5"}}, Message: onereply.Message{ID: "7", Text: "hi", Sender: ann, SentAt: at(1)}}},
 		{"a thread of replies is no topic, and is not meant for the bot", `{"update_id":1,"message":{"message_id":7,"date":1,"message_thread_id":5,"chat":{"id":-7,"type":"supergroup"},` + from + `,"text":"hi"}}`,
-			channel.Message{Chat: group, Message: onereply.Message{ID: "7", Text: "hi", Sender: ann, SentAt: at(1), Unaddressed: true}}},
+			channel.Message{Chat: group, Message: onereply.Message{ID: "-7/7", Text: "hi", Sender: ann, SentAt: at(1), Unaddressed: true}}},
 		{"a mention, behind an emoji", `{"update_id":1,"message":{"message_id":7,"date":1,"chat":{"id":-7,"type":"group"},` + from + `,"text":"🙂 @Onereply_Test_Bot hi","entities":[{"type":"mention","offset":3,"length":18}]}}`,
 			channel.Message{Chat: group, Message: onereply.Message{ID: "7", Text: "🙂 @Onereply_Test_Bot hi", Sender: ann, SentAt: at(1)}}},
 		{"a mention of another bot", `{"update_id":1,"message":{"message_id":7,"date":1,"chat":{"id":-7,"type":"group"},` + from + `,"text":"@other_bot hi","entities":[{"type":"mention","offset":0,"length":10}]}}`,

@@ -26,8 +26,9 @@ bots:
 // it. It is a node like that of serve, with the same engine and a store on the disk;
 // only its configuration, its responder, its pages and its log level are its own.
 type demoCommand struct {
-	Listen string `default:"127.0.0.1:0" placeholder:"ADDRESS" help:"host:port on this machine; port 0 takes a free one (default: ${default})."`
-	Store  string `placeholder:"URL" help:"Keep the conversations there, such as sqlite:./demo.db (default: a temporary file)."`
+	Channel string `enum:",telegram" default:"" placeholder:"KIND" help:"Show the way of one burst on a fake of this chat platform: telegram."`
+	Listen  string `default:"127.0.0.1:0" placeholder:"ADDRESS" help:"host:port on this machine; port 0 takes a free one (default: ${default})."`
+	Store   string `placeholder:"URL" help:"Keep the conversations there, such as sqlite:./demo.db (default: a temporary file)."`
 }
 
 // run refuses addresses that other machines reach: the demo has no keys, so anybody
@@ -43,14 +44,23 @@ func (c *demoCommand) run(ctx context.Context, p *program) error {
 	}
 	defer remove()
 	overrides := config.Overrides{Listen: c.Listen, Store: store}
-	settings, err := config.Parse("demo", []byte(demoConfig), p.env, overrides)
+	text, announce := demoConfig, func(url string) {
+		fmt.Fprintf(p.stdout, "Open %s/ and click send as fast as you can. The console is at %s%s. Ctrl+C ends the demo.\n", url, url, console.Prefix)
+	}
+	if c.Channel != "" {
+		shown, own, err := startChannelDemo(p.stdout)
+		if err != nil {
+			return err
+		}
+		defer shown.close()
+		text, announce = own, func(url string) { go shown.play(ctx, url+console.Prefix) }
+	}
+	settings, err := config.Parse("demo", []byte(text), p.env, overrides)
 	if err != nil {
 		return usageError{err}
 	}
 	log := logFlags{Level: "warn", Format: "text"}.logger(p.stderr)
-	return runNode(ctx, settings, nil, frontend{pages: demoPages(), demo: &demo{}}, log, func(url string) {
-		fmt.Fprintf(p.stdout, "Open %s/ and click send as fast as you can. The console is at %s%s. Ctrl+C ends the demo.\n", url, url, console.Prefix)
-	})
+	return runNode(ctx, settings, nil, frontend{pages: demoPages(), demo: &demo{}}, log, announce)
 }
 
 // store is the URL of the demo's store, and a function that removes it. A store that the

@@ -8,6 +8,7 @@ import (
 // maySleep lists the test files that sleep in real time, each with its reason.
 // In a synctest bubble a sleep only moves virtual time, so that needs none.
 var maySleep = map[string]string{
+	"channel/telegram/poll_test.go":  "waits in virtual time: it is called in synctest bubbles only",
 	"channel/poll_test.go":           "waits in virtual time: it is called in synctest bubbles only",
 	"cmd/onereply/process_test.go":   "polls a real process over HTTP, with a deadline: there is no signal to wait for",
 	"e2e/backend_test.go":            "polls a real server, with a deadline: there is no signal to wait for",
