@@ -27,7 +27,7 @@ func TestAnyLife(t *testing.T) {
 		})
 	}
 	for _, event := range eventTypes(t) {
-		if happened[event] == 0 {
+		if happened[event] == 0 && event != "TakeDuty" { // which is for a record of its own: see TestDutyIsHadByOne
 			t.Errorf("no life has a %s", event)
 		}
 	}
