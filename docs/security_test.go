@@ -8,7 +8,7 @@ import (
 
 var (
 	testFile  = regexp.MustCompile("`([a-z0-9_/]+_test\\.go): ")
-	testNames = regexp.MustCompile("\\b(Test[A-Za-z0-9]+|Fuzz[A-Za-z0-9]+)\\b")
+	testNames = regexp.MustCompile(`\b(Test[A-Za-z0-9]+|Fuzz[A-Za-z0-9]+)\b`)
 )
 
 // TestDefencesAreTested: each row of the page names tests, and they are there.

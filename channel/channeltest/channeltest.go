@@ -135,7 +135,6 @@ type world struct {
 	account *channel.Account
 	host    *channel.Host
 	app     *onereply.App
-	unknown onereply.UnknownSend
 	close   func()
 
 	mu    sync.Mutex
