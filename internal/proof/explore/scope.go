@@ -327,7 +327,7 @@ func Stated() []Scope {
 		Scope{Name: "a fresh start, and a message is edited or deleted, amid a fault", Policy: first, Budget: Budget{Inputs: 2, Resets: 1, Faults: 1}, Faults: Faults{Send: true}, Edits: true},
 		Scope{Name: "a human replies", Policy: first, Budget: Budget{Inputs: 2, Humans: 1}},
 		Scope{Name: "a human replies between two parts", Policy: first, Budget: Budget{Inputs: 1, Humans: 1, Faults: 1}, Faults: Faults{Worker: true, Send: true}, Outside: true, MaxParts: 2},
-		Scope{Name: "replies beside the turns, or sent elsewhere", Policy: first, Budget: Budget{Inputs: 2, Humans: 2}, Outside: true},
+		Scope{Name: "a reply beside the turns, or sent elsewhere", Policy: first, Budget: Budget{Inputs: 2, Humans: 1}, Outside: true},
 		Scope{Name: "a reply from outside amid a fault", Policy: held(), Budget: Budget{Inputs: 1, Humans: 1, Seals: 1, Resends: 1, Faults: 1}, Faults: Faults{Worker: true, Model: true, Send: true}, Outside: true},
 		Scope{Name: "a reply from outside while an attachment is awaited", Policy: first, Budget: Budget{Inputs: 2, Humans: 1}, Outside: true, Edits: true, Media: true},
 		Scope{Name: "a reply from outside under a pause", Policy: first, Budget: Budget{Inputs: 1, Humans: 1, Pauses: 1, Seals: 1}, Outside: true, Holds: true},
@@ -349,14 +349,14 @@ func Stated() []Scope {
 		Scope{Name: "names are given and taken away", Policy: first, Names: true, Budget: Budget{Inputs: 2, Calls: 2, Faults: 1}},
 		Scope{Name: "other bots get one reply", Policy: chatty(), Budget: Budget{Inputs: 3}, Bots: true},
 		Scope{Name: "an early start", Policy: early(turn.Interrupt, 2), Budget: Budget{Inputs: 3}, Edits: true},
-		Scope{Name: "an early start amid a fault", Policy: early(turn.Finish, 1), Budget: Budget{Inputs: 2, Nudges: 1, Faults: 1}, Faults: everything()},
+		Scope{Name: "an early start amid a fault", Policy: early(turn.Finish, 1), Budget: Budget{Inputs: 2, Faults: 1}, Faults: everything()},
 		Scope{Name: "an early start, sealed or stopped by a human", Policy: early(turn.Interrupt, 1), Budget: Budget{Inputs: 2, Seals: 1, Pauses: 1}},
 		Scope{Name: "a conversation is deleted", Policy: first, Budget: Budget{Inputs: 2, Redelivered: 1, Deletions: 1, Seals: 1}},
 	)
 }
 
 // Larger is more of each: four inputs, three with a fault, two faults at once
-// under every policy, and people amid faults. It fits into a run of all tests.
+// under every policy, and people amid faults.
 func Larger() []Scope {
 	first := base(turn.Interrupt)
 	eager := base(turn.Interrupt)
@@ -393,6 +393,8 @@ func Larger() []Scope {
 		Scope{Name: "a process alone, 3 inputs, 2 faults", Policy: first, Alone: true, Budget: Budget{Inputs: 3, Faults: 2}, Faults: everything()},
 		minute(Scope{Name: "1 turn a minute, 1 fault", Budget: Budget{Inputs: 2, Faults: 1}, Faults: Faults{Store: true, Worker: true}}),
 		overtaken(Scope{Name: "edits and deletions before their message, 1 fault", Budget: Budget{Inputs: 2, Faults: 1}, Faults: Faults{Store: true}}),
+		Scope{Name: "an early start, flush and typing amid a fault", Policy: early(turn.Finish, 1), Budget: Budget{Inputs: 2, Nudges: 1, Faults: 1}, Faults: everything()},
+		Scope{Name: "replies beside the turns, or sent elsewhere", Policy: first, Budget: Budget{Inputs: 2, Humans: 2}, Outside: true},
 		Scope{Name: "deleted amid a fault of a worker", Policy: first, Budget: Budget{Inputs: 2, Deletions: 1, Seals: 1, Faults: 1}, Faults: Faults{Worker: true}},
 		Scope{Name: "deleted amid a fault of the store", Policy: eager, Budget: Budget{Inputs: 2, Deletions: 1, Faults: 1}, Faults: Faults{Store: true}},
 	)
