@@ -67,7 +67,7 @@ func refusals() []refusal {
 		{"id with NUL", post, "/messages", with(`"id":"a\u0000b"`), 422, "invalid"},
 		{"sent_at is no time", post, "/messages", with(`"sent_at":"yesterday"`), 422, "invalid"},
 		{"sender over 1 KiB", post, "/messages", with(`"sender":{"name":"` + long(1025) + `"}`), 422, "invalid"},
-		{"metadata over 16 KiB", post, "/messages", with(`"metadata":"` + long(16<<10) + `"`), 422, "invalid"},
+		{"metadata over 64 KiB", post, "/messages", with(`"metadata":"` + long(64<<10) + `"`), 422, "invalid"},
 		{"33 attachments", post, "/messages", with(`"attachments":[` + strings.Repeat(`{"kind":"image"},`, 32) + `{"kind":"image"}]`), 422, "invalid"},
 		{"attachment over 4 KiB", post, "/messages", with(`"attachments":[{"url":"` + long(4<<10+1) + `"}]`), 422, "invalid"},
 		{"edit without text", http.MethodPatch, "/messages/m1", `{}`, 422, "invalid"},

@@ -20,14 +20,6 @@ func wordFaults() []seeded {
 	return []seeded{
 		{name: "a stop word closes itself, and not what its sender has waiting", check: "P3 settled", step: stopping(func(s *turn.StopWord) { s.Own = nil }), change: group},
 		{name: "a stop word cuts what others wait for", check: "P3 cause", step: stopping(func(s *turn.StopWord) { s.Shared = false }), change: group},
-		{name: "a stop word behind a reset is not settled", check: "turn.Check", step: after(func(was turn.Record, r *turn.Record, e turn.Event, _ turn.Time, _ turn.Policy) {
-			if _, ok := e.(turn.StopWord); ok && r.Phase == turn.Sending {
-				r.Answered = was.Answered
-			}
-		}), change: func(s *Scope) {
-			group(s)
-			s.MaxParts, s.Budget.Resets, s.Budget.Faults, s.Faults = 1, 1, 1, Faults{Send: true}
-		}},
 		{name: "an opt-out word pauses nothing", check: "P2 hold", step: said[turn.OptOut], change: held},
 		{name: "an opt-in word ends nothing", check: "P3 pause", step: said[turn.OptIn], change: held},
 		{name: "an opt-in word ends the pause that people made", check: "P2 hold", step: before(func(r *turn.Record, e *turn.Event, _ *turn.Time, _ *turn.Policy) {
