@@ -14,10 +14,12 @@ import (
 func copyRecord(r turn.Record) turn.Record {
 	if r.Reply = copyPointer(r.Reply); r.Reply != nil {
 		r.Reply.Receipts = slices.Clone(r.Reply.Receipts)
+		r.Reply.Stopped = slices.Clone(r.Reply.Stopped)
 	}
 	r.Queue = slices.Clone(r.Queue)
 	for i := range r.Queue {
 		r.Queue[i].Receipts = slices.Clone(r.Queue[i].Receipts)
+		r.Queue[i].Stopped = slices.Clone(r.Queue[i].Stopped)
 	}
 	r.Unconfirmed = slices.Clone(r.Unconfirmed)
 	r.SetAside = copyPointer(r.SetAside)
