@@ -21,36 +21,40 @@ const maxKeyNameBytes = 64
 // apiKeys reads the keys: each is a text, which opens everything, or a mapping that says
 // what it opens.
 func (r *reader) apiKeys(root *section, c *Config) {
-	for _, v := range root.list("api_keys", "such as [${KEY}]") {
-		switch v.node.(type) {
-		case *ast.MappingNode, *ast.MappingValueNode:
-			if s, ok := r.section(v); ok {
-				c.APIKeys = append(c.APIKeys, r.limitedKey(s))
-			}
-		default:
-			if text, ok := r.plainText(v); ok {
-				if err := apiKey(text); err != nil {
-					r.report(v.place, "%s", err)
-				}
-				c.APIKeys = append(c.APIKeys, Key{Key: text})
-			}
-		}
-		r.onlyOnce(v.place, c.APIKeys)
+	for _, v := range root.list("api_keys", "a list, such as [${KEY}]") {
+		key := r.entry(v)
+		r.onlyOnce(v.place, key, c.APIKeys)
+		c.APIKeys = append(c.APIKeys, key)
 	}
 }
 
-// onlyOnce reports the last key if another one is the same, or has its name. Nobody could
-// tell which of the two is meant.
-func (r *reader) onlyOnce(at place, keys []Key) {
-	if len(keys) == 0 {
-		return
+// entry reads one key. If it can't be read it is empty, and still has its place in the list:
+// the numbers in problems are those of the file.
+func (r *reader) entry(v value) (k Key) {
+	switch v.node.(type) {
+	case *ast.MappingNode, *ast.MappingValueNode:
+		if s, ok := r.section(v); ok {
+			k = r.limitedKey(s)
+		}
+	default:
+		if text, ok := r.plainText(v); ok {
+			if err := apiKey(text); err != nil {
+				r.report(v.place, "%s", err)
+			}
+			k.Key = text
+		}
 	}
-	last := keys[len(keys)-1]
-	for i, other := range keys[:len(keys)-1] {
+	return k
+}
+
+// onlyOnce reports a key if one before it is the same, or has its name. Nobody could tell
+// which of the two is meant.
+func (r *reader) onlyOnce(at place, key Key, before []Key) {
+	for i, other := range before {
 		switch {
-		case last.Key == other.Key && last.Key != "" && (last.limits() || other.limits()):
+		case key.Key == other.Key && key.Key != "" && (key.limits() || other.limits()):
 			r.report(at, "is the same key as api_keys[%d], which opens something else", i)
-		case last.Name == other.Name && last.Name != "":
+		case key.Name == other.Name && key.Name != "":
 			r.report(at, "has the name of api_keys[%d]; audits could not tell them apart", i)
 		}
 	}
@@ -72,11 +76,7 @@ func (r *reader) limitedKey(s *section) Key {
 	})
 	s.texts("can", &k.Can, func(at place, text string) {
 		if !slices.Contains(Rights(), text) {
-			hint := ""
-			if near, ok := nearest(text, Rights()); ok {
-				hint = "; did you mean " + strconv.Quote(near) + "?"
-			}
-			r.report(at, "must be %s%s", alternatives(Rights()), hint)
+			r.report(at, "must be %s%s", alternatives(Rights()), didYouMean(text, Rights()))
 		}
 	})
 	for _, key := range []string{"bots", "can"} {
@@ -90,18 +90,13 @@ func (r *reader) limitedKey(s *section) Key {
 	return k
 }
 
-// knownBots refuses keys for a bot that there is not: they would silently open nothing. It
-// comes after the bots were read. A bot with mistakes of its own counts as known.
+// knownBots refuses keys for a bot that does not exist: they would silently open nothing. It
+// is called after the bots were read. A bot with mistakes of its own counts as known.
 func (r *reader) knownBots(bots []string) {
 	for _, m := range r.mentioned {
-		if slices.Contains(bots, m.name) {
-			continue
+		if !slices.Contains(bots, m.name) {
+			r.report(m.place, "there is no such bot%s", didYouMean(m.name, bots))
 		}
-		hint := ""
-		if near, ok := nearest(m.name, bots); ok {
-			hint = "; did you mean " + strconv.Quote(near) + "?"
-		}
-		r.report(m.place, "there is no such bot%s", hint)
 	}
 }
 

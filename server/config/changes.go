@@ -50,29 +50,28 @@ func (c Config) Reload(next Config) (inForce Config, changes []Change) {
 	return inForce, append(changes, more...)
 }
 
-// reloadBots are the bots that run, with their new settings. One that was added or removed,
-// and one's channels, need a restart.
+// reloadBots are the bots that run, with their new settings. A bot that was added or
+// removed needs a restart, and so do the channels of a bot.
 func reloadBots(running, next []Bot) (bots []Bot, changes []Change) {
 	find := func(all []Bot, name string) int {
 		return slices.IndexFunc(all, func(b Bot) bool { return b.Settings.Name == name })
 	}
 	for _, b := range running {
-		at := find(next, b.Settings.Name)
-		switch {
-		case at < 0:
-			changes = append(changes, Change{join("bots", b.Settings.Name), true})
-		default:
-			changed := next[at]
-			if !reflect.DeepEqual(b.Channels, changed.Channels) {
-				changes = append(changes, Change{join(join("bots", b.Settings.Name), "channels"), true})
-				changed.Channels = b.Channels
-			}
-			if !reflect.DeepEqual(b, changed) {
-				changes = append(changes, Change{join("bots", b.Settings.Name), false})
-			}
-			b = changed
+		key, at := join("bots", b.Settings.Name), find(next, b.Settings.Name)
+		if at < 0 {
+			changes = append(changes, Change{key, true})
+			bots = append(bots, b)
+			continue
 		}
-		bots = append(bots, b)
+		changed := next[at]
+		if !reflect.DeepEqual(b.Channels, changed.Channels) {
+			changes = append(changes, Change{join(key, "channels"), true})
+			changed.Channels = b.Channels
+		}
+		if !reflect.DeepEqual(b, changed) {
+			changes = append(changes, Change{key, false})
+		}
+		bots = append(bots, changed)
 	}
 	for _, b := range next {
 		if find(running, b.Settings.Name) < 0 {

@@ -2,11 +2,8 @@ package config
 
 import (
 	"errors"
-	"fmt"
 	"regexp"
 	"time"
-
-	"github.com/goccy/go-yaml/ast"
 
 	"github.com/onereply/onereply"
 )
@@ -26,19 +23,9 @@ const channelMaxWait = 15 * time.Second
 // channels reads the chat platforms on which the bot answers. Two entries of a kind need
 // names, since their conversations would be the same otherwise.
 func (r *reader) channels(bot *section, b *Bot) {
-	v, ok := bot.take("channels")
-	if !ok {
-		return
-	}
-	list, ok := v.node.(*ast.SequenceNode)
-	if !ok {
-		r.report(v.place, "must be a list of channels, such as [{kind: telegram, token: …}], it is %s", describe(v.node))
-		return
-	}
 	first := map[string]place{}
-	for i, node := range list.Values {
-		at := place{fmt.Sprintf("%s[%d]", v.path, i), tokenOf(node, v.token)}
-		s, ok := r.section(value{at, node})
+	for _, v := range bot.list("channels", "a list of channels, such as [{kind: telegram, token: …}]") {
+		s, ok := r.section(v)
 		if !ok {
 			continue
 		}
@@ -47,10 +34,10 @@ func (r *reader) channels(bot *section, b *Bot) {
 			continue
 		}
 		if before, again := first[c.Account()]; again {
-			r.report(at, "is the second channel %q, the first one is in line %d; give one of them a name of its own", c.Account(), before.token.Position.Line)
+			r.report(v.place, "is the second channel %q, the first one is in line %d; give one of them a name of its own", c.Account(), before.token.Position.Line)
 			continue
 		}
-		first[c.Account()] = at
+		first[c.Account()] = v.place
 		b.Channels = append(b.Channels, c)
 	}
 }

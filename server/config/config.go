@@ -6,12 +6,12 @@
 // the command; they are built from its [Config].
 //
 // The way of a key: [Parse] in parse.go turns the file into a tree of YAML nodes. A
-// section (section.go) is one mapping of it. bot.go, responder.go, delivery.go and channel.go ask a
-// section for each key that they know, by the kind of value: a text, a list, a duration,
-// a number, one of some words (scalar.go). rules.go has the checks of single values,
+// section (section.go) is one mapping of it. bot.go, responder.go, delivery.go, channel.go,
+// apikeys.go and network.go ask a section for each key that they know, by the kind of
+// value: a text, a list, a duration, a number, one of some words (scalar.go). rules.go has the checks of single values,
 // expand.go puts in the environment. A key that nobody asked for is a mistake, and
-// nearest.go finds the one that was meant. apikeys.go reads the API keys. problem.go is the
-// mistakes.
+// nearest.go finds the one that was meant. changes.go says which keys a reload can change.
+// problem.go is the mistakes.
 //
 // Checks stand at two places on purpose. Here a mistake has a line and the words of the
 // file; the library checks its own fields again, for programs that use it without a file.

@@ -1,5 +1,16 @@
 package config
 
+import "strconv"
+
+// didYouMean is the end of a problem with a word: a hint at the candidate that is near, or
+// nothing.
+func didYouMean(word string, candidates []string) string {
+	if near, ok := nearest(word, candidates); ok {
+		return "; did you mean " + strconv.Quote(near) + "?"
+	}
+	return ""
+}
+
 // nearest is the candidate that a misspelt word most likely means; it reports false where
 // none is near. At most one byte, and one more for each three bytes of the word, may
 // differ.

@@ -3,7 +3,6 @@ package config
 import (
 	"errors"
 	"math"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -203,8 +202,7 @@ func (o Overrides) problems() (found Problems) {
 // guard refuses an API that other machines can reach and anybody may use. It is a mistake
 // and no warning: a warning is read after somebody else has used the API.
 func (r *reader) guard(s *section, c *Config, overrides Overrides) {
-	keys := slices.ContainsFunc(r.problems, func(p Problem) bool { return strings.HasPrefix(p.Path, "api_keys[") })
-	if len(c.APIKeys) > 0 || keys || Loopback(c.Listen) { // keys that can't be read are a mistake of their own
+	if len(c.APIKeys) > 0 || Loopback(c.Listen) { // keys that can't be read count: they are mistakes of their own
 		return
 	}
 	at := s.at("listen")

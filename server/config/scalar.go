@@ -79,10 +79,9 @@ func (s *section) text(key string, into *string) bool {
 }
 
 // texts reads a key as a list of texts, and calls check for each. All elements are
-// checked. An empty list is allowed, and
-// means none.
+// checked. An empty list is allowed, and means none.
 func (s *section) texts(key string, into *[]string, check func(at place, text string)) {
-	for _, v := range s.list(key, "such as [one, two]") {
+	for _, v := range s.list(key, "a list, such as [one, two]") {
 		if text, ok := s.plainText(v); ok {
 			check(v.place, text)
 			*into = append(*into, text)
@@ -91,15 +90,15 @@ func (s *section) texts(key string, into *[]string, check func(at place, text st
 }
 
 // list reads a key as a list, whose elements the caller reads. The place of each has its
-// number, from 0.
-func (s *section) list(key, example string) []value {
+// number, from 0. form says what is needed, for the problem with another value.
+func (s *section) list(key, form string) []value {
 	v, ok := s.take(key)
 	if !ok {
 		return nil
 	}
 	list, ok := v.node.(*ast.SequenceNode)
 	if !ok {
-		s.report(v.place, "must be a list, %s, it is %s", example, describe(v.node))
+		s.report(v.place, "must be %s, it is %s", form, describe(v.node))
 		return nil
 	}
 	elements := make([]value, len(list.Values))
@@ -127,11 +126,7 @@ func (s *section) oneOf(key string, into *string, words ...string) bool {
 			return true
 		}
 	}
-	hint := ""
-	if near, ok := nearest(found.text, words); ok {
-		hint = "; did you mean " + strconv.Quote(near) + "?"
-	}
-	s.report(v.place, "must be %s, it is %q%s", alternatives(words), found.source, hint)
+	s.report(v.place, "must be %s, it is %q%s", alternatives(words), found.source, didYouMean(found.text, words))
 	return false
 }
 

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -155,14 +156,9 @@ func (s *section) foreign(kind string, owners []string, keys ...string) {
 // misspelt key must not be ignored: the operator would believe that it is in force.
 func (s *section) close() {
 	for _, key := range s.order {
-		if slices.Contains(s.known, key) {
-			continue
+		if !slices.Contains(s.known, key) {
+			s.report(s.keys[key], "unknown key%s", cmp.Or(didYouMean(key, s.known), "; the keys here are "+strings.Join(s.known, ", ")))
 		}
-		if near, ok := nearest(key, s.known); ok {
-			s.report(s.keys[key], "unknown key; did you mean %q?", near)
-			continue
-		}
-		s.report(s.keys[key], "unknown key; the keys here are %s", strings.Join(s.known, ", "))
 	}
 }
 
