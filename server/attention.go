@@ -22,16 +22,14 @@ func (s *Server) getAttention(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if asked := query.Get("bot"); asked != "" {
-		if err := s.checkBot(callerOf(r), asked); err != nil {
-			return err
-		}
+	bot, some, err := s.botsOf(callerOf(r), query.Get("bot"))
+	if err != nil {
+		return err
 	}
 	limit, err := number(query, "limit", defaultPage, 1, maxPage)
 	if err != nil {
 		return err
 	}
-	bot, some := callerOf(r).bots(query.Get("bot"))
 	found, err := s.app.Attention(r.Context(), onereply.AttentionQuery{Bot: bot, Bots: some, Cursor: query.Get("cursor"), Limit: int(limit)})
 	if err != nil {
 		return err

@@ -25,8 +25,8 @@ const anonymousLabel = "anonymous"
 // audits name this label and the address.
 func anonymous(r *http.Request) caller { return caller{by: anonymousLabel, from: addressOf(r)} }
 
-// addressOf is the client's address: that of the other end of the connection or, if that is a
-// trusted proxy, the one that [clientOf] found.
+// addressOf is the client's address: that of the other end of the connection or, behind a
+// trusted proxy, the one that [clientOf] found and that ServeHTTP put in its place.
 func addressOf(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
@@ -57,8 +57,8 @@ func (c caller) checkBot(bot string) error {
 	return nil
 }
 
-// sees reports whether the caller may know of what happens to a bot. Of what belongs to no
-// bot everybody may.
+// sees reports whether the caller may see events of a bot. Everybody may see those that
+// belong to no bot.
 func (c caller) sees(bot string) bool { return bot == "" || c.key == nil || c.key.sees(bot) }
 
 // bots selects the bots of a list over several of them: the one that was asked for, or those

@@ -36,13 +36,11 @@ func (s *Server) getEvents(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if asked := query.Get("bot"); asked != "" {
-		if err := s.checkBot(callerOf(r), asked); err != nil {
-			return err
-		}
+	bot, _, err := s.botsOf(callerOf(r), query.Get("bot")) // pump leaves out those of other bots
+	if err != nil {
+		return err
 	}
-	one, _ := callerOf(r).bots(query.Get("bot"))
-	watch := onereply.EventQuery{Bot: one, Conversation: query.Get("conversation"), After: after}
+	watch := onereply.EventQuery{Bot: bot, Conversation: query.Get("conversation"), After: after}
 	if watch.Conversation != "" {
 		if err := checkName("conversation", watch.Conversation); err != nil {
 			return err

@@ -11,8 +11,8 @@ import (
 const maxHops = 32
 
 // clientOf is the address of the client whose request came through trusted proxies: the
-// right-most one that is not a trusted proxy itself. What stands further left anybody may
-// have written. It is "" where the connection does not come from a trusted proxy, or none
+// right-most one that is not a trusted proxy itself. Anybody may have written those further
+// left. It is "" where the connection does not come from a trusted proxy, or none
 // says anything that can be read. If the headers X-Forwarded-For and Forwarded say different
 // things, one of them came from the client, so that neither is believed.
 func clientOf(r *http.Request, trusted []netip.Prefix) string {
@@ -89,8 +89,8 @@ func isTrusted(address netip.Addr, trusted []netip.Prefix) bool {
 }
 
 // overTLS reports whether the client spoke TLS, as proxies tell it. Each proxy adds what it
-// was spoken to with, and the first value is that of the client. Anybody may forge it: who
-// does makes its own cookie stricter.
+// was spoken to with, and the first value is that of the client. Anybody may forge it: a
+// client that does so only makes its own cookie stricter.
 func overTLS(h http.Header) bool {
 	first := func(name string) string {
 		value, _, _ := strings.Cut(strings.Join(h.Values(name), ","), ",")

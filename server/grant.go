@@ -1,7 +1,6 @@
 package server
 
 import (
-	"crypto/hkdf"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -13,12 +12,12 @@ import (
 	"time"
 )
 
-// A grant opens one attempt of one turn to the program that answers it, which so needs no
-// API key: it may seal that attempt, and do nothing else. It stands in the seal_url. It is a
+// A grant opens one attempt of one turn to the program that answers it. That program needs
+// no API key: with the grant it may seal that attempt, and do nothing else. It stands in the seal_url. It is a
 // signature of the bot, the conversation, the token of the lease, which no other attempt
-// has, and the time until which it is good. No node keeps it: the secret is derived from the
-// first API key that may seal the bot's attempts, so that every node with that key can check
-// it, and it ends with that key. Where no key may, the secret is derived from all keys
+// has, and the time until which it is good. No node keeps the grant. Its secret is derived
+// from the first API key that may seal the bot's attempts, so every node with that key can
+// check the grant, and the grant ends with that key. Where no key may, the secret is derived from all keys
 // together.
 
 // A grant is base64url of: until when it is good (seconds since 1970, 8 bytes), and the
@@ -87,19 +86,15 @@ func (r *ring) sealers(bot string, now time.Time) []signer {
 	return found
 }
 
-// together is the signer of all keys, whatever their order. Who has one of them can't sign
-// with it, unless there is no other.
+// together is the signer of all keys, whatever their order. One of several keys is not
+// enough to sign with it.
 func together(keys []Key) signer {
 	all := make([]string, len(keys))
 	for i, key := range keys {
 		all[i] = key.Key
 	}
 	slices.Sort(all)
-	secret, err := hkdf.Key(sha256.New, []byte(strings.Join(slices.Compact(all), "\n")), nil, "onereply attempts 1", sha256.Size)
-	if err != nil {
-		panic(err) // HKDF refuses only lengths greater than this
-	}
-	return signer{secret}
+	return derive(strings.Join(slices.Compact(all), "\n"), "onereply attempts 1")
 }
 
 // checkGrant is checkCaller for a call that came with a grant instead of a key. The names are

@@ -29,7 +29,7 @@ const anyRight Right = "any"
 // Rights returns all of them, in the order of the documentation.
 func Rights() []Right { return []Right{Read, Write, Operate, Seal, Admin} }
 
-// Key is an API key, and what it opens.
+// Key is an API key and the calls that it opens.
 type Key struct {
 	// Name stands for the key in logs and audits. "": the first 6 hexadecimal digits of its
 	// SHA-256, from which nobody can find the key.
@@ -48,9 +48,10 @@ func (k Key) label() string {
 	return cmp.Or(k.Name, hex.EncodeToString(sum[:3]))
 }
 
-// same reports whether both open the same, under the same name.
+// same reports whether both open the same, under the same name. It does not compare the
+// secrets.
 func (k Key) same(other Key) bool {
-	return k.Name == other.Name && k.Key == other.Key && k.Expires.Equal(other.Expires) && k.Rate == other.Rate && sameSet(k.Bots, other.Bots) && sameSet(k.Can, other.Can)
+	return k.Name == other.Name && k.Expires.Equal(other.Expires) && k.Rate == other.Rate && sameSet(k.Bots, other.Bots) && sameSet(k.Can, other.Can)
 }
 
 func sameSet[T cmp.Ordered](a, b []T) bool {
@@ -86,23 +87,22 @@ func NewKeys(keys ...Key) *Keys {
 	return k
 }
 
-// Replace has these keys take the place of all others, at once. What was opened with a key
-// that is gone, or has other rights now, is closed: event streams end, and the next request
-// of a session is refused. A key that stays the same notices nothing.
+// Replace has these keys take the place of all others, at once. A key that is gone, or opens
+// other things now, ends what it opened: its event streams end, and the next request of its
+// sessions is refused. Nothing changes for a key that stays the same.
 func (k *Keys) Replace(keys ...Key) {
 	k.replacing.Lock()
 	defer k.replacing.Unlock()
 	before := k.held()
 	after := make([]*heldKey, len(keys))
 	for i, key := range keys {
-		hash := sha256.Sum256([]byte(key.Key))
-		at := slices.IndexFunc(before, func(h *heldKey) bool { return h.is(hash, key) })
-		if at >= 0 {
+		secret, hash := key.Key, sha256.Sum256([]byte(key.Key))
+		key.Name, key.Key = key.label(), ""
+		if at := slices.IndexFunc(before, func(h *heldKey) bool { return h.hash == hash && h.same(key) }); at >= 0 {
 			after[i] = before[at]
 			continue
 		}
-		after[i] = &heldKey{Key: key, hash: hash, signer: newSigner(key.Key), gone: make(chan struct{})}
-		after[i].Name, after[i].Key.Key = key.label(), ""
+		after[i] = &heldKey{Key: key, hash: hash, signer: newSigner(secret), gone: make(chan struct{})}
 	}
 	k.now.Store(&ring{held: after, together: together(keys)})
 	for _, h := range before {
@@ -110,13 +110,6 @@ func (k *Keys) Replace(keys ...Key) {
 			close(h.gone)
 		}
 	}
-}
-
-// is reports whether the held key is this one, and opens the same.
-func (h *heldKey) is(hash [sha256.Size]byte, key Key) bool {
-	shown := h.Key
-	shown.Key, key.Name = key.Key, key.label()
-	return h.hash == hash && shown.same(key)
 }
 
 // ring is the keys of this moment. A nil Keys has none.

@@ -59,9 +59,10 @@ var (
 // answered. No standard has this status; proxies use it in the same sense.
 const statusClientGone = 499
 
-// retryAfter is how many seconds a client should wait before it tries again. It is the
-// least that the header can say: a provider that repeats too late makes a person wait.
-const retryAfter = 1
+// leastRetryAfter is how many seconds a client should wait before it tries again, unless
+// the problem says more. It is the least that the header can say: a provider that repeats
+// too late makes a person wait.
+const leastRetryAfter = 1
 
 // problem is an error that a client is told about, as a problem document of RFC 9457.
 // Handlers make one for mistakes of the client. All other errors become one in problemOf.
@@ -74,7 +75,7 @@ type problem struct {
 	by     string // the name of the key that was refused, for the audit; "": not known
 	cause  error  // for the log only
 
-	retryAfter int // seconds to wait; 0: the constant
+	retryAfter int // seconds to wait; leastRetryAfter if that is more
 }
 
 func (p *problem) Error() string {
@@ -113,8 +114,8 @@ func errNoRight(who caller, right Right) *problem {
 	return p
 }
 
-// errOtherBot is a call about a bot for which the key is not good. Who has such a key does
-// not learn whether there is that bot.
+// errOtherBot is a call about a bot for which the key is not good. The answer does not tell
+// whether there is such a bot.
 func errOtherBot(who caller, bot string) *problem {
 	p := newProblem(kindForbidden, "The key %s is not for the bot %q.", who.by, bot)
 	p.field, p.by = "bot", who.by
@@ -258,7 +259,7 @@ func (p *problem) setHeader(h http.Header) {
 	case kindMethodNotAllowed:
 		h.Set("Allow", p.allow)
 	case kindUnavailable, kindTooMany, kindNewerVersion:
-		h.Set("Retry-After", strconv.Itoa(max(retryAfter, p.retryAfter)))
+		h.Set("Retry-After", strconv.Itoa(max(leastRetryAfter, p.retryAfter)))
 	case kindBodyTimeout, kindBodyTooLarge:
 		h.Set("Connection", "close") // nobody will read the rest of the body
 	}

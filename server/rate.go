@@ -20,8 +20,8 @@ type BotRates struct {
 	Conversation Rate // of each one
 }
 
-// maxBuckets bounds the buckets that are in use at once. All that come later share one, so
-// that nobody can fill the memory with names.
+// maxBuckets bounds the buckets that are in use at once. Names that come later share one
+// bucket, so that nobody can fill the memory.
 const maxBuckets = 100_000
 
 // rates counts messages against the bounds of their key, their bot and their conversation.

@@ -22,9 +22,9 @@ const (
 
 // refusals are the calls that were answered with 401 or 403, for the audit: by which key,
 // where it is known, from where, and which call. Those that are alike are counted together.
-// A node keeps its own, in memory. The zero value is empty. It may be used by many
-// goroutines at once.
+// A node keeps its own, in memory. It may be used by many goroutines at once.
 type refusals struct {
+	log   *slog.Logger
 	lines loglimit.Limit
 
 	mu   sync.Mutex
@@ -47,15 +47,15 @@ type refused struct {
 	why           string
 }
 
-// note takes a refused call in.
-func (f *refusals) note(r *http.Request, found *route, p *problem, log *slog.Logger, bot string, now time.Time) {
+// note takes in a refused call about a bot; "": about none that is known here.
+func (f *refusals) note(r *http.Request, found *route, p *problem, bot string, now time.Time) {
 	what := refused{by: cmp.Or(p.by, "unknown"), from: addressOf(r), bot: bot, call: methodLabel(r.Method) + " " + patternOf(found), why: p.kind.name}
 	if p.right != "" {
 		what.why += ", needs " + string(p.right)
 	}
 	if p.kind == kindForbidden { // wrong keys have lines of their own
 		if n := f.lines.Add(now, 1); n > 0 {
-			log.LogAttrs(r.Context(), slog.LevelWarn, "a call was refused: the key does not open it", slog.String("by", what.by), slog.String("from", what.from),
+			f.log.LogAttrs(r.Context(), slog.LevelWarn, "a call was refused: the key does not open it", slog.String("by", what.by), slog.String("from", what.from),
 				slog.String("call", what.call), slog.String("why", what.why), slog.Uint64("refused", n))
 		}
 	}

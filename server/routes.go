@@ -1,10 +1,11 @@
 package server
 
 // routes is the whole API. Each line is described in openapi.json, and a test holds the
-// two together. The access is [byKey] where a line names none, so a new call is closed
-// until somebody opens it: it also has to name the right that a key needs. Calls of operators are audited, with who made them. Those of
-// channels and agents are the daily traffic, and are not. The order does not matter,
-// since no path fits two patterns of one method.
+// two together. The access is [byKey] where a line names none, and such a line has to name
+// the right that a key needs: a new call is closed until somebody opens it. Calls of
+// operators are audited, with the name of their key. Those of channels and agents are the
+// daily traffic, and are not. The order does not matter, since no path fits two patterns of
+// one method.
 func (s *Server) routes() []*route {
 	const (
 		list  = "/v1/bots/{bot}/conversations"

@@ -6,14 +6,15 @@
 // Read it in this order: routes.go is the whole API, one line a call; server.go
 // is the way of a request to its handler; messages.go has a handler, and
 // body.go and respond.go what all handlers use; problem.go is the whole error
-// policy. The rest is who may call (auth.go, keys.go, caller.go, grant.go, session.go, login.go,
-// wrongkeys.go, refusals.go), how often (rate.go) and from where (forwarded.go), event streams (events.go, eventstream.go, eventcache.go,
-// streams.go) and metrics (metrics.go, stats.go).
+// policy. The rest is who may call (auth.go, keys.go, caller.go, grant.go, session.go,
+// sessions.go, login.go, wrongkeys.go, refusals.go), how often (rate.go) and from where
+// (forwarded.go), event streams (events.go, eventstream.go, eventcache.go, streams.go) and
+// metrics (metrics.go, stats.go).
 //
 // Errors have one way: a handler returns an error and writes nothing, ServeHTTP makes a
 // problem document of it, and logs it. The server keeps no state of conversations, so any
 // node may get any request. It keeps only counts: of open streams, of wrong keys, of
-// requests; and the sessions that it saw lately.
+// requests; and the sessions and refused calls that it saw lately.
 package server
 
 import (
@@ -122,8 +123,8 @@ func (o Options) withDefaults() Options {
 }
 
 // Server is the API as an [http.Handler]. It starts no goroutine of its own. It may be
-// used by many goroutines at once. All fields are fixed by New; the counts in them guard
-// themselves.
+// used by many goroutines at once. All fields but the settings are fixed by New; the counts
+// in them guard themselves.
 type Server struct {
 	app       App
 	options   Options
@@ -154,7 +155,7 @@ func New(app App, options Options) *Server {
 		options:  options,
 		bots:     map[string]bool{},
 		guard:    newGuard(options.Keys, app.Revoked, options.LoopbackOnly, options.Logger),
-		refused:  &refusals{},
+		refused:  &refusals{log: options.Logger},
 		streams:  newStreams(options.MaxStreams),
 		encoded:  newEventCache(),
 		unserved: loglimit.Limit{Lines: unservedLines},
@@ -172,8 +173,8 @@ func New(app App, options Options) *Server {
 	return s
 }
 
-// Configure replaces the settings, for each request from now on. What was counted against
-// the rates stays.
+// Configure replaces the settings, for each request from now on. The counts of the rates
+// stay.
 func (s *Server) Configure(now Settings) { s.settings.Store(&now) }
 
 // EndStreams ends all event streams, and refuses new ones. Give it to
@@ -261,6 +262,18 @@ func (s *Server) checkBot(who caller, bot string) error {
 	return nil
 }
 
+// botsOf selects the bots of a list, as [caller.bots] does, and refuses one that was asked for
+// as checkBot does.
+func (s *Server) botsOf(who caller, asked string) (one string, some []string, err error) {
+	if asked != "" {
+		if err := s.checkBot(who, asked); err != nil {
+			return "", nil, err
+		}
+	}
+	one, some = who.bots(asked)
+	return one, some, nil
+}
+
 // noteRefused tells the audit of a call that was refused. Somebody may have made
 // up the names of the path, so only a bot that is served here is named.
 func (s *Server) noteRefused(r *http.Request, found *route, p *problem) {
@@ -268,7 +281,7 @@ func (s *Server) noteRefused(r *http.Request, found *route, p *problem) {
 	if !s.bots[bot] {
 		bot = ""
 	}
-	s.refused.note(r, found, p, s.options.Logger, bot, time.Now())
+	s.refused.note(r, found, p, bot, time.Now())
 }
 
 // setDeadlines bounds how long a client may take to send its body and to receive the

@@ -37,7 +37,12 @@ func newSigner(key string) signer {
 	if key == "" {
 		return signer{}
 	}
-	secret, err := hkdf.Key(sha256.New, []byte(key), nil, "onereply console session 1", sha256.Size)
+	return derive(key, "onereply console session 1")
+}
+
+// derive makes a signer for one purpose from one key, or several.
+func derive(keys, purpose string) signer {
+	secret, err := hkdf.Key(sha256.New, []byte(keys), nil, purpose, sha256.Size)
 	if err != nil {
 		panic(err) // HKDF refuses only lengths greater than this
 	}

@@ -16,8 +16,8 @@ import (
 // maxSeen bounds the sessions that a node can list.
 const maxSeen = 1000
 
-// seenSessions are the sessions that this node saw, for an admin to look at: the server keeps
-// none of them otherwise. It may be used by many goroutines at once.
+// seenSessions are the sessions that this node saw, for an admin to look at. Nothing else
+// needs them: a cookie is checked by its signature. It may be used by many goroutines at once.
 type seenSessions struct {
 	mu sync.Mutex
 	by map[string]seenSession // by id
@@ -53,8 +53,8 @@ func (s *seenSessions) note(found session, from string, now time.Time) {
 	}
 }
 
-// list are those that have not ended, the one that was used last first. A session ends with
-// its key: keys are those that are left.
+// list are the sessions that have not ended, the one that was used last first. ended reports
+// those that ended before their time: they were revoked, or their key is gone.
 func (s *seenSessions) list(now time.Time, ended func(seenSession) bool) []seenSession {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,9 +71,9 @@ type sessionList struct {
 
 // getSessions lists the sessions that this node saw and that have not ended.
 func (s *Server) getSessions(w http.ResponseWriter, r *http.Request) error {
-	held := s.guard.keys.held()
-	all := s.guard.seen.list(time.Now(), func(one seenSession) bool {
-		return s.guard.revoked(one.ID) || !slices.ContainsFunc(held, func(h *heldKey) bool { return h.Name == one.Name && !h.expired(time.Now()) })
+	held, now := s.guard.keys.held(), time.Now()
+	all := s.guard.seen.list(now, func(one seenSession) bool {
+		return s.guard.revoked(one.ID) || !slices.ContainsFunc(held, func(h *heldKey) bool { return h.Name == one.Name && !h.expired(now) })
 	})
 	for i := range all {
 		all[i].Current = all[i].ID == callerOf(r).session
