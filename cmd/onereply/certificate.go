@@ -11,9 +11,9 @@ import (
 	"github.com/onereply/onereply/server/config"
 )
 
-// certificate is that of the node. It is read again when its files have changed, so that
-// whoever renews it need not restart the node. As long as the new files can't be read
-// together, the old certificate is used on. It may be used by many goroutines at once.
+// certificate is that of the node. It is read again when its files have changed: a renewal
+// needs no restart. As long as the new files do not fit together, the old certificate stays
+// in use. It may be used by many goroutines at once.
 type certificate struct {
 	files config.TLS
 	log   *slog.Logger
@@ -29,11 +29,11 @@ func newCertificate(files config.TLS, log *slog.Logger) (*tls.Config, error) {
 	if files == (config.TLS{}) {
 		return nil, nil
 	}
-	c := &certificate{files: files, log: log}
+	c := &certificate{files: files, log: log, looked: time.Now()}
+	c.seen = c.stat() // before the files are read: a later change is then seen
 	if err := c.read(); err != nil {
 		return nil, err
 	}
-	c.seen, c.looked = c.stat(), time.Now()
 	return &tls.Config{
 		MinVersion:     tls.VersionTLS12,
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.current(time.Now()), nil },
@@ -49,7 +49,7 @@ func (c *certificate) current(now time.Time) *tls.Certificate {
 		return c.now
 	}
 	c.looked = now
-	if found := c.stat(); !stillSame(c.seen[0], found[0]) || !stillSame(c.seen[1], found[1]) {
+	if found := c.stat(); !sameFile(c.seen[0], found[0]) || !sameFile(c.seen[1], found[1]) {
 		c.seen = found
 		if err := c.read(); err != nil {
 			c.log.Error("the certificate has changed and can't be used; the old one stays", "err", err)
@@ -60,16 +60,14 @@ func (c *certificate) current(now time.Time) *tls.Certificate {
 	return c.now
 }
 
-// stillSame also holds where there was no file, and is none.
-func stillSame(a, b os.FileInfo) bool { return a == nil && b == nil || sameFile(a, b) }
-
-// stat is the files as they are; nil where one is not there.
+// stat looks at the files; one that is not there is nil.
 func (c *certificate) stat() (found [2]os.FileInfo) {
 	found[0], _ = os.Stat(c.files.Cert)
 	found[1], _ = os.Stat(c.files.Key)
 	return found
 }
 
+// read takes the certificate from its files, or leaves it as it is.
 func (c *certificate) read() error {
 	read, err := tls.LoadX509KeyPair(c.files.Cert, c.files.Key)
 	if err != nil {

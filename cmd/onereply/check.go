@@ -31,15 +31,9 @@ type problem struct {
 // run reads the configuration as serve would, and starts nothing. It opens no store and
 // calls no model, so an address that does not answer is not found here.
 func (c *checkCommand) run(_ context.Context, p *program) error {
-	found, err := readConfig(c.Config, p.env, config.Overrides{})
+	found, changes, err := c.read(p)
+	atOnce, restart := byRestart(changes)
 	var problems config.Problems
-	switch {
-	case errors.As(err, &problems):
-		return c.refuse(p, problems)
-	case err != nil:
-		return err
-	}
-	atOnce, restart, err := c.reload(p, found)
 	switch {
 	case errors.As(err, &problems):
 		return c.refuse(p, problems)
@@ -55,18 +49,18 @@ func (c *checkCommand) run(_ context.Context, p *program) error {
 	return nil
 }
 
-// reload says what a node that runs with another file would do with this one.
-func (c *checkCommand) reload(p *program, next config.Config) (atOnce, restart []string, err error) {
-	if c.Running == "" {
-		return nil, nil, nil
+// read reads the configuration, and the changes that it makes to the running one, if that
+// was named.
+func (c *checkCommand) read(p *program) (found config.Config, changes []config.Change, err error) {
+	found, err = readConfig(c.Config, p.env, config.Overrides{})
+	if err != nil || c.Running == "" {
+		return found, nil, err
 	}
 	running, err := readConfig(c.Running, p.env, config.Overrides{})
-	if err != nil {
-		return nil, nil, err
+	if err == nil {
+		_, changes = running.Reload(found)
 	}
-	_, changes := running.Reload(next)
-	atOnce, restart = byRestart(changes)
-	return atOnce, restart, nil
+	return found, changes, err
 }
 
 func orNothing(keys []string) string { return cmp.Or(strings.Join(keys, ", "), "nothing") }

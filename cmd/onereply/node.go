@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -34,14 +33,14 @@ const (
 //
 // The start:
 //
-//  1. The certificate, if there is one, and the listener, so that an address in use is told before a store is touched.
+//  1. The certificate, if there is one, and the listener, so that an address in use is told
+//     before a store is touched.
 //  2. The store, whose guarantees go to the log.
 //  3. The engine, which goes on with conversations that an earlier process left unfinished.
 //  4. The API and the pages. The listener has queued connections so far; now they are
 //     answered.
 //
-// If the configuration came from somewhere, it is read again when that changes: see
-// [reloading].
+// With a source, from, the configuration is read again when that changes: see [reloading].
 //
 // An error in one of these steps closes the parts before it, and is returned.
 //
@@ -88,16 +87,16 @@ func runNode(ctx context.Context, c config.Config, from *source, front frontend,
 	api := newAPI(app, c, keys, channels, front, connections/2, log)
 	if from != nil {
 		again := reloading{from: from, now: c, log: log, apply: func(ctx context.Context, c config.Config) error {
-			bots, err := buildBots(c.Bots, responderURL(c, url), keys)
-			if err == nil {
-				chats.join(bots)
-				err = app.Reconfigure(ctx, bots...)
+			bots, err := buildBots(c, url, keys, chats)
+			if err != nil {
+				return err
 			}
-			if err == nil {
-				keys.Replace(apiKeys(c.APIKeys)...)
-				api.Configure(serverSettings(c))
+			if err := app.Reconfigure(ctx, bots...); err != nil {
+				return err
 			}
-			return err
+			keys.Replace(apiKeys(c.APIKeys)...)
+			api.Configure(serverSettings(c))
+			return nil
 		}}
 		defer again.start(ctx)()
 	}
@@ -109,13 +108,12 @@ func runNode(ctx context.Context, c config.Config, from *source, front frontend,
 }
 
 // openApp starts the node's engine. The engine outlives ctx, whose end only starts the
-// drain. url is the listener's. The keys make what opens an attempt to its responder.
+// drain. url is the listener's. The keys make the grants that responders get.
 func openApp(ctx context.Context, kept store.Store, c config.Config, front frontend, url string, keys *server.Keys, chats chats, log *slog.Logger) (*onereply.App, error) {
-	bots, err := buildBots(c.Bots, responderURL(c, url), keys)
+	bots, err := buildBots(c, url, keys, chats)
 	if err != nil {
 		return nil, err
 	}
-	chats.join(bots)
 	front.useDemo(bots)
 	app, err := onereply.Open(context.WithoutCancel(ctx), kept, options(c, log), bots...)
 	if err != nil {
@@ -123,10 +121,6 @@ func openApp(ctx context.Context, kept store.Store, c config.Config, front front
 	}
 	return app, nil
 }
-
-// responderURL is where responders reach this node: the configuration's public URL goes
-// before the listener's, which another machine may not be able to reach.
-func responderURL(c config.Config, url string) string { return cmp.Or(c.PublicURL, url) }
 
 // httpServer bounds the requests. Event streams must be ended on shutdown: it would wait
 // for them for ever. There is no time-out for writing here, because a stream writes for

@@ -14,8 +14,8 @@ import (
 	"github.com/onereply/onereply/server/config"
 )
 
-// lookEvery is how often the configuration is looked at. It is read once it has stayed the
-// same for so long: a file that is being written is not.
+// lookEvery is how often the configuration is looked at, and a certificate at most. The
+// configuration is read once it has stayed the same for so long: not while it is written.
 const lookEvery = time.Second
 
 // source is where a configuration came from, so that it can be read again.
@@ -27,9 +27,9 @@ type source struct {
 }
 
 // reloading reads the configuration of a running node again, when its file changes and on
-// each SIGHUP. Either all of it comes into force that can, or nothing: a mistake, or a
-// responder that can't be made, leaves the node as it was. What needs a restart is named, and
-// keeps its value.
+// each SIGHUP. It takes all of the file or nothing: a mistake, or a responder that can't be
+// made, leaves the node as it was. A key that needs a restart is logged, and keeps its value
+// until then.
 type reloading struct {
 	from  *source
 	now   config.Config // in force
@@ -86,8 +86,13 @@ func (r *reloading) changed() bool {
 	return true
 }
 
+// sameFile reports whether a file is the one that was seen before, unchanged. nil stands for
+// no file.
 func sameFile(a, b fs.FileInfo) bool {
-	return a != nil && b != nil && os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
 // reload reads the file and puts it into force.

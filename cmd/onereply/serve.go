@@ -22,8 +22,8 @@ type serveCommand struct {
 	logFlags
 }
 
-// run reads the configuration now, and again when it changes. It prints every mistake of the configuration, or runs the node until it is told to
-// stop. The address is printed once the node listens, and not before: a program that
+// run reads the configuration now, and again when it changes. It prints every mistake of
+// the first reading, or runs the node until it is told to stop. The address is printed once the node listens, and not before: a program that
 // started the node waits for this line, and with port 0 it learns the port from it.
 // The mistakes are printed without a prefix, one on each line with its place in the
 // file, so that an editor can lead there.

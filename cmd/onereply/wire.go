@@ -4,6 +4,7 @@ package main
 // configuration names, and hands it to the library and to the server.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -179,16 +180,20 @@ func options(c config.Config, log *slog.Logger) onereply.Options {
 	return onereply.Options{Node: c.Node, MaxGenerations: c.MaxGenerations, Retention: c.Retention, Limits: c.Limits, Logger: log}
 }
 
-// buildBots gives each bot its responder and its sender. Responders reach this
-// node at url. The configuration was checked before, so an error here is one that only
-// the responder or the sender itself can find; both are reported together.
-func buildBots(bots []config.Bot, url string, keys *server.Keys) ([]onereply.Bot, error) {
-	built := make([]onereply.Bot, 0, len(bots))
-	for _, b := range bots {
+// buildBots gives each bot its responder, its sender and its channels. Responders reach
+// this node at the configuration's public URL or, where there is none, at the listener's
+// url, which another machine may not be able to reach. The configuration was checked
+// before, so an error here is one that only the responder or the sender itself can find;
+// both are reported together.
+func buildBots(c config.Config, url string, keys *server.Keys, chats chats) ([]onereply.Bot, error) {
+	url = cmp.Or(c.PublicURL, url)
+	built := make([]onereply.Bot, 0, len(c.Bots))
+	for _, b := range c.Bots {
 		bot := b.Settings
 		var responderErr, senderErr error
 		bot.Responder, responderErr = newResponder(b.Responder, url, keys)
 		bot.Sender, senderErr = newSender(b.Delivery)
+		bot.Channels = chats.of[bot.Name]
 		if err := errors.Join(responderErr, senderErr); err != nil {
 			return nil, fmt.Errorf("bot %q: %w", bot.Name, err)
 		}
@@ -202,13 +207,6 @@ func buildBots(bots []config.Bot, url string, keys *server.Keys) ([]onereply.Bot
 type chats struct {
 	accounts []*channel.Account
 	of       map[string][]onereply.Channel // by bot
-}
-
-// join gives bots their channels.
-func (c chats) join(bots []onereply.Bot) {
-	for i := range bots {
-		bots[i].Channels = c.of[bots[i].Name]
-	}
 }
 
 // buildChannels builds the channels of all bots. A quiet time of 0 has to be said as
