@@ -9,8 +9,8 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// Bounds of revocations. Only who was given something can revoke it, but anybody who reaches
-// the store's server can send a broadcast.
+// Bounds of revocations. On this node a program can revoke only what it gave out, but
+// anybody who reaches the store's server can send a broadcast.
 const (
 	maxRevoked      = 10_000 // ids that a node keeps
 	maxRevokedTold  = 500    // of them, that are good the longest, in each report
@@ -18,10 +18,10 @@ const (
 	maxRevokedHours = 7 * 24 // until an id is forgotten, at the latest
 )
 
-// revocations are ids of what was given out and is good no more, until it would have ended
-// anyway. Each node tells all that it knows with each of its reports, so that a broadcast
-// that is lost is made good, and a node that starts learns of them from any other. They are
-// in memory only: they end with the last node. It may be used by many goroutines at once.
+// revocations are the ids of tokens that were revoked, each until its token would have ended
+// anyway. Each node sends those that are good the longest with each of its reports. So a
+// lost broadcast does no harm, and a node that starts learns of them from any other. They
+// are in memory only: they end with the last node. It may be used by many goroutines at once.
 type revocations struct {
 	mu    sync.Mutex
 	until map[string]turn.Time
@@ -48,8 +48,7 @@ func (r *revocations) add(now turn.Time, id string, until turn.Time) (isNew bool
 // makeRoom is called once for many ids, since it looks at all. The caller holds the lock.
 func (r *revocations) makeRoom(now turn.Time) {
 	maps.DeleteFunc(r.until, func(_ string, until turn.Time) bool { return until <= now })
-	last := r.last(maxRevoked - maxRevoked/10)
-	r.until = last
+	r.until = r.last(maxRevoked - maxRevoked/10)
 }
 
 // last are the ids that are kept the longest. The caller holds the lock.
