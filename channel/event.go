@@ -7,7 +7,9 @@ import (
 )
 
 // Event is something that a platform tells: one of the types below.
-type Event interface{ event() }
+type Event interface {
+	chat() Address // where it happened; nil: in no chat
+}
 
 // Chat is the chat of an event.
 type Chat struct {
@@ -88,13 +90,6 @@ type Skipped struct {
 	Kind string // what it is, in the platform's words
 }
 
-func (Message) event()  {}
-func (Edit) event()     {}
-func (Deletion) event() {}
-func (Typing) event()   {}
-func (TakeOver) event() {}
-func (Control) event()  {}
-func (Echo) event()     {}
-func (Report) event()   {}
-func (Moved) event()    {}
-func (Skipped) event()  {}
+func (c Chat) chat() Address  { return c.To }
+func (m Moved) chat() Address { return m.To }
+func (Skipped) chat() Address { return nil }

@@ -40,8 +40,8 @@ type Options struct {
 	// another node goes on. Default 15s.
 	Duty time.Duration
 
-	// Retry is the pause before a failed poll, or a failed look for what a channel needs,
-	// is tried again. It doubles with each failure, up to 1 minute. Default 1s.
+	// Retry is the pause after a failed Poll or Open before the next try. It doubles with
+	// each failure, up to 1 minute. Default 1s.
 	Retry time.Duration
 }
 
@@ -70,11 +70,14 @@ func NewHost(app App, accounts []*Account, o Options) *Host {
 	return h
 }
 
-// Start begins to poll, on the accounts whose channel does that.
+// Start opens the channels that are an [Opener] and polls those that are a [Poller]. It
+// does not wait for either.
 func (h *Host) Start() {
 	h.starting.Do(func() {
 		for _, a := range h.accounts {
-			h.running.Go(func() { h.open(a) })
+			if opener, ok := a.channel.(Opener); ok {
+				h.running.Go(func() { h.open(a, opener) })
+			}
 			if poller, ok := a.channel.(Poller); ok {
 				h.running.Go(func() { h.poll(a, poller) })
 			}
@@ -90,21 +93,8 @@ func (h *Host) Close() {
 	h.running.Wait()
 }
 
-// Statuses are those of all accounts, in no order.
-func (h *Host) Statuses() []Status {
-	all := make([]Status, 0, len(h.accounts))
-	for _, a := range h.accounts {
-		all = append(all, a.Status())
-	}
-	return all
-}
-
 // open has the channel learn what it needs.
-func (h *Host) open(a *Account) {
-	opener, ok := a.channel.(Opener)
-	if !ok {
-		return
-	}
+func (h *Host) open(a *Account, opener Opener) {
 	for pause := h.options.Retry; ; pause = min(2*pause, time.Minute) {
 		ctx, cancel := context.WithTimeout(h.ctx, 30*time.Second)
 		err := opener.Open(ctx)
@@ -114,20 +104,20 @@ func (h *Host) open(a *Account) {
 		}
 		a.status.failed(err)
 		h.logOf(a).Warn("the channel's platform did not tell what the channel needs; this is tried again", "err", err)
-		if !h.wait(pause) {
+		if !wait(h.ctx, pause) {
 			return
 		}
 	}
 }
 
-// wait reports false where the host closes meanwhile.
-func (h *Host) wait(d time.Duration) bool {
+// wait reports false if ctx ends first.
+func wait(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 		return true
-	case <-h.ctx.Done():
+	case <-ctx.Done():
 		return false
 	}
 }
@@ -194,7 +184,7 @@ func (h *Host) answer(a *Account, r *http.Request) Answer {
 		h.logOf(a).Warn("a request to a channel can't be read", "err", err)
 		return say(http.StatusBadRequest, "The body can't be read.")
 	}
-	if err := a.take(r.Context(), h.app, h.options.Logger, batch); err != nil {
+	if err := h.take(r.Context(), a, batch); err != nil {
 		h.logOf(a).Warn("messages of a channel could not be stored; the platform is asked to send them again", "err", err)
 		return say(http.StatusServiceUnavailable, "Not available for now; try again.")
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -37,11 +36,11 @@ const chatsAtOnce = 32
 //
 // An event that the App refuses for good is logged and let go. If it were brought again and
 // again, it would hold up all that comes after it.
-func (a *Account) take(ctx context.Context, app App, log *slog.Logger, batch Batch) error {
+func (h *Host) take(ctx context.Context, a *Account, batch Batch) error {
 	var chats [][]Event
 	index := map[string]int{}
 	for _, e := range batch.Events {
-		key := a.chatOf(e)
+		key := a.key(e.chat())
 		at, ok := index[key]
 		if !ok {
 			at = len(chats)
@@ -50,7 +49,7 @@ func (a *Account) take(ctx context.Context, app App, log *slog.Logger, batch Bat
 		chats[at] = append(chats[at], e)
 	}
 	if len(chats) == 1 {
-		return a.takeChat(ctx, app, log, chats[0])
+		return h.takeChat(ctx, a, chats[0])
 	}
 	errs := make([]error, len(chats))
 	slots := make(chan struct{}, chatsAtOnce)
@@ -59,42 +58,21 @@ func (a *Account) take(ctx context.Context, app App, log *slog.Logger, batch Bat
 		slots <- struct{}{}
 		running.Go(func() {
 			defer func() { <-slots }()
-			errs[i] = a.takeChat(ctx, app, log, events)
+			errs[i] = h.takeChat(ctx, a, events)
 		})
 	}
 	running.Wait()
 	return errors.Join(errs...)
 }
 
-// chatOf is the conversation of an event; "" of one that has none.
-func (a *Account) chatOf(e Event) string {
-	switch e := e.(type) {
-	case Message:
-		return a.key(e.To)
-	case Edit:
-		return a.key(e.To)
-	case Deletion:
-		return a.key(e.To)
-	case Typing:
-		return a.key(e.To)
-	case TakeOver:
-		return a.key(e.To)
-	case Control:
-		return a.key(e.To)
-	case Moved:
-		return a.key(e.To)
-	}
-	return ""
-}
-
-func (a *Account) takeChat(ctx context.Context, app App, log *slog.Logger, events []Event) error {
+func (h *Host) takeChat(ctx context.Context, a *Account, events []Event) error {
 	for _, e := range events {
-		err := a.takeOne(ctx, app, log, e)
+		err := h.takeOne(ctx, a, e)
 		switch {
 		case err == nil:
 		case refused(err):
 			a.status.refuse(err)
-			log.Warn("an event of a channel was refused", "bot", a.bot, "channel", a.name, "event", fmt.Sprintf("%T", e), "err", err)
+			h.logOf(a).Warn("an event of a channel was refused", "event", fmt.Sprintf("%T", e), "err", err)
 		default:
 			return err
 		}
@@ -112,33 +90,33 @@ func refused(err error) bool {
 }
 
 // takeOne hands one event over.
-func (a *Account) takeOne(ctx context.Context, app App, log *slog.Logger, e Event) error {
+func (h *Host) takeOne(ctx context.Context, a *Account, e Event) error {
 	a.status.event(e)
 	switch e := e.(type) {
 	case Message:
-		return a.takeMessage(ctx, app, log, e)
+		return h.takeMessage(ctx, a, e)
 	case Edit:
-		a.meet(ctx, app, log, e.Chat)
-		_, err := app.Edit(ctx, a.bot, a.key(e.To), e.ID, e.Edit)
+		h.meet(ctx, a, e.Chat)
+		_, err := h.app.Edit(ctx, a.bot, a.key(e.To), e.ID, e.Edit)
 		return err
 	case Deletion:
-		a.meet(ctx, app, log, e.Chat)
-		_, err := app.Retract(ctx, a.bot, a.key(e.To), e.ID)
+		h.meet(ctx, a, e.Chat)
+		_, err := h.app.Retract(ctx, a.bot, a.key(e.To), e.ID)
 		return err
 	case Typing:
-		return app.Typing(ctx, a.bot, a.key(e.To), e.For)
+		return h.app.Typing(ctx, a.bot, a.key(e.To), e.For)
 	case TakeOver:
-		_, err := app.Answer(ctx, a.bot, a.key(e.To), onereply.HumanReply{ID: e.ID, Text: e.Text, Sent: true, PauseFor: a.takeover})
+		_, err := h.app.Answer(ctx, a.bot, a.key(e.To), onereply.HumanReply{ID: e.ID, Text: e.Text, Sent: true, PauseFor: a.takeover})
 		return err
 	case Control:
 		if e.WithPeople {
-			_, err := app.Pause(ctx, a.bot, a.key(e.To), onereply.Pause{Reason: a.name})
+			_, err := h.app.Pause(ctx, a.bot, a.key(e.To), onereply.Pause{Reason: a.name})
 			return err
 		}
-		_, err := app.Resume(ctx, a.bot, a.key(e.To), true)
+		_, err := h.app.Resume(ctx, a.bot, a.key(e.To), true)
 		return err
 	case Moved:
-		_, err := app.Move(ctx, a.bot, a.key(e.From), a.key(e.To))
+		_, err := h.app.Move(ctx, a.bot, a.key(e.From), a.key(e.To))
 		if known, ok := errors.AsType[*onereply.Error](err); ok && known.Code == onereply.CodeNotFound {
 			return nil // nothing was ever said there
 		}
@@ -147,30 +125,30 @@ func (a *Account) takeOne(ctx context.Context, app App, log *slog.Logger, e Even
 	return nil // Echo and Report tell nothing that is kept; Skipped is counted
 }
 
-func (a *Account) takeMessage(ctx context.Context, app App, log *slog.Logger, e Message) error {
-	a.meet(ctx, app, log, e.Chat)
-	receipt, err := app.Receive(ctx, a.bot, a.key(e.To), e.Message)
+func (h *Host) takeMessage(ctx context.Context, a *Account, e Message) error {
+	h.meet(ctx, a, e.Chat)
+	receipt, err := h.app.Receive(ctx, a.bot, a.key(e.To), e.Message)
 	if err != nil || !e.AtOnce || receipt.Outcome != onereply.OutcomeQueued {
 		return err
 	}
-	_, err = app.Flush(ctx, a.bot, a.key(e.To))
+	_, err = h.app.Flush(ctx, a.bot, a.key(e.To))
 	return err
 }
 
 // meet has the other addresses of a chat lead to its conversation. Where one of them has a
 // conversation already, the new address leads there.
-func (a *Account) meet(ctx context.Context, app App, log *slog.Logger, chat Chat) {
+func (h *Host) meet(ctx context.Context, a *Account, chat Chat) {
 	for _, other := range chat.Also {
 		to, also := a.key(chat.To), a.key(other)
 		if to == also || a.aliases.has(to, also) {
 			continue
 		}
-		_, err := app.SetAlias(ctx, a.bot, also, to)
+		_, err := h.app.SetAlias(ctx, a.bot, also, to)
 		if known, ok := errors.AsType[*onereply.Error](err); ok && known.Code == onereply.CodeConflict {
-			_, err = app.SetAlias(ctx, a.bot, to, also)
+			_, err = h.app.SetAlias(ctx, a.bot, to, also)
 		}
 		if err != nil && !refused(err) {
-			log.Warn("two addresses of a chat could not be joined; the next message tries again", "bot", a.bot, "channel", a.name, "err", err)
+			h.logOf(a).Warn("two addresses of a chat could not be joined; the next message tries again", "err", err)
 			continue
 		}
 		a.aliases.add(to, also)

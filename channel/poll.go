@@ -20,7 +20,7 @@ func (h *Host) poll(a *Account, poller Poller) {
 		if mine {
 			h.pollWithDuty(a, poller, nonce, began)
 		}
-		if !h.wait(h.options.Duty / 3) {
+		if !wait(h.ctx, h.options.Duty/3) {
 			return
 		}
 	}
@@ -43,7 +43,7 @@ func (h *Host) pollWithDuty(a *Account, poller Poller, nonce string, began time.
 	})
 	a.status.polling(true)
 	defer a.status.polling(false)
-	for h.wait(h.options.Duty / 3) {
+	for wait(h.ctx, h.options.Duty/3) {
 		asked := time.Now()
 		asking, cancel := context.WithDeadline(h.ctx, began.Add(h.options.Duty))
 		mine, err := h.app.TakeDuty(asking, a.bot, a.duty(), nonce, h.options.Duty)
@@ -69,7 +69,7 @@ func (h *Host) pollUntil(ctx context.Context, a *Account, poller Poller) {
 	deliver := func(ctx context.Context, batch Batch) error {
 		a.status.verified()
 		worked.Store(true)
-		return a.take(ctx, h.app, h.options.Logger, batch)
+		return h.take(ctx, a, batch)
 	}
 	log.Info("this node polls the channel")
 	for ctx.Err() == nil {
@@ -84,16 +84,13 @@ func (h *Host) pollUntil(ctx context.Context, a *Account, poller Poller) {
 			pause = h.options.Retry
 		}
 		a.status.failed(err)
-		wait := pause
+		after := pause
 		if asked, ok := errors.AsType[*PauseError](err); ok {
-			wait = max(wait, asked.For)
+			after = max(after, asked.For)
 		}
-		log.Warn("polling a channel failed; it is tried again", "after", wait.String(), "err", err)
+		log.Warn("polling a channel failed; it is tried again", "after", after.String(), "err", err)
 		pause = min(2*pause, time.Minute)
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-		}
+		wait(ctx, after)
 	}
 }
 
