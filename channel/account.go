@@ -42,15 +42,6 @@ func NewAccount(ch Channel, s Settings) *Account {
 	return &Account{bot: s.Bot, name: s.Name, channel: ch, can: ch.Capabilities(), takeover: s.TakeoverFor}
 }
 
-// Name is that of the account.
-func (a *Account) Name() string { return a.name }
-
-// Bot is the account's bot.
-func (a *Account) Bot() string { return a.bot }
-
-// Channel is the account's adapter.
-func (a *Account) Channel() Channel { return a.channel }
-
 // Capabilities are those of the platform, as a bot wants to know them.
 func (a *Account) Capabilities() onereply.Capabilities {
 	weigh := weights[a.can.Unit]

@@ -77,8 +77,10 @@ func (p Polling) pollError(ctx context.Context, err error) error {
 	case ok && failed.Code == http.StatusTooManyRequests:
 		return &channel.PauseError{For: time.Duration(failed.RetryAfter) * time.Second, Err: err}
 	case ok && failed.Code == http.StatusConflict:
-		hook, infoErr := p.Webhook(ctx)
-		if infoErr != nil || hook.URL == "" {
+		var hook struct {
+			URL string `json:"url"` // "": none is set
+		}
+		if infoErr := p.call(ctx, getWebhookInfo, nil, &hook); infoErr != nil || hook.URL == "" {
 			return fmt.Errorf("another program polls this bot: give it a token of its own, or stop it: %w", err)
 		}
 		if err := p.call(ctx, deleteWebhook, map[string]any{"drop_pending_updates": false}, nil); err != nil {
@@ -87,23 +89,4 @@ func (p Polling) pollError(ctx context.Context, err error) error {
 		return fmt.Errorf("a webhook was set (%s); it was taken away, because this bot is polled", hook.URL)
 	}
 	return err
-}
-
-// WebhookInfo is what Telegram knows of a bot's webhook.
-type WebhookInfo struct {
-	URL       string `json:"url"` // "": none is set
-	Waiting   int    `json:"pending_update_count"`
-	LastError string `json:"last_error_message"`
-	ErrorAt   int64  `json:"last_error_date"`
-}
-
-// Webhook asks Telegram for the bot's webhook.
-func (t *Channel) Webhook(ctx context.Context) (hook WebhookInfo, err error) {
-	err = t.call(ctx, getWebhookInfo, nil, &hook)
-	return hook, err
-}
-
-// Connect sets the bot's webhook.
-func (t *Channel) Connect(ctx context.Context, address string) error {
-	return t.call(ctx, setWebhook, map[string]any{"url": address, "secret_token": t.secret, "allowed_updates": kinds}, nil)
 }

@@ -24,7 +24,6 @@ import (
 	"context"
 	"crypto/subtle"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -65,33 +64,11 @@ var (
 	secretForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`)
 )
 
-// checkToken refuses a text that is no token. Its error does not show the text.
-func checkToken(text string) error {
-	if !tokenForm.MatchString(text) {
-		return errors.New("must be a bot's token such as 123456:ABC…, as BotFather gives it")
-	}
-	return nil
-}
-
-// checkSecret refuses a text that Telegram does not take for a webhook's secret.
-func checkSecret(text string) error {
-	if !secretForm.MatchString(text) {
-		return errors.New("must have 1 to 256 characters of A-Z, a-z, 0-9, _ and -; make one with: openssl rand -hex 32")
-	}
-	return nil
-}
-
-// Validate reports all mistakes at once.
+// Validate reports all mistakes at once. Its error shows neither token nor secret.
 func (c Config) Validate() error {
 	p := upstream.Problems{Of: "telegram"}
-	if err := checkToken(c.Token); err != nil {
-		p.RejectIf(true, "Token %v", err)
-	}
-	if c.Secret != "" {
-		if err := checkSecret(c.Secret); err != nil {
-			p.RejectIf(true, "Secret %v", err)
-		}
-	}
+	p.RejectIf(!tokenForm.MatchString(c.Token), "Token must be a bot's token such as 123456:ABC…, as BotFather gives it")
+	p.RejectIf(c.Secret != "" && !secretForm.MatchString(c.Secret), "Secret must have 1 to 256 characters of A-Z, a-z, 0-9, _ and -; make one with: openssl rand -hex 32")
 	p.URL("APIBase", cmp.Or(c.APIBase, APIBase))
 	return p.Err()
 }
@@ -114,7 +91,6 @@ const (
 	sendChatAction = "sendChatAction"
 	getMe          = "getMe"
 	getUpdates     = "getUpdates"
-	setWebhook     = "setWebhook"
 	deleteWebhook  = "deleteWebhook"
 	getWebhookInfo = "getWebhookInfo"
 )
@@ -131,7 +107,7 @@ func New(c Config) (channel.Channel, error) {
 	}
 	t := &Channel{id: id, secret: c.Secret, api: map[string]*upstream.Endpoint{}}
 	base := strings.TrimRight(cmp.Or(c.APIBase, APIBase), "/") + "/bot" + c.Token + "/"
-	for _, method := range []string{sendMessage, sendChatAction, getMe, getUpdates, setWebhook, deleteWebhook, getWebhookInfo} {
+	for _, method := range []string{sendMessage, sendChatAction, getMe, getUpdates, deleteWebhook, getWebhookInfo} {
 		t.api[method], err = upstream.New(upstream.Options{URL: base + method, Client: c.HTTPClient})
 		if err != nil {
 			return nil, fmt.Errorf("telegram: %w", err)

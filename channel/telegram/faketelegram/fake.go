@@ -8,10 +8,9 @@
 package faketelegram
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -26,17 +25,16 @@ type Telegram struct {
 	bot   User
 
 	mu       sync.Mutex
-	shown    map[string][]Shown
-	typing   map[string]int
+	shown    map[int64][]Shown // by chat
+	typing   map[int64]int
 	moved    map[int64]int64 // groups that became supergroups
 	faults   []Fault
-	calls    map[string]int
 	messages int64 // numbers given out
 	updates  []update
 	number   int64         // of the last update
 	changed  chan struct{} // closed when there are more updates
 	polling  chan struct{} // of the poll under way: closed to end it
-	webhook  webhook
+	webhook  string        // its address; "": none is set
 }
 
 // User is somebody on Telegram.
@@ -70,18 +68,13 @@ type update struct {
 	body   []byte
 }
 
-type webhook struct {
-	URL    string `json:"url"`
-	Secret string `json:"secret_token"`
-}
-
 // New makes a Telegram with one bot and no chats.
 func New(token, username string) *Telegram {
 	number, _, _ := strings.Cut(token, ":")
 	id, _ := strconv.ParseInt(number, 10, 64)
 	return &Telegram{
 		token: token, bot: User{ID: id, IsBot: true, FirstName: "Bot", Username: username},
-		shown: map[string][]Shown{}, typing: map[string]int{}, moved: map[int64]int64{}, calls: map[string]int{},
+		shown: map[int64][]Shown{}, typing: map[int64]int{}, moved: map[int64]int64{},
 		messages: 1000, number: 100, changed: make(chan struct{}),
 	}
 }
@@ -90,14 +83,14 @@ func New(token, username string) *Telegram {
 func (f *Telegram) Chat(chat int64) []Shown {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return append([]Shown(nil), f.shown[strconv.FormatInt(chat, 10)]...)
+	return append([]Shown(nil), f.shown[chat]...)
 }
 
-// Calls is how often a method was called.
-func (f *Telegram) Calls(method string) int {
+// TypingShown is how often people in a chat were shown that the bot is writing.
+func (f *Telegram) TypingShown(chat int64) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.calls[method]
+	return f.typing[chat]
 }
 
 // Fail says what the next sendMessage meets, after those said before.
@@ -115,16 +108,13 @@ func (f *Telegram) Migrate(from, to int64) {
 }
 
 // Tell has something happen: fields are those of an update beside its number, such as
-// message. It returns the update as Telegram tells it. It waits for a poll, unless a
-// webhook is set.
-func (f *Telegram) Tell(fields map[string]any) []byte {
+// message. The update waits for a poll.
+func (f *Telegram) Tell(fields map[string]any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.number++
 	whole := map[string]any{"update_id": f.number}
-	for name, value := range fields {
-		whole[name] = value
-	}
+	maps.Copy(whole, fields)
 	body, err := json.Marshal(whole)
 	if err != nil {
 		panic(err) // what is told is made of plain values
@@ -132,61 +122,14 @@ func (f *Telegram) Tell(fields map[string]any) []byte {
 	f.updates = append(f.updates, update{f.number, body})
 	close(f.changed)
 	f.changed = make(chan struct{})
-	return body
 }
 
 // Say has somebody write to the bot in a private chat.
-func (f *Telegram) Say(person User, id int64, text string) []byte {
-	return f.Tell(map[string]any{"message": map[string]any{
+func (f *Telegram) Say(person User, id int64, text string) {
+	f.Tell(map[string]any{"message": map[string]any{
 		"message_id": id, "date": time.Now().Unix(), "text": text, "from": person,
 		"chat": map[string]any{"id": person.ID, "type": "private", "first_name": person.FirstName},
 	}})
-}
-
-// Push posts the updates that wait to the webhook, until all are taken or ctx ends. One
-// that is refused is posted again. It returns how many posts it took.
-func (f *Telegram) Push(ctx context.Context, client *http.Client) (posts int) {
-	for ctx.Err() == nil {
-		f.mu.Lock()
-		hook, changed := f.webhook, f.changed
-		var next *update
-		if len(f.updates) > 0 {
-			next = &f.updates[0]
-		}
-		f.mu.Unlock()
-		if next == nil || hook.URL == "" {
-			select {
-			case <-ctx.Done():
-			case <-changed:
-			}
-			continue
-		}
-		posts++
-		if f.post(ctx, client, hook, next.body) {
-			f.done(next.number)
-			continue
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(time.Second):
-		}
-	}
-	return posts
-}
-
-func (f *Telegram) post(ctx context.Context, client *http.Client, hook webhook, body []byte) bool {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, hook.URL, bytes.NewReader(body))
-	if err != nil {
-		return false
-	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("X-Telegram-Bot-Api-Secret-Token", hook.Secret)
-	response, err := client.Do(r)
-	if err != nil {
-		return false
-	}
-	response.Body.Close()
-	return response.StatusCode/100 == 2
 }
 
 // done forgets the updates up to a number.
@@ -212,9 +155,6 @@ func (f *Telegram) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusUnauthorized, "Unauthorized", nil)
 		return
 	}
-	f.mu.Lock()
-	f.calls[method]++
-	f.mu.Unlock()
 	var p parameters
 	if err := json.NewDecoder(r.Body).Decode(&p); err != nil {
 		refuse(w, http.StatusBadRequest, "Bad Request: can't parse the parameters", nil)
@@ -227,26 +167,18 @@ func (f *Telegram) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.sendMessage(w, p)
 	case "sendChatAction":
 		f.mu.Lock()
-		f.typing[strconv.FormatInt(p.Chat, 10)]++
+		f.typing[p.Chat]++
 		f.mu.Unlock()
 		succeed(w, true)
 	case "getUpdates":
 		f.getUpdates(w, r, p)
 	case "setWebhook":
-		f.mu.Lock()
-		f.webhook = webhook{p.URL, p.Secret}
-		close(f.changed)
-		f.changed = make(chan struct{})
-		f.mu.Unlock()
-		succeed(w, true)
+		f.setWebhook(w, p.URL)
 	case "deleteWebhook":
-		f.mu.Lock()
-		f.webhook = webhook{}
-		f.mu.Unlock()
-		succeed(w, true)
+		f.setWebhook(w, "")
 	case "getWebhookInfo":
 		f.mu.Lock()
-		info := map[string]any{"url": f.webhook.URL, "pending_update_count": len(f.updates)}
+		info := map[string]any{"url": f.webhook, "pending_update_count": len(f.updates)}
 		f.mu.Unlock()
 		succeed(w, info)
 	default:
@@ -255,15 +187,20 @@ func (f *Telegram) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 type parameters struct {
-	Chat     int64  `json:"chat_id"`
-	Topic    int64  `json:"message_thread_id"`
-	Business string `json:"business_connection_id"`
-	Text     string `json:"text"`
-	Offset   int64  `json:"offset"`
-	Limit    int    `json:"limit"`
-	Timeout  int    `json:"timeout"`
-	URL      string `json:"url"`
-	Secret   string `json:"secret_token"`
+	Chat    int64  `json:"chat_id"`
+	Topic   int64  `json:"message_thread_id"`
+	Text    string `json:"text"`
+	Offset  int64  `json:"offset"`
+	Limit   int    `json:"limit"`
+	Timeout int    `json:"timeout"`
+	URL     string `json:"url"`
+}
+
+func (f *Telegram) setWebhook(w http.ResponseWriter, address string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.webhook = address
+	succeed(w, true)
 }
 
 func (f *Telegram) sendMessage(w http.ResponseWriter, p parameters) {
@@ -295,8 +232,7 @@ func (f *Telegram) sendMessage(w http.ResponseWriter, p parameters) {
 		return
 	}
 	f.messages++
-	chat := strconv.FormatInt(p.Chat, 10)
-	f.shown[chat] = append(f.shown[chat], Shown{ID: f.messages, Topic: p.Topic, Text: p.Text})
+	f.shown[p.Chat] = append(f.shown[p.Chat], Shown{ID: f.messages, Topic: p.Topic, Text: p.Text})
 	if fault.Lost {
 		panic(http.ErrAbortHandler)
 	}
@@ -308,7 +244,7 @@ func (f *Telegram) sendMessage(w http.ResponseWriter, p parameters) {
 func (f *Telegram) getUpdates(w http.ResponseWriter, r *http.Request, p parameters) {
 	f.done(p.Offset - 1)
 	f.mu.Lock()
-	if f.webhook.URL != "" {
+	if f.webhook != "" {
 		f.mu.Unlock()
 		refuse(w, http.StatusConflict, "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first", nil)
 		return
@@ -372,11 +308,4 @@ func refuse(w http.ResponseWriter, code int, description string, more map[string
 		body["description"] = fmt.Sprintf("Too Many Requests: retry after %v", after)
 	}
 	_ = json.NewEncoder(w).Encode(body)
-}
-
-// TypingShown is how often people in a chat were shown that the bot is writing.
-func (f *Telegram) TypingShown(chat int64) int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.typing[strconv.FormatInt(chat, 10)]
 }
