@@ -257,37 +257,21 @@ func DefaultBot() Bot {
 
 // withDefaults fills in what is not set and reports all mistakes at once.
 func (b Bot) withDefaults() (Bot, error) {
-	duration := func(d *time.Duration, fallback time.Duration) {
-		switch {
-		case *d == 0:
-			*d = fallback
-		case *d == Zero:
-			*d = 0
-		}
-	}
-	count := func(n *int, fallback int) {
-		switch {
-		case *n == 0:
-			*n = fallback
-		case *n == Zero:
-			*n = 0
-		}
-	}
 	d := DefaultBot()
-	duration(&b.Debounce, d.Debounce)
-	duration(&b.MaxWait, d.MaxWait)
-	duration(&b.Lease, d.Lease)
-	duration(&b.MediaWait, d.MediaWait)
-	duration(&b.Timeout, d.Timeout)
-	duration(&b.RetryFor, d.RetryFor)
-	duration(&b.SendTimeout, d.SendTimeout)
-	duration(&b.GroupWait, d.GroupWait)
-	duration(&b.SplitWait, d.SplitWait)
-	count(&b.MaxDiscards, d.MaxDiscards)
-	count(&b.History, d.History)
-	count(&b.Attempts, d.Attempts)
-	count(&b.MaxBotTurns, d.MaxBotTurns)
-	count(&b.EarlyAttempts, d.EarlyAttempts)
+	orDefault(&b.Debounce, d.Debounce)
+	orDefault(&b.MaxWait, d.MaxWait)
+	orDefault(&b.Lease, d.Lease)
+	orDefault(&b.MediaWait, d.MediaWait)
+	orDefault(&b.Timeout, d.Timeout)
+	orDefault(&b.RetryFor, d.RetryFor)
+	orDefault(&b.SendTimeout, d.SendTimeout)
+	orDefault(&b.GroupWait, d.GroupWait)
+	orDefault(&b.SplitWait, d.SplitWait)
+	orDefault(&b.MaxDiscards, d.MaxDiscards)
+	orDefault(&b.History, d.History)
+	orDefault(&b.Attempts, d.Attempts)
+	orDefault(&b.MaxBotTurns, d.MaxBotTurns)
+	orDefault(&b.EarlyAttempts, d.EarlyAttempts)
 	b.Start = cmp.Or(b.Start, d.Start)
 	b.OnNewInput = cmp.Or(b.OnNewInput, d.OnNewInput)
 	b.UnknownSend = cmp.Or(b.UnknownSend, d.UnknownSend)
@@ -297,6 +281,16 @@ func (b Bot) withDefaults() (Bot, error) {
 		b.Channels[i] = ch.withDefaults(b)
 	}
 	return b, b.validate()
+}
+
+// orDefault fills in a setting that is not set, and makes [Zero] a zero.
+func orDefault[T int | time.Duration](setting *T, fallback T) {
+	switch *setting {
+	case 0:
+		*setting = fallback
+	case Zero:
+		*setting = 0
+	}
 }
 
 func (b Bot) validate() error {

@@ -34,16 +34,8 @@ type Channel struct {
 // withDefaults fills in what the channel takes over from its bot, whose defaults are
 // filled in already.
 func (ch Channel) withDefaults(b Bot) Channel {
-	or := func(d, fallback time.Duration) time.Duration {
-		switch d {
-		case 0:
-			return fallback
-		case Zero:
-			return 0
-		}
-		return d
-	}
-	ch.Debounce, ch.MaxWait = or(ch.Debounce, b.Debounce), or(ch.MaxWait, b.MaxWait)
+	orDefault(&ch.Debounce, b.Debounce)
+	orDefault(&ch.MaxWait, b.MaxWait)
 	return ch
 }
 
@@ -81,7 +73,7 @@ func (b Bot) validateChannels() error {
 	return errors.Join(problems...)
 }
 
-// engineChannels is what the engine knows of the channels.
+// engineChannels are the channels as the engine knows them.
 func (b Bot) engineChannels() []engine.Channel {
 	var channels []engine.Channel
 	for _, ch := range b.Channels {
@@ -96,16 +88,16 @@ func (b Bot) engineChannels() []engine.Channel {
 
 // outlet is where replies go: a sender, made ready to be called by the runtime.
 type outlet struct {
-	send   func(context.Context, engine.Send) engine.SendResult
-	signal func(context.Context, node.Signal) error // nil: the sender can't
-	typing bool                                     // people are shown that a turn is being written
+	channel engine.Channel // the channel that it serves; the zero value for the bot's Sender
+	send    func(context.Context, engine.Send) engine.SendResult
+	signal  func(context.Context, node.Signal) error // nil: the sender can't
+	typing  bool                                     // people are shown that a turn is being written
 }
 
 // outlets chooses where the replies of a conversation go, by its address.
 type outlets struct {
-	channels []engine.Channel
-	each     []outlet // of each channel
-	own      outlet   // the bot's Sender; the zero value: there is none
+	channels []outlet
+	own      outlet // the bot's Sender; the zero value: there is none
 }
 
 // outlets are nil where the bot has neither a sender nor channels.
@@ -113,20 +105,21 @@ func (b Bot) outlets() *outlets {
 	if b.Sender == nil && len(b.Channels) == 0 {
 		return nil
 	}
-	o := &outlets{channels: b.engineChannels()}
+	o := &outlets{}
 	if b.Sender != nil {
 		o.own = outlet{send: sendWith(b.Sender), signal: signalWith(b.Sender), typing: b.Typing}
 	}
-	for _, ch := range b.Channels {
-		o.each = append(o.each, outlet{send: sendWith(ch.Sender), signal: signalWith(ch.Sender), typing: true})
+	for i, ch := range b.engineChannels() {
+		s := b.Channels[i].Sender
+		o.channels = append(o.channels, outlet{channel: ch, send: sendWith(s), signal: signalWith(s), typing: true})
 	}
 	return o
 }
 
 func (o *outlets) of(address string) outlet {
-	for i, ch := range o.channels {
-		if ch.Owns(address) {
-			return o.each[i]
+	for _, to := range o.channels {
+		if to.channel.Owns(address) {
+			return to
 		}
 	}
 	return o.own
@@ -151,11 +144,11 @@ func (o *outlets) signal(ctx context.Context, s node.Signal) error {
 }
 
 // typing reports whether signals of typing have to be given at all.
-func (o *outlets) typing() bool { return o.own.typing || len(o.each) > 0 }
+func (o *outlets) typing() bool { return o.own.typing || len(o.channels) > 0 }
 
 // signals reports whether anybody can be given one.
 func (o *outlets) signals() bool {
-	for _, to := range o.each {
+	for _, to := range o.channels {
 		if to.signal != nil {
 			return true
 		}
