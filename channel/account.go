@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"sync/atomic"
 	"time"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/onereply/onereply"
 	"github.com/onereply/onereply/internal/split"
@@ -51,11 +53,11 @@ func (a *Account) Capabilities() onereply.Capabilities {
 	}
 }
 
-// weights is how much of a limit one character takes, by unit.
+// weights say how much of a limit a code point takes, by unit.
 var weights = map[Unit]func(rune) int{
 	Characters: func(rune) int { return 1 },
-	UTF16:      split.UTF16,
-	Bytes:      split.Bytes,
+	UTF16:      utf16.RuneLen,
+	Bytes:      utf8.RuneLen,
 }
 
 // Send sends a part to the address under which the person wrote last. If the chat has

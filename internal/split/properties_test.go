@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -31,7 +32,7 @@ func check(t *testing.T, text string, limit int) {
 // checkWeight holds for every text and limit of a channel that counts something else.
 func checkWeight(t *testing.T, text string, limit int) {
 	t.Helper()
-	for _, weigh := range []func(rune) int{UTF16, Bytes} {
+	for _, weigh := range []func(rune) int{utf16.RuneLen, utf8.RuneLen} {
 		for _, p := range Weighed(text, limit, weigh) {
 			if got := weight([]rune(p), weigh); got > limit {
 				t.Fatalf("%q by %d: %q weighs %d", text, limit, p, got)

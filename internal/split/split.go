@@ -16,7 +16,6 @@ package split
 import (
 	"strings"
 	"unicode"
-	"unicode/utf8"
 )
 
 // Text cuts text into parts of at most limit characters (code points), in order. No part
@@ -28,7 +27,8 @@ func Text(text string, limit int) []string {
 }
 
 // Weighed is [Text] for a channel that counts something else: weigh says how much of the
-// limit a code point takes, at least 1. A limit must have room for any one of them.
+// limit a code point takes, at least 1, such as utf16.RuneLen or utf8.RuneLen. A limit must
+// have room for any one of them.
 func Weighed(text string, limit int, weigh func(rune) int) []string {
 	if strings.TrimSpace(text) == "" {
 		return nil
@@ -52,17 +52,6 @@ type part struct {
 }
 
 func (p part) String() string { return p.opening + p.body + p.closing }
-
-// UTF16 is the weight of a code point in code units of UTF-16.
-func UTF16(r rune) int {
-	if r > 0xFFFF {
-		return 2
-	}
-	return 1
-}
-
-// Bytes is the weight of a code point in bytes of UTF-8.
-func Bytes(r rune) int { return max(utf8.RuneLen(r), 1) }
 
 func weight(runes []rune, weigh func(rune) int) (sum int) {
 	for _, r := range runes {
@@ -92,10 +81,11 @@ func cutAll(runes []rune, limit int, weigh func(rune) int) (parts []part) {
 	from := t.skip(0)
 	for from < len(runes) {
 		opening := t.fenceAt(from).opening()
-		if weight([]rune(opening), weigh) > limit/2 { // a language in letters that weigh much
-			opening = ""
+		added := weight([]rune(opening), weigh)
+		if added > limit/2 { // a language in letters that weigh much
+			opening, added = "", 0
 		}
-		room := fitting(runes[from:], limit-weight([]rune(opening), weigh), weigh)
+		room := fitting(runes[from:], limit-added, weigh)
 		if len(runes)-from <= room {
 			add(part{opening: opening, body: string(runes[from:])})
 			break

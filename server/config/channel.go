@@ -29,7 +29,7 @@ func (r *reader) channels(bot *section, b *Bot) {
 		if !ok {
 			continue
 		}
-		c, ok := r.channel(s, b)
+		c, ok := r.channel(s)
 		if !ok {
 			continue
 		}
@@ -43,7 +43,7 @@ func (r *reader) channels(bot *section, b *Bot) {
 }
 
 // channel reads one entry. Without a known kind nothing else of it can be judged.
-func (r *reader) channel(s *section, b *Bot) (c Channel, ok bool) {
+func (r *reader) channel(s *section) (c Channel, ok bool) {
 	if !s.oneOf("kind", &c.Kind, Telegram) {
 		s.missing("kind", "it must be %s", alternatives([]string{Telegram}))
 		return c, false
