@@ -23,14 +23,9 @@ type demo struct {
 }
 
 // Respond is the echo responder, as slow as the delay is when it begins. A change
-// applies from the next attempt on. The responder takes 0 for its default of 2 seconds,
-// so no delay at all has to be said as [onereply.Zero].
+// applies from the next attempt on.
 func (d *demo) Respond(ctx context.Context, t *onereply.Turn) (onereply.Reply, error) {
-	delay := time.Duration(d.delay.Load())
-	if delay == 0 {
-		delay = onereply.Zero
-	}
-	return echo.Responder{Delay: delay}.Respond(ctx, t)
+	return echo.Responder{Delay: orZero(time.Duration(d.delay.Load()))}.Respond(ctx, t)
 }
 
 // Settings are the bot's own, and the delay of this responder. The bot's are read from

@@ -209,15 +209,16 @@ type chats struct {
 	of       map[string][]onereply.Channel // by bot
 }
 
-// buildChannels builds the channels of all bots. A quiet time of 0 has to be said as
-// [onereply.Zero].
-func buildChannels(bots []config.Bot) (chats, error) {
-	zero := func(d time.Duration) time.Duration {
-		if d == 0 {
-			return onereply.Zero
-		}
-		return d
+// orZero is a duration for a field in which 0 stands for the default.
+func orZero(d time.Duration) time.Duration {
+	if d == 0 {
+		return onereply.Zero
 	}
+	return d
+}
+
+// buildChannels builds the channels of all bots.
+func buildChannels(bots []config.Bot) (chats, error) {
 	built := chats{of: map[string][]onereply.Channel{}}
 	for _, b := range bots {
 		name := b.Settings.Name
@@ -229,7 +230,7 @@ func buildChannels(bots []config.Bot) (chats, error) {
 			account := channel.NewAccount(adapter, channel.Settings{Bot: name, Name: c.Account(), TakeoverFor: c.TakeoverFor})
 			built.accounts = append(built.accounts, account)
 			built.of[name] = append(built.of[name], onereply.Channel{
-				Name: c.Account(), Sender: account, Debounce: zero(c.Debounce), MaxWait: zero(c.MaxWait),
+				Name: c.Account(), Sender: account, Debounce: orZero(c.Debounce), MaxWait: orZero(c.MaxWait),
 			})
 		}
 	}
@@ -252,8 +253,6 @@ func telegramConfig(c config.Channel) telegram.Config {
 }
 
 // newResponder builds the bot's responder. url is where a responder reaches this node.
-// The echo responder takes 0 for its default delay, so no delay at all has to be said as
-// [onereply.Zero].
 func newResponder(c config.Responder, url string, keys *server.Keys) (onereply.Responder, error) {
 	switch c.Kind {
 	case config.OpenAI:
@@ -263,11 +262,7 @@ func newResponder(c config.Responder, url string, keys *server.Keys) (onereply.R
 	case config.Webhook:
 		return webhook.New(webhookConfig(c, url, keys))
 	case config.Echo:
-		delay := c.Delay
-		if delay == 0 {
-			delay = onereply.Zero
-		}
-		return echo.Responder{Delay: delay}, nil
+		return echo.Responder{Delay: orZero(c.Delay)}, nil
 	}
 	return nil, fmt.Errorf("there is no responder of kind %q", c.Kind)
 }
