@@ -365,15 +365,6 @@ func (r Record) answersQueued() bool {
 	return slices.ContainsFunc(r.Queue, func(reply Reply) bool { return reply.Kind == ReplyHuman })
 }
 
-// UnsettledAfter is the sequence behind which all messages lie that wait, or that a reply on
-// its way answers. A reset, and a person's reply, move the mark of what waits past those.
-func (r Record) UnsettledAfter() int64 {
-	if r.Reply != nil && r.Reply.Kind == ReplyAnswer {
-		return min(r.AfterSeq, r.Reply.AfterSeq)
-	}
-	return r.AfterSeq
-}
-
 // mayBeSent reports whether the current reply goes out now: under a pause only what
 // people want sent does.
 func (r Record) mayBeSent() bool { return !r.OnHold || r.Reply.DespitePause() }

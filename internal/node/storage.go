@@ -39,7 +39,7 @@ func Load(ctx context.Context, s store.Store, o engine.Load) engine.LoadResult {
 		}
 	}
 	if o.Pending && result.Err == nil {
-		result.Pending, result.Err = readWaiting(ctx, s, o.Key, result.Snapshot.Record.UnsettledAfter())
+		result.Pending, result.Err = readWaiting(ctx, s, o.Key, result.Snapshot.Record.AfterSeq)
 	}
 	if r := result.Snapshot.Record; result.Err == nil && engine.NeedsEntry(r) {
 		result.Reply, result.Err = readEntry(ctx, s, o.Key, r.Reply.Seq)

@@ -84,28 +84,6 @@ func ids(entries []store.Entry) (all []string) {
 	return all
 }
 
-// TestLoadOfWhatAReplyOnItsWayAnswers: a stop word must know whose messages these are, also
-// after a reset, for which they count as settled.
-func TestLoadOfWhatAReplyOnItsWayAnswers(t *testing.T) {
-	for _, test := range []struct {
-		name  string
-		reply *turn.Reply
-		want  []string
-	}{
-		{"nothing is on its way", nil, []string{"m3"}},
-		{"an answer is", &turn.Reply{AfterSeq: 1}, []string{"m2", "m3"}},
-		{"an answer to what waits now is", &turn.Reply{AfterSeq: 2}, []string{"m3"}},
-		{"a text is that stands in", &turn.Reply{AfterSeq: 1, Kind: turn.ReplyFallback}, []string{"m3"}},
-	} {
-		s := stored(t, turn.Record{Version: 5, AfterSeq: 2, Reply: test.reply}, []store.Entry{
-			message(1, turn.InputPending, 0), message(2, turn.InputPending, 0), message(3, turn.InputPending, 0),
-		})
-		if got := Load(t.Context(), s, engine.Load{Key: key, Pending: true}); got.Err != nil || !slices.Equal(ids(got.Pending), test.want) {
-			t.Errorf("%s: %q, %v, want %q", test.name, ids(got.Pending), got.Err, test.want)
-		}
-	}
-}
-
 func TestLoad(t *testing.T) {
 	s := stored(t, turn.Record{Version: 5, AfterSeq: 1}, []store.Entry{
 		message(1, turn.InputPending, 0), message(2, turn.InputAnswered, 0), message(3, turn.InputPending, 0), message(4, turn.InputPending, 0),
