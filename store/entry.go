@@ -74,7 +74,7 @@ type Body struct {
 	Was       *Was          `json:"was,omitempty"`
 	Turn      int64         `json:"turn,omitempty"`
 	Parts     []string      `json:"parts,omitempty"`
-	Delivered int           `json:"delivered,omitempty"` // parts that reached the person, of a reply that was given up
+	Delivered int           `json:"delivered,omitempty"` // parts that certainly reached the person, of a reply that ended without all of them
 	Receipts  turn.Receipts `json:"receipts,omitempty"`  // what the channel said of a reply's parts
 	Covers    []string      `json:"covers,omitempty"`    // ids of the messages that a reply answers, in the order of its prompt
 	Late      bool          `json:"late_input,omitempty"`

@@ -121,7 +121,7 @@ type Mark struct {
 // Progress is how far a reply has come, for its entry in the transcript.
 type Progress struct {
 	Seq       int64
-	Delivered int      // parts that reached the person, of a reply that was given up
+	Delivered int      // parts that certainly reached the person, of a reply that ended without all of them
 	Receipts  Receipts // that came while it was sent; of a settled reply, all
 	Again     bool     // it was sent again: failures from before do not count
 }

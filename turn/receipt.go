@@ -88,25 +88,31 @@ func (r Receipts) Whole(parts int) Receipt {
 // failed is the first part that failed, from 1, 0 if none did.
 func (r Receipts) failed() int { return slices.Index(r, ReceiptFailed) + 1 }
 
-// arrived is how many of so many parts have arrived, from the first one on, where so many
-// are certainly delivered. One part may carry all texts, and arrives as a whole.
-func (r Receipts) arrived(done, parts int) int {
+// upToFailure is how many parts come before one that the channel reported as failed, at
+// most so many.
+func (r Receipts) upToFailure(done int) int {
+	if failed := r.failed(); failed > 0 {
+		return min(done, failed-1)
+	}
+	return done
+}
+
+// arrivedParts is how many parts of a reply on its way have arrived, from the first one on.
+// So many of them were certainly delivered when they were sent; the channel knows better.
+// One part may carry all texts, and arrives as a whole.
+func (r Receipts) arrivedParts(done, parts int) int {
 	if r.Whole(parts) != NoReceipt {
 		return parts
 	}
 	for parts > 1 && done < len(r) && r[done].outweighs(ReceiptFailed) {
 		done++
 	}
-	if failed := r.failed(); failed > 0 { // the channel knows better
-		return min(done, failed-1)
-	}
-	return min(done, parts)
+	return min(r.upToFailure(done), parts)
 }
 
-// Arrived is how many texts of a reply certainly reached the person, from the first one on:
-// of one that is settled with this status, and of which so many texts were delivered by
-// then.
-func (r Receipts) Arrived(status Status, texts, delivered int) int {
+// ArrivedTexts is how many texts of a settled reply certainly reached the person, from the
+// first one on. It is settled with this status, and so many texts were delivered by then.
+func (r Receipts) ArrivedTexts(status Status, texts, delivered int) int {
 	failed := r.failed()
 	switch {
 	case status == ReplySent:
@@ -119,10 +125,11 @@ func (r Receipts) Arrived(status Status, texts, delivered int) int {
 	return 0
 }
 
-// statusByReceipts is what the channel's receipts make of a reply that ends. One that was sent, or
-// of unknown outcome, is undelivered if a part has failed meanwhile, and one of unknown
-// outcome is sent if all parts have arrived. Of one that is given up the parts count that
-// have arrived: if it was sent again, an earlier send of them may have.
+// statusByReceipts corrects the status of a reply that ends by the channel's receipts. One
+// that was sent, or whose outcome is unknown, is undelivered if a part has failed meanwhile.
+// One of unknown outcome is sent if all parts have arrived. One that is given up is partial,
+// or sent, if parts have arrived: where it was sent again, an earlier send may have brought
+// them.
 func (r *Reply) statusByReceipts(status Status, reason string) (Status, string) {
 	failed := r.Receipts.failed()
 	switch {
@@ -131,7 +138,7 @@ func (r *Reply) statusByReceipts(status Status, reason string) (Status, string) 
 	case status == ReplySent || status == ReplyNone:
 		return status, reason
 	}
-	switch arrived := r.Receipts.arrived(r.Done, r.Parts); {
+	switch arrived := r.Receipts.arrivedParts(r.Done, r.Parts); {
 	case arrived == r.Parts:
 		r.Done = arrived
 		return ReplySent, ByChannel
@@ -252,7 +259,7 @@ func (s *step) reportArrived(e Report, i int, receipts Receipts) {
 	recovered := u.Status == ReplyFailed && e.Receipts.failed() > 0 && u.Failed == 0
 	arrived, done := receipts.Whole(e.Texts) != NoReceipt, u.Done
 	if u.Status == ReplyUnknown {
-		done = receipts.arrived(u.Done, u.Parts)
+		done = receipts.arrivedParts(u.Done, u.Parts)
 	}
 	switch {
 	case arrived, done > u.Done && done == u.Parts, recovered && u.Done == u.Parts:

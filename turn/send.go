@@ -353,10 +353,7 @@ func ending(status Status, reason string) Ending {
 func (s *step) tellProgress(reply Reply, status Status) {
 	p := Progress{Seq: reply.Seq, Receipts: reply.Receipts, Again: reply.Kind == ReplyResend}
 	if status == ReplyPartial || status == ReplyUnknown {
-		p.Delivered = reply.Done
-		if failed := reply.Receipts.failed(); failed > 0 {
-			p.Delivered = min(p.Delivered, failed-1)
-		}
+		p.Delivered = reply.Receipts.upToFailure(reply.Done)
 	}
 	if p.Delivered > 0 || p.Receipts != nil || p.Again {
 		s.Progress = append(s.Progress, p)

@@ -262,7 +262,7 @@ func promptOrder(tail []store.Entry) map[string]int64 {
 // said reports whether a person saw the reply, and cuts it to what they saw.
 func said(e *store.Entry) bool {
 	texts := max(len(e.Parts), 1)
-	arrived := e.Receipts.Arrived(e.Status, texts, e.Delivered)
+	arrived := e.Receipts.ArrivedTexts(e.Status, texts, e.Delivered)
 	if arrived < texts && arrived > 0 {
 		e.Text = strings.Join(e.Parts[:arrived], "\n")
 	}
