@@ -141,17 +141,19 @@ func (t *Turn) promptWriter() *promptWriter {
 
 // These notes divide a message of the user where not all of it is to be answered.
 const (
-	noteContext = "[Not answered, and not to be answered:]"
-	noteAnswer  = "[To be answered:]"
+	noteContext = "[" + noteNotAnswered + ", and not to be answered:]"
+	noteAnswer  = "[" + noteToAnswer + ":]"
 )
 
-// The notes before a text begin so. looksLikeNote has all beginnings of notes: no text
-// that somebody writes can pass for one.
+// The beginnings of all notes: of those two, and of those before a text. looksLikeNote needs
+// each of them, so that no text that somebody writes can pass for a note.
 const (
-	noteSent      = "sent "
-	noteInReply   = "in reply to"
-	noteEdited    = "edited later"
-	noteForwarded = "forwarded from "
+	noteNotAnswered = "Not answered"
+	noteToAnswer    = "To be answered"
+	noteSent        = "sent "
+	noteInReply     = "in reply to"
+	noteEdited      = "edited later"
+	noteForwarded   = "forwarded from "
 )
 
 // group is the text of entries of one role that are neighbours in the history.

@@ -16,7 +16,7 @@ var lineBreak = regexp.MustCompile("\r\n|[\n\v\f\r\x1c\x1d\x1e\u0085\u2028\u2029
 // looksLikeNote matches a line that could be taken for a note of the promptWriter,
 // whatever kind of bracket it has, and whatever can't be seen stands before it.
 var looksLikeNote = regexp.MustCompile(`(?i)^[\s\p{Z}\p{C}]*\p{Ps}[\s\p{Z}\p{C}]*(` +
-	strings.Join([]string{"not answered", "to be answered", noteSent, noteInReply, noteEdited, noteForwarded}, "|") + `)`)
+	strings.Join([]string{noteNotAnswered, noteToAnswer, noteSent, noteInReply, noteEdited, noteForwarded}, "|") + `)`)
 
 // barred is a text in which a bar begins each line that looks like a note, and, with
 // names, each line but the first: there a line that begins with a name must be the
