@@ -1,16 +1,16 @@
 package turn
 
-// The budget of what waits.
+// The budget of the messages that wait.
 //
-// A person may write faster than anybody answers, and what waits is read, sent and settled
-// together. So its bytes are bounded: an input with which they would exceed the bound is
-// refused, and nothing is changed. What was set aside counts too, since a requeue makes it
-// wait again. A word that closes is never refused, nor is a deletion: both end something
-// that waits.
+// A person may write faster than anybody answers, and waiting messages are read, sent and
+// settled together. So their bytes are bounded: an input that would exceed the bound is
+// refused, and changes nothing. Messages that were set aside count too, since a requeue
+// makes them wait again. A stop word, a reset word or a deletion is never refused: each
+// ends a wait.
 //
 // The record counts these bytes beside the messages: PendingBytes with Pending, NewerBytes
-// with Newer, and Bytes in SetAside. The counts are exact. The size of a message is what
-// the caller says, and it says the same each time: it keeps the size beside the text.
+// with Newer, and Bytes in SetAside. The counts are exact. The caller says the size of a
+// message, and says the same each time: it keeps the size beside the text.
 
 // fits reports whether so many more bytes may wait. If not, it refuses the input.
 func (s *step) fits(more int) bool {

@@ -11,10 +11,10 @@ import "time"
 // it when its time is over. The record holds nothing else ([Record.Empty]), so it is no
 // conversation to anybody who lists them.
 //
-// Nothing rests on it but good manners: two nodes that both believe to have the duty
-// bring the same messages, and these have ids.
+// No promise rests on it: if two nodes both believe that they have the duty, they bring the
+// same messages, and the ids of these tell repeats.
 
-// Duty is who does such a job.
+// Duty says who does such a job, and until when.
 type Duty struct {
 	Holder string `json:"holder,omitempty"` // the node, for people to read
 	Nonce  string `json:"nonce,omitempty"`  // unique for each start of the job

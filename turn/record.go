@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Schema is the version of the [Record] layout that this package writes. A
-// record with a newer one must be refused by whoever reads it.
+// Schema is the version of the [Record] layout that this package writes. A program
+// must refuse a record with a newer one.
 const Schema = 1
 
 // Time is an instant of the store's clock, in milliseconds since the Unix
@@ -58,8 +58,8 @@ type Lease struct {
 }
 
 // Lost counts workers whose lease ran out over the same work. The count bounds
-// how often that work is tried again; the rest is for people, who look for the
-// cause on the node that was lost last.
+// how often that work is tried again. Holder and At are for people: they look for
+// the cause on the node that was lost last.
 type Lost struct {
 	Count  int    `json:"count,omitempty"`
 	Holder string `json:"holder,omitempty"` // of the last lease that ran out
@@ -73,6 +73,10 @@ func (l Lost) more(holder string, at Time) Lost {
 
 // Reply is a committed reply that is not settled yet. Its text is in the
 // transcript, under Seq.
+//
+// If the reply is taken back, its inputs are answered afresh, except where people
+// decided otherwise meanwhile: with Settled all of them are closed, and with Stopped
+// those in it.
 type Reply struct {
 	Turn       int64  `json:"turn"`                  // the reply's id is conversation/turn
 	Seq        int64  `json:"seq"`                   // its entry in the transcript
@@ -88,15 +92,15 @@ type Reply struct {
 	Late       bool   `json:"late,omitempty"`        // committed for what it saw, although newer input existed
 	Cut        string `json:"cut,omitempty"`         // why the part that is on its way is the last; "": it is not
 	Unsure     bool   `json:"unsure,omitempty"`      // a send of the current part has an unknown outcome
-	Settled    int64  `json:"settled,omitempty"`     // up to this version people have settled the rest meanwhile: if it is taken back, nobody answers its inputs; 0: they have not
+	Settled    int64  `json:"settled,omitempty"`     // people settled all other inputs up to this version; 0: they did not
 	Fresh      bool   `json:"fresh,omitempty"`       // it is sent again although its channel took it before: no repeat
 	Tries      int    `json:"tries,omitempty"`       // failed sends since the last delivered part
 	Lost       Lost   `json:"lost,omitzero"`         // workers that were lost while they sent the current part
 	Since      Time   `json:"since,omitempty"`       // when the reply was committed
 	RetryAt    Time   `json:"retry_at,omitempty"`    // when to send next, where no lease is held
 
-	Stopped  []Waiting `json:"stopped,omitempty"`  // its inputs whose sender wants no answer any more: if it is taken back, they are closed
-	Receipts Receipts  `json:"receipts,omitempty"` // what the channel said of its parts meanwhile
+	Stopped  []Waiting `json:"stopped,omitempty"`  // those of its inputs whose sender said a stop word
+	Receipts Receipts  `json:"receipts,omitempty"` // the channel's reports about its parts, so far
 	Failure  string    `json:"failure,omitempty"`  // why a part failed, as the channel said
 }
 
@@ -114,8 +118,8 @@ const (
 // that a human wrote, or has sent again, does.
 func (r Reply) DespitePause() bool { return r.Kind == ReplyHuman || r.beside() }
 
-// beside reports whether the reply is sent between two works and settles nothing: the
-// window, or the failure, that it interrupts goes on afterwards.
+// beside reports whether the reply stands beside the turns: it settles nothing, and the
+// window, or the failed turn, that it interrupts goes on afterwards.
 func (r Reply) beside() bool { return r.Kind == ReplyBeside || r.Kind == ReplyResend }
 
 // answers reports whether the reply is the responder's, to an input of this version.
@@ -157,9 +161,8 @@ func (r Record) clone() Record {
 // A turn goes through the parts of the record from top to bottom. Inputs open
 // the Window. When it ends, a worker takes the Lease, and the Attempt notes what
 // its prompt held. Tries counts what went wrong, so that a turn ends one way or
-// another. What the attempt gave becomes the Reply, which is sent under the same
-// lease. A reply or an input that no program can bring to a good end is kept
-// where people find it: in Unconfirmed and SetAside.
+// another. The attempt's text becomes the Reply, which is sent under the same lease.
+// Replies and inputs that need a person are kept in Unconfirmed and SetAside.
 type Record struct {
 	Schema      int    `json:"schema"`
 	Phase       Phase  `json:"phase"`

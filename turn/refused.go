@@ -2,41 +2,41 @@ package turn
 
 // Refused prompts.
 //
-// A model may refuse a prompt for what it holds: a filter stops it, or it is too long. It
-// would refuse the same prompt each time again, and with it all that comes later. So a
+// A model may refuse a prompt because of its content: a filter stops it, or it is too long.
+// It would refuse the same prompt each time, and with it all messages that come later. So a
 // refused prompt is tried again with less, until the message is found that is refused
 // alone:
 //
 //   - first without the history;
-//   - then with the older half of the messages among which the refused one must be, again
-//     and again. The messages up to a version Good are accepted together, those up to a
-//     version Bad are refused together, so the refused one lies between the two;
-//   - in the end alone, if others before it were accepted.
+//   - then with the older half of the suspects, again and again. The messages up to a
+//     version Good are accepted together, and those up to a version Bad are refused
+//     together. The suspects are those between: one of them is the refused one;
+//   - in the end with the last suspect alone, if others before it were accepted.
 //
 // That message is set aside, and the rest is answered by the next attempt of the same
 // turn. If none is refused alone, the prompt was too much as a whole: the messages up to
 // Good are answered, and the others are the next turn's.
 //
-// Each of these calls is an attempt like any other, under a lease of its own. What they
-// showed so far is in the record, so a worker that is lost loses one call, and the search
-// goes on from there. An attempt over less than all that waits is a probe: its text is
-// thrown away, because the rest is to be answered with it. A new message does not disturb
-// the search. An edit or a deletion ends it, and so does a requeue: what waits now was never
-// tried as it is.
-
-// A prompt with more bytes than PromptBytes of the [Policy] is not shown to the model at all.
-// It is a prompt that was too much as a whole, and how much fits is known: the next attempt
-// answers as many of the first messages, in the order of acceptance, and one at least.
+// Each of these calls is an attempt like any other, under a lease of its own. Their results
+// so far are in the record, so a worker that is lost loses one call, and the search goes on
+// from there. An attempt over only a part of the waiting messages is a probe: its text is
+// thrown away, because the other messages are to be answered with it. A new message does
+// not disturb the search. An edit, a deletion or a requeue ends it: the messages that wait
+// then were never tried in this form.
+//
+// A prompt with more bytes than PromptBytes of the [Policy] is not shown to the model at
+// all. It is too much as a whole too, but no search is needed: the next attempt answers as
+// many of the first messages, in the order of acceptance, as fit, and one at least.
 
 // maxCalls is how many calls of the model a search takes at most, from the first refusal
-// to the answer. They are enough for one message among 16. Where they are not enough for
-// the first one, all messages are set aside among which it must be. Where one was set
-// aside already, the next turn searches on among fewer.
+// to the answer. They are enough for one refused message among 16. If they are used up
+// before any is found, all suspects are set aside. If one was set aside already, the next
+// turn searches on among fewer.
 const maxCalls = 8
 
 // Search is how far the search for a refused message is, in this turn.
 type Search struct {
-	Calls    int   `json:"calls,omitempty"` // that were refused, or were probes
+	Calls    int   `json:"calls,omitempty"` // calls that were refused, or were probes
 	Good     int64 `json:"good,omitempty"`  // the messages up to this version are accepted together; 0: none is known to be
 	Bad      int64 `json:"bad,omitempty"`   // the messages up to this version are refused together
 	FoundOne bool  `json:"aside,omitempty"` // a message was found, and set aside
@@ -49,7 +49,7 @@ type Part struct {
 	NoHistory bool  `json:"no_history,omitempty"`
 	After     int64 `json:"after,omitempty"`   // only messages with a greater version
 	Through   int64 `json:"through,omitempty"` // only messages with no greater version; 0: no bound
-	Answers   int   `json:"answers,omitempty"` // its text is the reply to so many messages, and the others are the next turn's; 0: it is a probe, or holds all
+	Answers   int   `json:"answers,omitempty"` // how many messages the text answers; the others are the next turn's. 0: it is a probe, or the prompt holds all
 }
 
 // Holds reports whether a message of this version is in the part.
@@ -114,14 +114,14 @@ func (s *step) probeAccepted(e Generated) {
 	s.openRetry()
 }
 
-// searchOn decides what the next prompt holds, given the versions of the messages that
-// wait. The last call is kept for an answer.
+// searchOn decides what the next prompt holds, given the messages that wait. The last call
+// is kept for an answer.
 func (s *step) searchOn(waiting []Waiting) {
 	search := &s.Tries.Search
 	accepted, suspects := split(waiting, search.Good, search.Bad)
 	left := maxCalls - search.Calls
 	switch {
-	case len(suspects) == 0: // they went when the prompt was read: a newer record than this one says so
+	case len(suspects) == 0: // they went before the prompt was read, so the store has a newer record than this one
 	case len(suspects) == 1 && accepted == 0:
 		s.setAsideRefused(suspects) // it was refused alone
 		return
@@ -225,16 +225,16 @@ func (s *step) searchInNextTurn() {
 }
 
 // endSearch ends the search because a message that waits was edited or deleted, or
-// because what was set aside waits again. An attempt under way says nothing any more of
-// what waits now.
+// because messages that were set aside wait again. The result of an attempt under way says
+// nothing about the messages that wait now.
 func (s *step) endSearch() {
 	s.Tries.Search = Search{}
 	s.Attempt.Outdated = s.Phase == Generating
 }
 
-// answersPart makes the attempt's view that of the part which it answers: the other
-// messages are newer to it, and they are the next turn's. They do not overtake its reply,
-// with which they do not fit into one prompt: see overtaken.
+// answersPart turns an attempt that answers a part into one that has seen only that part:
+// the other messages count as newer, and are the next turn's. They do not overtake its
+// reply, since they do not fit into one prompt with its messages: see overtaken.
 func (s *step) answersPart(waiting []Waiting) {
 	part := s.Attempt.Part
 	if part.Answers == 0 {

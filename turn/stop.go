@@ -16,8 +16,9 @@ import "slices"
 //   - one that answers others too is discarded as any that is overtaken, if its prompt
 //     held a message that is closed now, and else goes on as if nothing had happened;
 //   - a reply that answers nobody else ends with the part that is on its way;
-//   - one that answers others too goes on, and the messages that it covers stay its own. If
-//     nobody can have seen it and it is taken back, now or later, they are closed.
+//   - a reply that answers others too goes on, and answers the sender's messages in it as
+//     well. If it is taken back before anybody can have seen it, now or later, these are
+//     closed.
 // Something irreversible that an agent has sealed is told to its end.
 
 // stopWord closes what its sender has waiting, itself first.
@@ -76,7 +77,7 @@ func (s *step) acceptStopWord(e StopWord) {
 		reason, e.Seq = "", s.Seq
 	}
 	s.countInput(reason, e.Seq)
-	if s.Answered == s.Version-1 { // all before it is settled, perhaps under a reply on its way, and so is it
+	if s.Answered == s.Version-1 { // all before it is settled, perhaps while a reply is on its way, and so is it
 		s.Answered = s.Version
 	}
 	s.Bots.Count = 0 // a person wrote; but no reply answers that
@@ -123,8 +124,8 @@ func (s *step) closeOwn(own []Waiting) (seen bool) {
 	return seen
 }
 
-// noteStopped has an input closed that the reply on its way answers, if that is taken back
-// and its inputs are answered afresh. It reports whether that may happen.
+// noteStopped notes an input that the reply on its way answers: it is closed if the reply is
+// taken back. It reports whether that may happen.
 func (s *step) noteStopped(m Waiting) bool {
 	if s.Reply.Cut != "" || !s.mayWithdraw() {
 		return false
@@ -134,7 +135,7 @@ func (s *step) noteStopped(m Waiting) bool {
 	return true
 }
 
-// forgetStopped is for an input that its author has changed since.
+// forgetStopped drops such a note: the author has changed the input since.
 func (s *step) forgetStopped(version int64) {
 	if s.Phase == Sending {
 		s.Reply.Stopped = slices.DeleteFunc(s.Reply.Stopped, func(m Waiting) bool { return m.Version == version })
@@ -144,8 +145,7 @@ func (s *step) forgetStopped(version int64) {
 	}
 }
 
-// closeStopped closes the inputs of a reply that is taken back whose sender wants no answer
-// any more.
+// closeStopped closes the inputs that were noted so, of a reply that is taken back.
 func (s *step) closeStopped(reply Reply) {
 	for _, m := range reply.Stopped {
 		s.closeOne(m)
