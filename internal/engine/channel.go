@@ -37,33 +37,29 @@ func (bot Bot) on(ch *Channel) Bot {
 	return bot
 }
 
-// channelOf is the channel through which a name is answered; nil: through none.
-func (bot Bot) channelOf(name string) *Channel {
-	for i := range bot.Channels {
-		if bot.Channels[i].Owns(name) {
-			return &bot.Channels[i]
+// channel is the channel through which the conversation is answered, nil: through none. The
+// name under which somebody wrote last decides: the reply goes there.
+func (n *Node) channel(c *conversation) *Channel {
+	channels := n.options.Bots[c.key.Bot].Channels
+	name := addressOf(c.key.Conversation, c.snap.Record)
+	for i := range channels {
+		if channels[i].Owns(name) {
+			return &channels[i]
 		}
 	}
 	return nil
 }
 
-// bot is the configuration of the conversation's bot, as it is for the name under which
-// somebody wrote last: the reply goes there.
-func (n *Node) bot(c *conversation) Bot {
-	bot := n.options.Bots[c.key.Bot]
-	if len(bot.Channels) == 0 {
-		return bot
-	}
-	return bot.on(bot.channelOf(addressOf(c.key.Conversation, c.snap.Record)))
-}
+// bot is the configuration of the conversation's bot, as it is on its channel.
+func (n *Node) bot(c *conversation) Bot { return n.options.Bots[c.key.Bot].on(n.channel(c)) }
 
-// receiver names what a pause holds for that is asked of a whole bot: its own sender, or
-// one of its channels.
+// receiver can ask for a pause of all conversations that it serves. It is the bot's own
+// sender (channel is ""), or one of its channels.
 type receiver struct{ bot, channel string }
 
 func (n *Node) receiver(c *conversation) receiver {
 	r := receiver{bot: c.key.Bot}
-	if ch := n.options.Bots[r.bot].channelOf(addressOf(c.key.Conversation, c.snap.Record)); ch != nil {
+	if ch := n.channel(c); ch != nil {
 		r.channel = ch.Name
 	}
 	return r
