@@ -26,6 +26,14 @@ func TestWhatIsCounted(t *testing.T) {
 		h.sent(asked[engine.Send](h), r)
 	}
 	stopped := engine.Response{Fault: turn.Failure, Reason: "canceled", Tokens: 7}
+	endedBy := func(op engine.Op) func(h *harness) {
+		return func(h *harness) {
+			s := h.started("m")
+			h.submit("end", engine.Request{Op: op})
+			h.settle()
+			h.respond(s, stopped)
+		}
+	}
 	tests := map[string]struct {
 		events func(h *harness)
 		want   counted
@@ -62,21 +70,11 @@ func TestWhatIsCounted(t *testing.T) {
 			counted{engine.Tally{Inputs: 2, ModelCalls: 1, Discards: 1, TokensDiscarded: 7}, nil, nil},
 		},
 		"an attempt that a pause ended": {
-			func(h *harness) {
-				s := h.started("m")
-				h.submit("pause", engine.Request{Op: engine.Pause})
-				h.settle()
-				h.respond(s, stopped)
-			},
+			endedBy(engine.Pause),
 			counted{engine.Tally{Inputs: 1, ModelCalls: 1, Discards: 1, TokensDiscarded: 7}, nil, nil},
 		},
 		"an attempt that a reset ended": {
-			func(h *harness) {
-				s := h.started("m")
-				h.submit("reset", engine.Request{Op: engine.Reset})
-				h.settle()
-				h.respond(s, stopped)
-			},
+			endedBy(engine.Reset),
 			counted{engine.Tally{Inputs: 1, ModelCalls: 1, Discards: 1, TokensDiscarded: 7}, nil, nil},
 		},
 		"an attempt that a stop word ended": {

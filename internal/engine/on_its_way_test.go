@@ -69,15 +69,20 @@ func TestAChangeOfWhatAReplyOnItsWayAnswers(t *testing.T) {
 	}
 }
 
-// In a group a stop word closes nothing that a reply on its way covers: what is closed is
-// never among what a reply says that it answers.
-func TestAStopWordLeavesWhatAReplyCovers(t *testing.T) {
+// onItsWay is a reply "hello" to two people, whose send has begun.
+func onItsWay(t *testing.T) (*harness, engine.Send) {
 	h := newHarness(t, withWords)
 	h.by("ann", "m5")
 	h.by("bob", "m6")
 	h.pass(time.Second)
 	h.respond(asked[engine.Start](h), engine.Response{Text: "hello"})
-	send := asked[engine.Send](h)
+	return h, asked[engine.Send](h)
+}
+
+// In a group a stop word closes nothing that a reply on its way covers: what is closed is
+// never among what a reply says that it answers.
+func TestAStopWordLeavesWhatAReplyCovers(t *testing.T) {
+	h, send := onItsWay(t)
 	h.by("bob", "m7")
 	h.by("bob", "s", "stop")
 	h.settle()
@@ -89,12 +94,7 @@ func TestAStopWordLeavesWhatAReplyCovers(t *testing.T) {
 
 // It closes them where nobody can have seen that reply, and it is taken back.
 func TestAStopWordClosesWhatAReplyThatFailsCovered(t *testing.T) {
-	h := newHarness(t, withWords)
-	h.by("ann", "m5")
-	h.by("bob", "m6")
-	h.pass(time.Second)
-	h.respond(asked[engine.Start](h), engine.Response{Text: "hello"})
-	send := asked[engine.Send](h)
+	h, send := onItsWay(t)
 	h.by("bob", "s", "stop")
 	h.settle()
 	h.sent(send, engine.SendResult{Err: "away", Certain: true})
