@@ -14,8 +14,8 @@ func (a *ask) holds(result engine.Result) bool {
 	return paused && !result.Duplicate && result.Outcome != turn.Ignored && result.Outcome != engine.Duplicate
 }
 
-// acknowledgedHold is P4 for who pauses a conversation: it is paused then, unless that is
-// over already.
+// acknowledgedHold is P4 for a pause: once it is acknowledged, the conversation is paused,
+// unless that pause is over already.
 func (l *ledger) acknowledgedHold(t *conversation, a *ask) {
 	t.holds = append(t.holds, a)
 	if !l.snapshot(t.key).Record.OnHold && !l.mayBeOver(t.key, a) {
@@ -23,10 +23,9 @@ func (l *ledger) acknowledgedHold(t *conversation, a *ask) {
 	}
 }
 
-// judgeHolds is P2 for pauses that stand beside each other: a conversation that goes on
-// has none left. Each ends by what may end it, and by nothing else: that of people in its
-// time, by a resume, or by another one that takes its place; that of a person who has
-// opted out by a resume, or by an opt-in.
+// judgeHolds is P2 for pauses beside each other: a conversation that goes on has none left.
+// A pause of people ends in its time, by a resume, or by another one that takes its place.
+// That of a person who has opted out ends by a resume or an opt-in. Nothing else ends either.
 func (l *ledger) judgeHolds(t *conversation) {
 	for _, a := range t.holds {
 		if !l.mayBeOver(t.key, a) {

@@ -10,11 +10,11 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// What gives a conversation another name: an alias, or another key.
+// Changes of a conversation's names.
 const (
-	alias   What = "alias"
-	move    What = "move"
-	unalias What = "freed name"
+	alias   What = "alias"      // it gets one more
+	move    What = "move"       // it gets another key
+	unalias What = "freed name" // it loses one
 )
 
 // giveNames draws which names a conversation gets, and when. It has dice of its own.
@@ -128,8 +128,8 @@ func owner(key store.Key) string { return key.Conversation[:1] }
 // freedName is a name that was taken away from a conversation.
 type freedName struct{ asked, done turn.Time }
 
-// freeNames draws which names a conversation loses again, and who writes under these
-// before, meanwhile and afterwards. It has dice of its own.
+// freeNames draws which names a conversation loses again, and messages under these before,
+// meanwhile and afterwards. It has dice of its own.
 func (p *Plan) freeNames(conversation int) {
 	d := roll(p.Seed, "freed names", int64(conversation))
 	number := 0
@@ -166,8 +166,8 @@ func (n *node) freeName(e Event) {
 	})
 }
 
-// judgeWhere is P4 for names that are taken away: who writes under one afterwards begins a
-// conversation of its own. Who writes meanwhile may do so.
+// judgeWhere is P4 for names that are taken away: a message under one begins a conversation
+// of its own if it comes afterwards, and may if it comes meanwhile.
 func (l *ledger) judgeWhere(a *ask, result engine.Result) {
 	freed := l.freed[nameKey(a.Name)]
 	switch {

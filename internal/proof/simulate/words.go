@@ -25,10 +25,18 @@ var wordOf = map[What]string{optsOut: leaveText, optsIn: backText, startsOver: f
 // closesOwn reports whether a text closes what its sender has waiting.
 func closesOwn(text string) bool { return text == stopText || text == leaveText }
 
-// isWord reports whether a message is one of the words, by its id: those of people who
-// begin afresh, opt out, or opt in again.
+// isWord reports whether a message was sent as a reset, opt-out or opt-in word: the first
+// letter of its id says which.
 func isWord(e store.Entry) bool {
-	return e.Text == freshText && strings.HasPrefix(e.ID, "w") || e.Text == leaveText && strings.HasPrefix(e.ID, "q") || e.Text == backText && strings.HasPrefix(e.ID, "i")
+	switch e.Text {
+	case freshText:
+		return strings.HasPrefix(e.ID, "w")
+	case leaveText:
+		return strings.HasPrefix(e.ID, "q")
+	case backText:
+		return strings.HasPrefix(e.ID, "i")
+	}
+	return false
 }
 
 // sayWords draws people who begin afresh by a word, and people who opt out and in again,
@@ -75,17 +83,16 @@ func (l *ledger) judgeOptIn(t *conversation, a *ask) {
 	}
 }
 
-// judgeReset is P2 for who begins afresh: once that is acknowledged, the talk before it has
-// ended.
+// judgeReset is P2 for a fresh start: once it is acknowledged, the talk before it has ended.
 func (l *ledger) judgeReset(t *conversation, a *ask) {
 	if t.freshAt < a.at {
 		l.fail("P2 fresh", "the %s %s was acknowledged, and the talk goes on", a.What, a.Message)
 	}
 }
 
-// judgeClosed is P3 for what closes messages: once that is acknowledged, none of them
-// waits any more, but those that a reply on its way answers. A stop word closes those of
-// its sender. What was set aside may come back.
+// judgeClosed is P3 for a request that closes messages: once it is acknowledged, none of
+// them waits any more, except those that a reply on its way answers. A stop word closes those
+// of its sender. A requeue may bring back messages that were set aside.
 func (l *ledger) judgeClosed(t *conversation, a *ask) {
 	own := a.What == stopWord || a.What == optsOut
 	if l.askedFor(t.key, a.at, requeue) {
