@@ -15,24 +15,24 @@ import (
 // platform's adapter.
 //
 // A conversation whose name is the channel's, a colon and more is answered through the
-// channel, any other through the bot's Sender, and none through both. What counts is the
-// name under which somebody wrote last: see [Delivery].Address.
+// channel, any other through the bot's Sender, and none through both. The name under which
+// somebody wrote last decides: see [Delivery].Address.
 type Channel struct {
-	// Name is one for each channel of a bot, without a colon, such as "telegram", or
-	// "telegram/second" where there are two of a kind. At most [MaxNameBytes].
+	// Name tells the channels of a bot apart, such as "telegram", or "telegram/second" where
+	// there are two of a kind. It has no colon and at most [MaxNameBytes].
 	Name string
 
 	// Sender delivers the replies. It is required.
 	Sender Sender
 
-	// Debounce and MaxWait take the place of the bot's in these conversations. Zero value:
-	// the bot's; Zero for none.
+	// Debounce and MaxWait take the place of the bot's in the channel's conversations. Zero
+	// value: the bot's; Zero for none.
 	Debounce time.Duration
 	MaxWait  time.Duration
 }
 
-// withDefaults fills in what the channel takes over from its bot, whose defaults are
-// filled in already.
+// withDefaults fills in the settings that are the bot's, whose own defaults must be filled
+// in already.
 func (ch Channel) withDefaults(b Bot) Channel {
 	orDefault(&ch.Debounce, b.Debounce)
 	orDefault(&ch.MaxWait, b.MaxWait)
@@ -94,13 +94,13 @@ type outlet struct {
 	typing  bool                                     // people are shown that a turn is being written
 }
 
-// outlets chooses where the replies of a conversation go, by its address.
+// outlets are those of a bot. The address of a conversation decides which one is used.
 type outlets struct {
 	channels []outlet
 	own      outlet // the bot's Sender; the zero value: there is none
 }
 
-// outlets are nil where the bot has neither a sender nor channels.
+// outlets makes them; nil if the bot has neither a sender nor channels.
 func (b Bot) outlets() *outlets {
 	if b.Sender == nil && len(b.Channels) == 0 {
 		return nil
@@ -125,8 +125,8 @@ func (o *outlets) of(address string) outlet {
 	return o.own
 }
 
-// send delivers a part. Where nothing delivers, the transcript is all there is, and the
-// part counts as sent.
+// send delivers a part. Without an outlet the reply is only in the transcript, and the part
+// counts as sent.
 func (o *outlets) send(ctx context.Context, s engine.Send) engine.SendResult {
 	if to := o.of(s.Address); to.send != nil {
 		return to.send(ctx, s)
@@ -143,10 +143,10 @@ func (o *outlets) signal(ctx context.Context, s node.Signal) error {
 	return to.signal(ctx, s)
 }
 
-// typing reports whether signals of typing have to be given at all.
+// typing reports whether any outlet shows that a turn is being written.
 func (o *outlets) typing() bool { return o.own.typing || len(o.channels) > 0 }
 
-// signals reports whether anybody can be given one.
+// signals reports whether any outlet can show a signal.
 func (o *outlets) signals() bool {
 	for _, to := range o.channels {
 		if to.signal != nil {

@@ -14,13 +14,13 @@ const MaxDuty = time.Hour
 
 // TakeDuty asks for a job that one node at a time does, such as polling a channel. It
 // reports whether the caller has it from now on, for d by the store's clock: start the job
-// then, and ask again well before the end to keep it. d 0 gives it back. nonce tells the
-// caller from all others, and from its own earlier starts. name must be one that no
-// conversation has.
+// then, and ask again well before the end to keep it. If d is 0, the job is given back.
+// nonce tells the caller from all others, and from its own earlier starts. name must be one
+// that no conversation has.
 //
-// A node that was told that it has the duty may have lost it by the time it acts: nothing
-// may depend on there being one. An error with [CodeUnavailable] leaves open whether the
-// caller has it.
+// The caller may have lost the duty by the time it acts, so two nodes may do the job at
+// once: that must do no harm. After an error with [CodeUnavailable] the caller may have it
+// or not.
 func (a *App) TakeDuty(ctx context.Context, bot, name, nonce string, d time.Duration) (bool, error) {
 	c, err := a.begin("take_duty", bot, name)
 	if err != nil {

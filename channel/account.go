@@ -16,8 +16,8 @@ import (
 )
 
 // Account is a channel under its name in a bot. It is the [onereply.Sender] of that bot's
-// [onereply.Channel]; a [Host] brings in what people write. It must be made by
-// [NewAccount], and may be used by many goroutines.
+// [onereply.Channel]; a [Host] receives its events. It must be made by [NewAccount], and
+// may be used by many goroutines.
 type Account struct {
 	bot, name string
 	channel   Channel
@@ -44,7 +44,7 @@ func NewAccount(ch Channel, s Settings) *Account {
 	return &Account{bot: s.Bot, name: s.Name, channel: ch, can: ch.Capabilities(), takeover: s.TakeoverFor}
 }
 
-// Capabilities are those of the platform, as a bot wants to know them.
+// Capabilities are those of the platform, in the terms of a [onereply.CapableSender].
 func (a *Account) Capabilities() onereply.Capabilities {
 	weigh := weights[a.can.Unit]
 	return onereply.Capabilities{

@@ -9,9 +9,9 @@ import (
 // chat and that of a topic in it. The first part is never empty.
 type Address []string
 
-// Key is the name of the chat's conversation, for an account of this name. What is neither
-// a letter, a digit nor one of "-._~" is percent-encoded, byte by byte, so that no two
-// addresses have one key.
+// Key is the name of the chat's conversation, for an account of this name. All bytes but
+// ASCII letters, digits and "-._~" are percent-encoded, so that no two addresses have the
+// same key.
 func (a Address) Key(account string) string {
 	var b strings.Builder
 	b.WriteString(account)

@@ -8,16 +8,16 @@
 // checked request into events (Parse), it sends one part of a reply once (Send), and it
 // says what the platform can do (Capabilities). It keeps no conversations, waits for
 // nothing, and never retries: whether a reply is still current is checked before each try,
-// and an adapter can't know that. What only some platforms have is an interface of its
-// own: [Typist], [Poller], [Opener].
+// and an adapter can't know that. Three more interfaces are optional, for platforms that
+// need them: [Typist], [Poller] and [Opener].
 //
-// # What the rest of the package does
+// # Accounts and the host
 //
 // An [Account] is a channel under its name in a bot. It is the Sender that the bot's
-// configuration takes ([onereply.Channel]). A [Host] brings in what people write: it
-// answers the platform's requests, runs the pollers, and hands each event to the App.
+// configuration takes ([onereply.Channel]). A [Host] is the way in: it answers the
+// platform's requests, runs the pollers, and hands each event to the App.
 // A request is answered with success only once all of its messages are durable. An event
-// that the App refuses for good is counted and let go, so that it holds up no other.
+// that the App refuses for good is counted and dropped, so that it holds up no other.
 //
 // # Names
 //
@@ -48,7 +48,7 @@ type Channel interface {
 	Check(ctx context.Context, r *Request) error
 
 	// Parse turns a checked request into events, in the order in which the platform tells
-	// them. What the channel does not know, or need not, is [Skipped]: platforms add kinds
+	// them. Events that the channel does not know or need are [Skipped]: platforms add kinds
 	// of events at any time. An error is for a body that can't be read at all; the platform
 	// is then asked to send it again. It does no I/O.
 	Parse(r *Request) (Batch, error)
@@ -77,8 +77,9 @@ type Poller interface {
 }
 
 // Opener is a [Channel] that has to learn something from its platform, such as its own
-// name there. Open is called before anything else, and again after a pause while it fails.
-// The channel has to do without what it learns until then.
+// name there. Open is called when the host starts, and again after a pause while it fails.
+// The host does not wait for it: until Open has succeeded, the other methods must work
+// without what it learns.
 type Opener interface {
 	Open(ctx context.Context) error
 }
@@ -98,11 +99,11 @@ type Request struct {
 // MaxBodyBytes bounds a request's body.
 const MaxBodyBytes = 3 << 20
 
-// Batch is what a request, or one poll, brought.
+// Batch holds the events of one request, or of one poll.
 type Batch struct {
 	Events []Event
 
-	// Answer is what the platform wants to read, once the events are durable. nil: an
+	// Answer is given to the platform's request once the events are durable. nil: an
 	// empty 200.
 	Answer *Answer
 }
@@ -151,7 +152,8 @@ type Part struct {
 
 // Sent is the platform's receipt.
 type Sent struct {
-	// ID is the platform's for the message. "": it tells none.
+	// ID is the platform's for the message. "": it tells none. [Echo] and [Report] refer to
+	// it. Nothing keeps it yet: so far these two events change nothing.
 	ID string
 }
 

@@ -50,28 +50,30 @@ type Typing struct {
 	For time.Duration // how long that holds; 0: one quiet time
 }
 
-// TakeOver is a reply that a person gave past the bot, such as staff from their phone. The
-// bot is silent for a while, and the text is history.
+// TakeOver is a reply that a person sent in the bot's place, such as staff from their
+// phone. The text becomes history, and the bot is silent for [Settings].TakeoverFor.
 type TakeOver struct {
 	Chat
 	ID   string // of the message
 	Text string
 }
 
-// Control says that people have taken the chat over, or given it back.
+// Control says that people have taken the chat over, or given it back to the bot.
 type Control struct {
 	Chat
 	WithPeople bool
 }
 
-// Echo is a message of the bot's own, as the platform tells of it again. It is no input.
+// Echo is a message of the bot's own that the platform sends back. It is no input. So far
+// it is only counted, as Skipped.
 type Echo struct {
 	Chat
 	ID   string // the platform's: see [Sent]
-	Part string // [Part].ID, where the platform carries it; "": it does not
+	Part string // [Part].ID, if the platform carries it; "": it does not
 }
 
-// Report says what became of a message after the platform took it.
+// Report is the later fate of a message that the platform took: it was delivered, read, or
+// failed. So far it is only counted, as Skipped.
 type Report struct {
 	Chat
 	ID     string // the platform's: see [Sent]
@@ -87,7 +89,7 @@ type Moved struct {
 // Skipped is an event that changes nothing. It is counted, so that people see that the
 // platform speaks to the channel.
 type Skipped struct {
-	Kind string // what it is, in the platform's words
+	Kind string // in the platform's words
 }
 
 func (c Chat) chat() Address  { return c.To }

@@ -14,8 +14,8 @@ import (
 	"github.com/onereply/onereply/internal/loglimit"
 )
 
-// Host brings in what people write on the accounts of one node. It must be made by
-// [NewHost]. Its methods may be called from many goroutines.
+// Host receives the events of the accounts of one node and hands them to the App. It must
+// be made by [NewHost]. Its methods may be called from many goroutines.
 type Host struct {
 	app       App
 	options   Options
@@ -32,12 +32,13 @@ type Host struct {
 type Options struct {
 	Logger *slog.Logger // default: none
 
-	// PublicURL is where platforms reach this node, such as https://bot.example.com. Some
-	// sign the address that they call. "": the address of the request itself.
+	// PublicURL is the address by which platforms reach this node, such as
+	// https://bot.example.com: some sign the address that they call. "": the address of the
+	// request itself.
 	PublicURL string
 
-	// Duty is for how long one node polls without asking again. So long after a crash
-	// another node goes on. Default 15s.
+	// Duty is how long one node may poll before it has to ask again. Others ask every third
+	// of it, so after a crash one of them polls within 4/3 of it. Default 15s.
 	Duty time.Duration
 
 	// Retry is the pause after a failed Poll or Open before the next try. It doubles with
@@ -85,15 +86,15 @@ func (h *Host) Start() {
 	})
 }
 
-// Close stops polling, so that another node goes on at once, and waits for the end of what
-// was under way. Requests are answered until the App closes. It may be called more than
-// once.
+// Close stops polling, so that another node can take over at once, and waits until the
+// goroutines of the host have ended. Requests are answered until the App closes. It may be
+// called more than once.
 func (h *Host) Close() {
 	h.stop()
 	h.running.Wait()
 }
 
-// open has the channel learn what it needs.
+// open calls Open until it succeeds or the host closes.
 func (h *Host) open(a *Account, opener Opener) {
 	for pause := h.options.Retry; ; pause = min(2*pause, time.Minute) {
 		ctx, cancel := context.WithTimeout(h.ctx, 30*time.Second)
@@ -129,9 +130,9 @@ func (h *Host) logOf(a *Account) *slog.Logger {
 // Receive answers a request of a platform to an account. It reports false, and has not
 // answered, where there is no such account.
 //
-// The answers: 401 where the signature does not match, 413 and 400 where the body is too
-// long or can't be read, 503 where the messages could not be stored, so that the platform
-// sends them again, and else what the platform wants to read.
+// The answers: 401 if the signature does not match, 413 if the body is too long, 400 if it
+// can't be read, 503 if the messages could not be stored, so that the platform sends them
+// again, and otherwise [Batch].Answer.
 func (h *Host) Receive(w http.ResponseWriter, r *http.Request, bot, name string) bool {
 	a := h.accounts[[2]string{bot, name}]
 	if a == nil {

@@ -30,12 +30,12 @@ type App interface {
 // one chat go one after the other, so that they keep their order.
 const chatsAtOnce = 32
 
-// take hands the events of a batch to the App. It returns nil once all that was accepted
-// is durable. After an error some of it may be: the batch has to come again, and what was
-// accepted is then a duplicate.
+// take hands the events of a batch to the App. It returns nil once all that were accepted
+// are durable. After an error some of them may be: the batch has to come again, and those
+// are duplicates then.
 //
-// An event that the App refuses for good is logged and let go. If it were brought again and
-// again, it would hold up all that comes after it.
+// An event that the App refuses for good is logged and dropped. If it came again and again,
+// it would hold up all that come after it.
 func (h *Host) take(ctx context.Context, a *Account, batch Batch) error {
 	var chats [][]Event
 	index := map[string]int{}
@@ -80,8 +80,8 @@ func (h *Host) takeChat(ctx context.Context, a *Account, events []Event) error {
 	return nil
 }
 
-// refused reports whether the App will never accept it. The rest is a store that is out of
-// reach, or a node that closes or is too old.
+// refused reports whether the App will never accept the event. All other errors pass: the
+// store is out of reach, or this node closes or is too old.
 func refused(err error) bool {
 	known, ok := errors.AsType[*onereply.Error](err)
 	return ok && slices.Contains([]onereply.Code{
@@ -122,7 +122,7 @@ func (h *Host) takeOne(ctx context.Context, a *Account, e Event) error {
 		}
 		return err
 	}
-	return nil // Echo and Report tell nothing that is kept; Skipped is counted
+	return nil // Echo, Report and Skipped are only counted
 }
 
 func (h *Host) takeMessage(ctx context.Context, a *Account, e Message) error {
@@ -135,8 +135,8 @@ func (h *Host) takeMessage(ctx context.Context, a *Account, e Message) error {
 	return err
 }
 
-// meet has the other addresses of a chat lead to its conversation. Where one of them has a
-// conversation already, the new address leads there.
+// meet makes the other addresses of a chat aliases of its conversation. If one of them has
+// a conversation already, To becomes an alias of that one.
 func (h *Host) meet(ctx context.Context, a *Account, chat Chat) {
 	for _, other := range chat.Also {
 		to, also := a.key(chat.To), a.key(other)
@@ -155,8 +155,8 @@ func (h *Host) meet(ctx context.Context, a *Account, chat Chat) {
 	}
 }
 
-// move has a conversation follow its chat. Where that fails, the reply has gone to the
-// right place all the same, and the platform's own event, or the next send, tries again.
+// move gives a conversation the new key of its chat. It may fail: the reply still goes to
+// the new address, and the platform's own event, or the next send, tries again.
 func (a *Account) move(ctx context.Context, from, to Address) {
 	if app := a.app.Load(); app != nil {
 		_, _ = (*app).Move(ctx, a.bot, a.key(from), a.key(to))

@@ -15,7 +15,7 @@ func (h *Host) poll(a *Account, poller Poller) {
 		mine, err := h.app.TakeDuty(h.ctx, a.bot, a.duty(), nonce, h.options.Duty)
 		if err != nil && h.ctx.Err() == nil {
 			a.status.failed(err)
-			h.logOf(a).Warn("nobody knows whether this node is to poll", "err", err)
+			h.logOf(a).Warn("this node could not find out whether it is to poll", "err", err)
 		}
 		if mine {
 			h.pollWithDuty(a, poller, nonce, began)
@@ -26,8 +26,8 @@ func (h *Host) poll(a *Account, poller Poller) {
 	}
 }
 
-// duty is the name under which it is kept who polls. No conversation has it: a chat's
-// address is not empty.
+// duty is the name under which the duty to poll is stored. No conversation has this name,
+// since no chat's address is empty.
 func (a *Account) duty() string { return a.name + ":" }
 
 // pollWithDuty polls until the node closes or the duty is lost. It keeps the duty
@@ -62,7 +62,7 @@ func (h *Host) pollWithDuty(a *Account, poller Poller, nonce string, began time.
 	_, _ = h.app.TakeDuty(back, a.bot, a.duty(), nonce, 0) // if nobody takes it, it ends by itself
 }
 
-// pollUntil polls, with growing pauses where that fails.
+// pollUntil polls until ctx ends, with growing pauses after failures.
 func (h *Host) pollUntil(ctx context.Context, a *Account, poller Poller) {
 	log, pause := h.logOf(a), h.options.Retry
 	var worked atomic.Bool

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Status is what happened on an account since the start of this node.
+// Status counts what happened on an account since the start of this node.
 type Status struct {
 	Bot     string `json:"bot"`
 	Channel string `json:"channel"`
@@ -13,8 +13,8 @@ type Status struct {
 	// Polling: this node fetches the messages now.
 	Polling bool `json:"polling,omitempty"`
 
-	// VerifiedAt is when the last request came that the platform had signed, or the last
-	// poll that brought something. Zero: never.
+	// VerifiedAt is the time of the last request that the platform had signed, or of the
+	// last poll that brought something. Zero: never.
 	VerifiedAt time.Time `json:"verified_at,omitzero"`
 
 	// Forged are requests whose signature did not match, Unreadable those that could not be
@@ -25,8 +25,8 @@ type Status struct {
 	Refused     int64 `json:"refused"`
 	SendsFailed int64 `json:"sends_failed"`
 
-	// Messages were handed over, also those that were duplicates. Skipped are events that
-	// change nothing.
+	// Messages are those that were handed over, duplicates included. Skipped are events that
+	// change nothing, [Echo] and [Report] among them.
 	Messages int64 `json:"messages"`
 	Skipped  int64 `json:"skipped"`
 

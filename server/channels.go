@@ -10,8 +10,8 @@ type Channels interface {
 	Receive(w http.ResponseWriter, r *http.Request, bot, name string) bool
 }
 
-// serveChannel leads a request to its channel. Somebody who tries names is told the same
-// of bots and of channels that are not there.
+// serveChannel passes a request to its channel. The answer is the same for an unknown bot
+// and for an unknown channel, so that nobody can find out names of bots.
 func (s *Server) serveChannel(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("kind")
 	if more := r.PathValue("name"); more != "" {

@@ -4,12 +4,12 @@ import "time"
 
 // A job that one node at a time does.
 //
-// Some channels must be asked for messages, and want to be asked by one program only.
-// Who does that is in a record of its own, under a name that no conversation has. A node
+// Some chat platforms must be polled for messages, by one program at a time. The node that
+// polls is kept in a record of its own, under a name that no conversation has. A node
 // takes the duty by the same compare-and-swap as everything else, keeps it by taking it
 // again before its end, and gives it back when it stops. After a crash the next node takes
-// it when its time is over. The record holds nothing else ([Record.Empty]), so it is no
-// conversation to anybody who lists them.
+// it when its time is over. The record holds nothing else ([Record.Empty]), so it is never
+// listed as a conversation.
 //
 // No promise rests on it: if two nodes both believe that they have the duty, they bring the
 // same messages, and the ids of these tell repeats.
@@ -18,19 +18,19 @@ import "time"
 type Duty struct {
 	Holder string `json:"holder,omitempty"` // the node, for people to read
 	Nonce  string `json:"nonce,omitempty"`  // unique for each start of the job
-	Until  Time   `json:"until,omitempty"`  // when others may take it
+	Until  Time   `json:"until,omitempty"`  // from then on others may take it
 }
 
 // TakeDuty asks for a duty, or for more time of it. The outcome is [Ignored] where
 // somebody else has it.
 type TakeDuty struct {
 	Holder string        // name of the node
-	Nonce  string        // of the one who asks
+	Nonce  string        // of the start that asks
 	For    time.Duration // how long it lasts from now on; 0: it is given back
-	Alone  bool          // no other process has the store open: whoever had it is gone
+	Alone  bool          // no other process has the store open: the holder is gone
 }
 
-// takeDuty decides who has the duty.
+// takeDuty decides whether the duty is taken, kept, given back or refused.
 func (s *step) takeDuty(e TakeDuty) {
 	mine := s.Duty.Nonce == e.Nonce
 	switch {

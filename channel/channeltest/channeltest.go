@@ -2,8 +2,8 @@
 //
 // A channel's test gives a [Platform]: the requests that the platform makes, and a fake of
 // its API that behaves as the real one. The suite runs both against a real App, in virtual
-// time, and looks at what a person in the chat would see. What only one platform does is
-// tested beside its channel.
+// time, and looks at what a person in the chat would see. Behaviour of one platform alone
+// is tested beside its channel.
 //
 // It is for tests only. It must never import a concrete channel, a store or cmd: a test
 // says where conversations are kept.
@@ -72,11 +72,11 @@ type Fake interface {
 	// Shown are the texts that a person sees in a chat, in order.
 	Shown(chat string) []string
 
-	// Next says what the next call that sends a message meets, after those said before.
+	// Next queues a fault for a call that sends a message: each call takes one.
 	Next(f Fault)
 }
 
-// Fault is what a send meets.
+// Fault is a failure of one send. The zero value: none.
 type Fault struct {
 	// Limited: the platform refuses it for so long. 0: it does not.
 	Limited time.Duration
@@ -97,8 +97,8 @@ type Suite struct {
 	// Platform makes a platform in which nothing has happened.
 	Platform func() Platform
 
-	// Store makes a store, and returns how an App is opened on it. It is closed by the
-	// function that comes back.
+	// Store makes a store. It returns a function that opens an App on the store, and one
+	// that closes the store.
 	Store func() (open Open, closeStore func())
 }
 

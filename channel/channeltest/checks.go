@@ -87,7 +87,7 @@ var checks = []check{
 			w.Errorf("version %d, %s: the echo was taken for a message, or for a person", s.Version, s.Phase)
 		}
 	}},
-	{"what is not for the bot is answered with success", func(p Platform) bool { return len(p.NotMine) > 0 }, func(w *world) {
+	{"an event that is not for the bot is answered with success", func(p Platform) bool { return len(p.NotMine) > 0 }, func(w *world) {
 		for _, request := range w.NotMine {
 			w.comes(request())
 		}

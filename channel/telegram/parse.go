@@ -231,7 +231,7 @@ func (m *message) quote() *onereply.Quote {
 	return &onereply.Quote{ID: m.Chat.messageID(r.ID), Text: text, Sender: r.sender()}
 }
 
-// attachments name what came with the message. They have no address: that would hold the
+// attachments are the files of the message. They have no address: that would hold the
 // bot's token. The file's id is in the metadata.
 func (m *message) attachments() []onereply.Attachment {
 	var all []onereply.Attachment
@@ -264,8 +264,8 @@ func (m *message) eachFile(visit func(kind string, f file)) {
 	}
 }
 
-// files is the metadata: the ids by which getFile finds what came with the message. nil:
-// nothing did.
+// files is the metadata: the ids by which getFile finds the files of the message. nil: it
+// has none.
 func (m *message) files() json.RawMessage {
 	type named struct {
 		Kind string `json:"kind"`
@@ -331,8 +331,8 @@ func (t *Channel) withoutOwnName(text, command string) string {
 	return plain + strings.TrimPrefix(text, command)
 }
 
-// isMeant reports whether a message is for the bot. In a group it is where it is a
-// command for it, mentions it, or answers one of its messages. While its name is not known
+// isMeant reports whether a message is for the bot. In a group it is if it is a command for
+// the bot, mentions it, or answers one of its messages. While the bot's name is not known,
 // any mention counts.
 func (t *Channel) isMeant(m *message, command string) bool {
 	if m.Chat.Type == "private" || m.Business != "" || command != "" {

@@ -72,7 +72,7 @@ func (t *Channel) post(ctx context.Context, to target, text string) (channel.Sen
 // put in another one.
 const badToken = 30 * time.Second
 
-// outcomeOf is what an error says about the message.
+// outcomeOf reads from the error of a call whether the message was sent.
 //
 //	no connection, 409        certainly not sent; tried again
 //	429                       certainly not sent; tried again after retry_after

@@ -4,17 +4,17 @@
 // protocol: package channel says what an adapter does and what it leaves to others. It
 // must never import a store, a responder, the engine or another channel.
 //
-// # What comes in
+// # Receiving
 //
-// A chat's address is its number; the number and the topic's, where the chat has topics;
-// and with the business connection behind them, where the bot answers for somebody else's
-// account. An edit is one of the message, an album's messages share a group, and a group
-// that becomes a supergroup moves. In groups the bot is meant where it is mentioned,
-// where its message is answered, and by commands. Commands end the quiet time.
+// An address has the number of the chat, then that of the topic, if there is one, then the
+// business connection, if the bot answers for somebody else's account. The messages of an
+// album share a group. A group that becomes a supergroup moves to another address. In a
+// group a message is for the bot if it mentions the bot, answers one of its messages, or
+// is a command. Commands end the quiet time.
 //
-// # What goes out
+// # Sending
 //
-// Texts are plain: no markup, so nothing that a model writes is taken for any. A part has
+// Texts are plain, without markup: nothing that a model writes is taken for it. A part has
 // at most 4096 code units of UTF-16. The Bot API can't recognise a repeat: a send whose
 // answer was lost is unknown.
 package telegram

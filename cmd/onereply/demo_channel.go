@@ -11,8 +11,8 @@ import (
 	"github.com/onereply/onereply/channel/telegram/faketelegram"
 )
 
-// channelDemo shows the way of one burst on a fake of a chat platform: what the person
-// writes and sees, with the seconds since the start.
+// channelDemo plays one burst on a fake of a chat platform. It prints each message that the
+// person writes or sees, with the seconds since the start.
 type channelDemo struct {
 	out   io.Writer
 	began time.Time
@@ -54,7 +54,7 @@ func startChannelDemo(out io.Writer) (d *channelDemo, settings string, err error
 
 func (d *channelDemo) close() { _ = d.front.Close() }
 
-// burst is what the person writes: the third message comes while the model is writing.
+// burst has the person's messages: the third comes while the model is writing.
 var burst = []struct {
 	at   time.Duration
 	text string
@@ -67,7 +67,7 @@ var burst = []struct {
 // demoEnds bounds the demo.
 const demoEnds = 30 * time.Second
 
-// play writes the burst, and tells what happens until it is answered, or ctx ends.
+// play writes the burst, and prints what happens until it is answered or ctx ends.
 func (d *channelDemo) play(ctx context.Context, console string) {
 	d.began = time.Now()
 	d.say("A fake Telegram and a bot run on this machine. Ann writes three messages; the third comes while the model writes.")

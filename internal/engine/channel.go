@@ -7,16 +7,16 @@ import (
 	"github.com/onereply/onereply/turn"
 )
 
-// Channel is what differs from its bot in the conversations of one chat platform: how long
-// a burst lasts there, and what its sender can do.
+// Channel has the settings that replace those of the bot in the conversations of one chat
+// platform.
 type Channel struct {
-	// Name is that of the channel. The name of each of its conversations is this, a colon,
-	// and what the platform calls the chat.
+	// Name begins the name of each conversation of the channel. A colon follows, and the
+	// platform's name of the chat.
 	Name string
 
 	Debounce, MaxWait time.Duration
 
-	ResendUnknown bool // of the policy
+	ResendUnknown bool // see [turn.Policy]; Split and Whole: see [Bot]
 	Split         func(text string) []string
 	Whole         bool
 }
@@ -27,7 +27,7 @@ func (ch Channel) Owns(name string) bool {
 	return ok && strings.HasPrefix(rest, ":")
 }
 
-// on is the bot as it is in the conversations of one of its channels, nil: of none.
+// on is the bot with the settings of one of its channels; nil: with its own.
 func (bot Bot) on(ch *Channel) Bot {
 	if ch == nil {
 		return bot

@@ -11,13 +11,13 @@ import (
 // Kinds of channels.
 const Telegram = "telegram"
 
-// channelDebounce is the quiet time of a kind where the file sets none: how long people
-// pause between the messages of a burst differs from platform to platform.
+// channelDebounce is the default quiet time of each kind: the pauses within a burst differ
+// from platform to platform.
 var channelDebounce = map[string]time.Duration{
 	Telegram: 3 * time.Second,
 }
 
-// channelMaxWait is the hard cap of every kind.
+// channelMaxWait is the default hard cap of every kind.
 const channelMaxWait = 15 * time.Second
 
 // channels reads the chat platforms on which the bot answers. Two entries of a kind need
@@ -69,7 +69,7 @@ func (r *reader) channel(s *section) (c Channel, ok bool) {
 }
 
 // telegram reads the keys of kind telegram. A bot is polled, unless the file says that
-// Telegram posts to this node; the secret is then what shows that it was Telegram.
+// Telegram posts to this node; the secret then shows that a request is Telegram's.
 func (r *reader) telegram(s *section, c *Channel) {
 	const polling, webhook = "polling", "webhook"
 	mode := polling
@@ -100,7 +100,7 @@ func channelName(text string) error {
 	return nil
 }
 
-// telegramToken refuses what is no token. Its error does not show the text.
+// telegramToken refuses a text that is no token. Its error does not show the text.
 func telegramToken(text string) error {
 	if !telegramTokenForm.MatchString(text) {
 		return errors.New("must be a bot's token as BotFather gives it, such as 123456:ABC-DEF")
@@ -108,7 +108,7 @@ func telegramToken(text string) error {
 	return nil
 }
 
-// telegramSecret refuses what Telegram does not take as a webhook's secret.
+// telegramSecret refuses a text that Telegram does not take as a webhook's secret.
 func telegramSecret(text string) error {
 	if !telegramSecretForm.MatchString(text) {
 		return errors.New("must have 1 to 256 characters of A-Z, a-z, 0-9, _ and -; make one with: openssl rand -hex 32")

@@ -52,7 +52,7 @@ type Shown struct {
 	Text  string
 }
 
-// Fault is what the next call of sendMessage meets.
+// Fault is a failure of one call of sendMessage.
 type Fault struct {
 	// Code and Description are the answer; nothing is shown. 0: the message is shown.
 	Code        int
@@ -79,7 +79,7 @@ func New(token, username string) *Telegram {
 	}
 }
 
-// Chat is what people see of the bot in a chat, in order.
+// Chat returns the bot's messages that people see in a chat, in order.
 func (f *Telegram) Chat(chat int64) []Shown {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -93,7 +93,7 @@ func (f *Telegram) TypingShown(chat int64) int {
 	return f.typing[chat]
 }
 
-// Fail says what the next sendMessage meets, after those said before.
+// Fail queues a fault for a call of sendMessage: each call takes one.
 func (f *Telegram) Fail(fault Fault) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
