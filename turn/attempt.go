@@ -323,8 +323,8 @@ func (s *step) attemptFailed(e GenerateFailed) {
 // text is sent.
 func (s *step) failTurn(how Ending) {
 	s.Lease = Lease{}
-	s.Attempt.Through, s.Attempt.Newer, s.Attempt.NewerBytes = s.Version, 0, 0
-	s.Attempt.NewerSince, s.Attempt.Edited = 0, false
+	s.Attempt.Through = s.Version
+	s.nothingNewer()
 	s.notify(KindTurnFailed, s.Tries.LastError)
 	s.Phase = Failed
 	s.noteOutage(false)

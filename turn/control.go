@@ -181,7 +181,7 @@ func (s *step) settleAll(status Status, by int64) {
 		s.Pending, s.PendingBytes = 0, 0
 	}
 	s.Window.Media = 0
-	s.Attempt.Newer, s.Attempt.NewerBytes, s.Attempt.NewerSince, s.Attempt.Edited = 0, 0, 0, false
+	s.nothingNewer()
 	s.closeSetAside()
 	s.Tries.LastError = ""
 	if s.Phase != Sending {

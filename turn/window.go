@@ -223,12 +223,18 @@ func (s *step) countInput(reason string, seq int64) {
 	s.Notices[len(s.Notices)-1].Seq = seq
 }
 
+// countNewer counts a message, of so many bytes, that the work under way has not seen.
 func (s *step) countNewer(bytes int) {
 	s.Attempt.Newer++
 	s.Attempt.NewerBytes += bytes
 	if s.Attempt.Newer == 1 {
 		s.Attempt.NewerSince = s.now
 	}
+}
+
+// nothingNewer forgets the messages that came, or were edited, after an attempt had begun.
+func (s *step) nothingNewer() {
+	s.Attempt.Newer, s.Attempt.NewerBytes, s.Attempt.NewerSince, s.Attempt.Edited = 0, 0, 0, false
 }
 
 // inputDuringWork is the effect of a newer input on work under way. An attempt

@@ -10,8 +10,7 @@ import (
 )
 
 // watch ends a process that takes too much memory or processor time, or that stands
-// still. Other than the time on the clock, these don't depend on how busy the machine
-// is.
+// still. Unlike the time on the clock, these don't depend on how busy the machine is.
 func watch(ctx context.Context, process int, processor time.Duration, stop func(error)) {
 	ticker := time.NewTicker(watchPeriod)
 	defer ticker.Stop()

@@ -172,7 +172,7 @@ func coreFaults() []seededFault {
 	}
 }
 
-// saidFaults are in what people say without an answer, and in what stands in for one.
+// saidFaults are in words, in silence, and in texts that stand in for a reply.
 func saidFaults() []seededFault {
 	return []seededFault{
 		{name: "a reply of nothing counts as a failure", check: "P3 failed", needs: []What{modelSilent}, step: changeInput(silenceFails)},
