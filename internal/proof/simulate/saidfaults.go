@@ -97,13 +97,8 @@ func stopsShared(s *turn.StopWord) {
 	s.Shared = false
 }
 
-// answersPart reports whether the attempt of a record answers a part of what waits.
-func answersPart(r *turn.Record) bool {
-	return r.Phase == turn.Sending && r.Reply != nil && r.Reply.Late && r.Reply.Through < r.Version
-}
-
 func partSettlesAll(was, is *turn.Record, e turn.Event, effects *turn.Effects, _ turn.Time) {
-	if _, ok := e.(turn.Sent); !ok || !answersPart(was) {
+	if _, ok := e.(turn.Sent); !ok || was.Reply == nil || was.Reply.Rest == 0 {
 		return
 	}
 	for i := range effects.Settles {
