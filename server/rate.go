@@ -101,8 +101,13 @@ func (d demand) each() time.Duration {
 	return time.Duration(float64(time.Second) / d.rate.PerSecond)
 }
 
-// burst is how long an empty bucket takes to fill up.
-func (d demand) burst() time.Duration { return time.Duration(d.most()) * d.each() }
+// burst is how long an empty bucket takes to fill up, at most the longest time.Duration.
+func (d demand) burst() time.Duration {
+	if each := d.each(); each > 0 && time.Duration(d.most()) > math.MaxInt64/each {
+		return math.MaxInt64
+	}
+	return time.Duration(d.most()) * d.each()
+}
 
 // most is how many messages may come at once.
 func (d demand) most() int {

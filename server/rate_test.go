@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"math"
 	"net/http"
 	"testing"
 	"testing/synctest"
@@ -90,6 +91,16 @@ func TestARefusedMessageTakesNothing(t *testing.T) {
 		}
 		s.send(t, "/v1/bots/support/conversations/o4", "alpha").wantProblem(t, kindTooMany, "")
 	})
+}
+
+// TestABurstOfAnySize: how long such a bucket takes to fill up is no time.Duration.
+func TestABurstOfAnySize(t *testing.T) {
+	for burst := 1; burst <= math.MaxInt32/3; burst *= 3 {
+		var r rates
+		if err := r.take(time.Unix(1_800_000_000, 0), []demand{{name: bucketName{bot: "b"}, rate: Rate{PerSecond: 0.00001, Burst: burst}}}); err != nil {
+			t.Errorf("burst %d: the first message is refused: %v", burst, err)
+		}
+	}
 }
 
 // TestRatesChangeWhileItRuns: a new bound holds at once.
