@@ -33,10 +33,9 @@ func (r remote) change(p *program, call func(*client.Client) (state, error)) err
 	return p.printState(after.Value)
 }
 
-// changeKnown is change for a conversation that must be there, since the node takes any
-// name. idle says, of the state before, that there is nothing to change, "" where there
-// is: then the command says so, and is no failure. A key that may change and not look
-// goes without.
+// changeKnown is change for a conversation that must exist: the node itself takes any name.
+// idle says why nothing is to be changed in a state, or "". The command tells the person
+// so, which is no failure. With a key that may not read, the state is not looked at.
 func (r remote) changeKnown(ctx context.Context, p *program, c target, idle func(onereply.State) string, call func(*client.Client) (state, error)) error {
 	node, err := r.client(p)
 	if err != nil {
