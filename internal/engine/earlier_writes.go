@@ -80,29 +80,29 @@ func (t *task) maybeApplied() {
 // keepPlacement keeps where the write under way puts the message, beside those before
 // it: any of them may turn out to be the one that was applied.
 func (t *task) keepPlacement() {
-	h := &t.earlier
-	if h.placement.seq == 0 {
+	e := &t.earlier
+	if e.placement.seq == 0 {
 		return
 	}
-	h.placements = append(h.placements, h.placement)
-	h.placements = h.placements[max(0, len(h.placements)-maxPlacements):]
+	e.placements = append(e.placements, e.placement)
+	e.placements = e.placements[max(0, len(e.placements)-maxPlacements):]
 }
 
 // recordIs notes which record the task is about to be applied to. A write that could
 // land only on another one either did, or never will.
-func (h *earlierWrites) recordIs(op store.Op) {
-	h.mayBeApplied = h.mayBeApplied || h.mayLand && h.landsOn != op
+func (e *earlierWrites) recordIs(op store.Op) {
+	e.mayBeApplied = e.mayBeApplied || e.mayLand && e.landsOn != op
 }
 
 // replaced notes that a write of this node took the place of a record: a write that
 // expected that record can't land any more, and was not applied.
-func (h *earlierWrites) replaced(expected store.Op) {
-	h.mayLand = h.mayLand && h.landsOn != expected
+func (e *earlierWrites) replaced(expected store.Op) {
+	e.mayLand = e.mayLand && e.landsOn != expected
 }
 
 // uncertain reports whether an earlier write of the task may have been applied, or
 // still may be.
-func (h *earlierWrites) uncertain() bool { return h.mayBeApplied || h.mayLand }
+func (e *earlierWrites) uncertain() bool { return e.mayBeApplied || e.mayLand }
 
 // ownPlacement is the write of this task that stored the message; nil if another
 // delivery of the message did.

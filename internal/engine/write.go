@@ -38,7 +38,7 @@ func (n *Node) write(c *conversation) {
 	for i, t := range tasks {
 		t.earlier.recordIs(c.snap.Op)
 		n.apply(c, b, t)
-		if t.full && !t.stored.done {
+		if t.full && !t.stored.done { // it is applied again once its id was looked up: see refuse
 			b.tasks = tasks[:i]
 			c.putBack(tasks[i:])
 			break
