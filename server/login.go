@@ -35,9 +35,9 @@ func (s *Server) postLogin(w http.ResponseWriter, r *http.Request) error {
 	return respondEmpty(w)
 }
 
-// postLogout ends the session, and removes the cookie. The token is checked
-// as for any change: another site's page must not sign people out. Without a valid session
-// there is nothing to guard, and the cookie is removed all the same.
+// postLogout ends the session, and removes the cookie. The token is checked as for any
+// change: another site's page must not sign people out. Without a valid session there is
+// nothing to guard, and the cookie is removed all the same.
 func (s *Server) postLogout(w http.ResponseWriter, r *http.Request) error {
 	if err := decodeOptional(w, r, &struct{}{}); err != nil {
 		return err
