@@ -20,6 +20,7 @@ import (
 type limited struct {
 	listener net.Listener
 	server   *http.Server
+	idle     chan struct{} // the server knows of another connection that it is idle
 	began    chan struct{}
 	release  chan struct{}
 	ended    chan error
@@ -27,7 +28,10 @@ type limited struct {
 
 func serveLimited(t *testing.T, most int) *limited {
 	t.Helper()
-	l := &limited{began: make(chan struct{}), release: make(chan struct{}), ended: make(chan error, 1)}
+	l := &limited{
+		idle: make(chan struct{}, 16), began: make(chan struct{}, 16),
+		release: make(chan struct{}), ended: make(chan error, 1),
+	}
 	l.server = &http.Server{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/slow" {
 			l.began <- struct{}{}
@@ -39,6 +43,13 @@ func serveLimited(t *testing.T, most int) *limited {
 		t.Fatal(err)
 	}
 	l.listener = limitConnections(plain, most, l.server)
+	changed := l.server.ConnState
+	l.server.ConnState = func(conn net.Conn, state http.ConnState) {
+		changed(conn, state)
+		if state == http.StateIdle {
+			l.idle <- struct{}{}
+		}
+	}
 	go func() { l.ended <- l.server.Serve(l.listener) }()
 	t.Cleanup(func() { _ = l.server.Close() })
 	return l
@@ -60,7 +71,8 @@ func (l *limited) dial(t *testing.T) dialed {
 	return dialed{conn, bufio.NewReader(conn)}
 }
 
-// served is a connection that has had an answer, and is idle.
+// served is a connection that has had an answer, and is idle. The client has the answer
+// before the server takes the connection for idle, so it waits for that too.
 func (l *limited) served(t *testing.T) dialed {
 	t.Helper()
 	d := l.dial(t)
@@ -68,7 +80,18 @@ func (l *limited) served(t *testing.T) dialed {
 	if err := d.answered(waitLimit); err != nil {
 		t.Fatal(err)
 	}
+	await(t, l.idle, "the server takes the connection for idle")
 	return d
+}
+
+// await fails the test where nothing comes.
+func await[T any](t *testing.T, from <-chan T, what string) {
+	t.Helper()
+	select {
+	case <-from:
+	case <-time.After(waitLimit):
+		t.Fatalf("%s: not within %s", what, waitLimit)
+	}
 }
 
 func (d dialed) ask(path string) { fmt.Fprintf(d, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", path) }
@@ -88,7 +111,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	l := serveLimited(t, 3)
 	slow := l.dial(t)
 	slow.ask("/slow")
-	<-l.began
+	await(t, l.began, "the slow request begins")
 	silent := l.dial(t) // it never sends anything
 	idle := l.served(t)
 	first := l.served(t)
@@ -101,7 +124,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	}
 	for _, busy := range []dialed{first, second} {
 		busy.ask("/slow")
-		<-l.began
+		await(t, l.began, "the slow request begins")
 	}
 	waiting := l.dial(t)
 	waiting.ask("/")
@@ -121,11 +144,11 @@ func TestTheListenerClosesWhileAConnectionWaits(t *testing.T) {
 	l := serveLimited(t, 1)
 	slow := l.dial(t)
 	slow.ask("/slow")
-	<-l.began
+	await(t, l.began, "the slow request begins")
 	waiting := l.dial(t)
 	waiting.ask("/")
 	_ = l.listener.Close()
-	<-l.ended
+	await(t, l.ended, "the server ends")
 	close(l.release)
 	if err := slow.answered(waitLimit); err != nil {
 		t.Errorf("the request under way: %v", err)
