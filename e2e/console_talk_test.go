@@ -248,6 +248,10 @@ func TestConsoleActions(t *testing.T) {
 	if d.api.look(d.base, "support", "c1").Version == 0 {
 		t.Fatal("it was deleted, though the answer was no")
 	}
+	if problems := d.takeProblems(); len(problems) > 0 {
+		t.Errorf("the browser logged errors before the deletion:\n%s", strings.Join(problems, "\n"))
+	}
+	d.expectsErrors = true // a read that is under way at the deletion is not found
 	d.press("#action-delete")
 	d.press("dialog .danger")
 	d.until("it is gone", "location.hash === '#/conversations'")
