@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync/atomic"
 	"time"
+
+	"github.com/onereply/onereply/turn"
 )
 
 // poll fetches an account's messages whenever this node has the duty to.
@@ -12,7 +14,9 @@ func (h *Host) poll(a *Account, poller Poller) {
 	nonce := h.nonceBase + "/" + a.name
 	for {
 		began := time.Now()
-		mine, err := h.app.TakeDuty(h.ctx, a.bot, a.duty(), nonce, h.options.Duty)
+		asking, cancel := context.WithTimeout(h.ctx, h.options.Duty)
+		mine, err := h.app.TakeDuty(asking, a.bot, a.duty(), nonce, h.options.Duty)
+		cancel()
 		if err != nil && h.ctx.Err() == nil {
 			a.status.failed(err)
 			h.logOf(a).Warn("this node could not find out whether it is to poll", "err", err)
@@ -51,7 +55,7 @@ func (h *Host) pollWithDuty(a *Account, poller Poller, nonce string, began time.
 		if mine {
 			began = asked
 		}
-		if !mine && (err == nil || time.Since(began) > h.options.Duty*2/3) {
+		if !turn.KeepsDuty(mine, err == nil, time.Since(began), h.options.Duty) {
 			break
 		}
 	}

@@ -44,3 +44,11 @@ func (s *step) takeDuty(e TakeDuty) {
 		s.ignore(NothingWaits)
 	}
 }
+
+// KeepsDuty reports whether a node that has a duty goes on with the job after it asked for
+// more time. taken is the answer; told is false if none came. had is how long ago the node
+// asked for the time that it has, and lasts is how long that is. Without an answer it goes
+// on while there is time to ask again.
+func KeepsDuty(taken, told bool, had, lasts time.Duration) bool {
+	return taken || !told && had <= lasts*2/3
+}

@@ -27,6 +27,7 @@
 //	quiescence.go  with faults stopped, every state must come to rest
 //	hash.go     when two states are one
 //	names.go    another world: names that lead to conversations
+//	duty.go     a third one: a job that one node at a time does
 //	search.go   the walk
 //	report.go   its numbers, and the shortest sequence to a violation
 //

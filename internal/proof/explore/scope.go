@@ -62,6 +62,7 @@ type Scope struct {
 	Silence  bool // the responder may choose not to reply
 	Bots     bool // a message may be another bot's
 	Names    bool // names are explored, and no turn: see names.go
+	Duty     bool // a duty is explored, and no turn: see duty.go
 
 	Pace  time.Duration // pause before each further part of a reply
 	Alone bool          // there is one worker, and no other process can open the store
@@ -107,6 +108,8 @@ type flaws struct {
 	namesTrusted     bool          // a node does not look again where a name leads that the conversation does not list
 	claimsTrusted    bool          // a claim counts as a name that leads here
 	droppedAdopted   bool          // a name that was taken away is listed again with the next request
+	doneBeforeStored bool          // a platform is told that updates are done before they are stored
+	dutyUnbounded    bool          // a node polls until it is told that the duty is another's
 }
 
 // validate reports a scope whose times are no whole numbers of ticks.
@@ -121,6 +124,9 @@ func (s *Scope) validate() error {
 func (s *Scope) begin() state {
 	if s.Names {
 		return newNameWorld(s)
+	}
+	if s.Duty {
+		return &dutyWorld{scope: s, now: epoch, left: s.Budget}
 	}
 	return newWorld(s)
 }
@@ -347,6 +353,7 @@ func Stated() []Scope {
 		Scope{Name: "what is not meant for the bot", Policy: observing(), Budget: Budget{Inputs: 1, Mentions: 1, Redelivered: 1}},
 		Scope{Name: "what comes too late", Policy: timely(), Budget: Budget{Inputs: 1, Mentions: 1, Redelivered: 1}},
 		Scope{Name: "names are given and taken away", Policy: first, Names: true, Budget: Budget{Inputs: 2, Calls: 2, Faults: 1}},
+		Scope{Name: "one node at a time polls", Policy: first, Duty: true, Budget: Budget{Inputs: 1, Faults: 2}, Faults: Faults{Store: true, Worker: true}},
 		Scope{Name: "other bots get one reply", Policy: chatty(), Budget: Budget{Inputs: 3}, Bots: true},
 		Scope{Name: "an early start", Policy: early(turn.Interrupt, 2), Budget: Budget{Inputs: 3}, Edits: true},
 		Scope{Name: "an early start amid a fault", Policy: early(turn.Finish, 1), Budget: Budget{Inputs: 2, Faults: 1}, Faults: everything()},
@@ -381,6 +388,7 @@ func Larger() []Scope {
 		Scope{Name: "a human replies under a pause amid a fault", Policy: first, Budget: Budget{Inputs: 1, Pauses: 1, Humans: 1, Seals: 1, Faults: 1}, Faults: Faults{Worker: true, Send: true}},
 		Scope{Name: "sent again under a pause", Policy: first, Budget: Budget{Inputs: 1, Pauses: 1, Resends: 2, Faults: 1}, Faults: Faults{Send: true}, MaxParts: 2},
 		Scope{Name: "names are given and taken away, 3 calls", Policy: first, Names: true, Budget: Budget{Inputs: 2, Calls: 3, Faults: 1}},
+		Scope{Name: "one node at a time polls, 3 faults", Policy: first, Duty: true, Budget: Budget{Inputs: 2, Faults: 3}, Faults: Faults{Store: true, Worker: true}},
 		Scope{Name: "a channel reports, and a reply is sent again", Policy: held(), Budget: Budget{Inputs: 1, Reports: 3, Resends: 1, Faults: 1}, Faults: Faults{Send: true}, MaxParts: 2},
 		Scope{Name: "a channel reports, and a reply is sent again twice amid faults", Policy: held(), Budget: Budget{Inputs: 1, Reports: 3, Resends: 2, Faults: 2}, Faults: Faults{Worker: true, Send: true}},
 		Scope{Name: "sent again twice amid faults", Policy: held(), Budget: Budget{Inputs: 1, Resends: 2, Faults: 2}, Faults: Faults{Worker: true, Send: true}, MaxParts: 2},

@@ -18,7 +18,7 @@ type node struct {
 }
 
 // state is one state of what a scope explores: a conversation with the processes that
-// work on it ([world]), or names ([nameWorld]).
+// work on it ([world]), names ([nameWorld]), or a duty ([dutyWorld]).
 type state interface {
 	moves(list []move) []move     // adds all that can happen
 	onward() (m move, moves bool) // what happens next where faults stop; false: it is at rest
