@@ -563,3 +563,19 @@ func pauseForGood(_, is *turn.Record, e turn.Event, _ *turn.Effects, _ turn.Time
 		is.PausedUntil = 0
 	}
 }
+
+func dutyTaken(r *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
+	if _, ok := e.(turn.TakeDuty); ok {
+		r.Duty = turn.Duty{}
+	}
+	return e
+}
+
+func dutyForEver(r *turn.Record, e turn.Event, now turn.Time, _ *turn.Policy) turn.Event {
+	if take, ok := e.(turn.TakeDuty); ok {
+		r.Duty.Until = max(r.Duty.Until, now+1)
+		take.Alone = false
+		return take
+	}
+	return e
+}

@@ -38,6 +38,7 @@
 //	failedturns.go   the promise, for what is given up
 //	history.go       what the model is told of before
 //	bots.go          other bots, and how often they are answered
+//	poll.go          messages that wait at a platform until a node with that duty fetches them
 //	names.go         other names of conversations, and that nothing begins under them until they are freed
 //	words.go         the words of people, and what they close
 //	holds.go         pauses beside each other, and what ends each

@@ -29,6 +29,7 @@ type node struct {
 	stops   []func()         // end the procedures of all its lives
 	told    turn.Time        // the end of the pauses that the receiver asked of the whole bot
 	tickAt  turn.Time        // the tick that is planned, 0: none
+	poller  *poller          // of this life
 }
 
 // boot starts the process.
@@ -44,6 +45,10 @@ func (n *node) boot() {
 	})
 	n.log(n.name, "starts")
 	n.enter(func(now turn.Time) { n.engine.Start(now) })
+	n.poller = &poller{node: n, life: n.life}
+	if n.polled {
+		n.poller.ask()
+	}
 }
 
 // drawClockError draws how far the node is off the store's clock.
@@ -152,6 +157,10 @@ func (n *node) carry(output engine.Output) {
 		if n.seeded.flaws.answersLost && o.Result.Duplicate {
 			return
 		}
+		if hear, ok := o.Ticket.(func(engine.Result)); ok {
+			hear(o.Result)
+			return
+		}
 		n.answered(o.Ticket.(*ask), o.Result)
 	case engine.Commit:
 		n.commit(*o.Write)
@@ -245,6 +254,7 @@ func (n *node) drain(waitLimit time.Duration) {
 	}
 	n.count(drain)
 	n.log(n.name, "drains")
+	n.poller.close()
 	n.enter(func(now turn.Time) { n.engine.Drain(now) })
 	life := n.life
 	n.after(waitLimit, func() {

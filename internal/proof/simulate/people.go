@@ -18,6 +18,7 @@ type ask struct {
 	op    engine.Op
 	text  string              // that it brings
 	then  func(engine.Result) // what follows its answer
+	ends  func(engine.Result) // the same, also where it failed
 	lost  bool                // nobody will ever answer
 	at    turn.Time
 	done  turn.Time // when it was answered, 0: it was not yet
@@ -33,6 +34,10 @@ func words(first What, more ...string) string {
 // ask carries out what somebody asks for: at the node that the plan names, or
 // at the next one that runs.
 func (w *world) ask(e Event) {
+	if w.isPolled(e) {
+		w.tells(e)
+		return
+	}
 	n := w.upFrom(e.Node)
 	if n == nil {
 		w.log("people", "%s: nobody is there", words(e.What, e.Message))
@@ -218,6 +223,9 @@ func (n *node) answered(a *ask, result engine.Result) {
 	n.ledger.acknowledged(a, result)
 	if a.then != nil && result.Err == nil {
 		a.then(result)
+	}
+	if a.ends != nil {
+		a.ends(result)
 	}
 }
 

@@ -254,6 +254,9 @@ func runtimeFaults() []seededFault {
 		{name: "who repeats a message is never answered", check: "P3 rest", calm: true, flaws: flaws{answersLost: true}},
 		{name: "a reply by hand is acknowledged before it is written", check: "P4 lost", needs: []What{crash, storeSlow}, flaws: flaws{saysBeforeWrite: true}},
 		{name: "a send that timed out is reported as one that failed for certain", check: "P7 once", needs: []What{sendUnsureYes}, flaws: flaws{timeoutIsCertain: true}},
+		{name: "a platform is told that messages are done before they are stored", check: "P4 polled", calm: true, flaws: flaws{doneBeforeStored: true}},
+		{name: "a duty that another node has is taken", check: "P5 duty", calm: true, step: changeInput(dutyTaken)},
+		{name: "the duty of a process that is gone never ends", check: "P3 polled", needs: []What{crash}, step: changeInput(dutyForEver)},
 		{name: "a pause for the whole bot is reported as one for a conversation", check: "P7 receiver", needs: []What{sendPauses}, flaws: flaws{pauseOfOne: true}},
 	}
 }

@@ -73,6 +73,7 @@ type flaws struct {
 	idsOfName          bool // ids are claimed for each name of a conversation
 	editsUndated       bool // nobody looks when an edit was made
 	claimsForgotten    bool // a deletion that comes before its message claims no id
+	doneBeforeStored   bool // a platform is told that messages are done before they are stored
 	claimedByNobody    bool // a conflict says that all ids of the write were claimed before
 }
 

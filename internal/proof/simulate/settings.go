@@ -27,6 +27,7 @@ type settings struct {
 	slowest       time.Duration // to this
 	slowestSend   time.Duration // a send usually takes up to this
 	traffic       time.Duration // people write for so long
+	polled        bool          // a part of the messages comes through a platform that is polled
 }
 
 // Times that belong to the world and not to a bot.
@@ -80,6 +81,7 @@ func newSettings(seed uint64, nodes int) settings {
 	s.policy.SessionIdle = pick(d, 0, 0, 2*time.Second, 8*time.Second)
 	s.policy.WaitingBytes = pick(roll(seed, "bytes"), 0, 0, 16, 40)
 	s.room = roll(seed, "room").between(1, 4)
+	s.polled = roll(seed, "polled").chance(30)
 	others := roll(seed, "others")
 	s.policy.MaxBotTurns, s.policy.Observe, s.policy.MaxAge = pick(others, 0, 1, 1, 3), others.chance(70), time.Hour
 	return s

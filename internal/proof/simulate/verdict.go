@@ -10,6 +10,9 @@ import (
 
 // atRest reports whether nothing is under way and nothing will be.
 func (w *world) atRest() bool {
+	if len(w.platform.updates) > 0 {
+		return false
+	}
 	for _, n := range w.nodes {
 		if !n.up() || n.frozen || len(n.waiting) > 0 || n.engine.Working() > 0 || n.engine.Writing() > 0 {
 			return false
@@ -33,6 +36,9 @@ func (w *world) failRest() {
 		if at, wakes := r.Wake(); wakes {
 			w.fail("P3 rest", "%s is %s still, with %d waiting, and wanted to be looked at at %s", key.Conversation, r.Shown(), r.Pending, clock(at))
 		}
+	}
+	if waiting := len(w.platform.updates); waiting > 0 {
+		w.fail("P3 polled", "nobody fetches %d messages that wait at the platform", waiting)
 	}
 	w.fail("P3 rest", "a node does not come to rest")
 }

@@ -24,17 +24,18 @@ const mostEvents = 400_000
 type world struct {
 	*Plan
 	timeline
-	store  *memory.Store
-	nodes  []*node
-	ledger *ledger
-	aims   map[store.Key][]Event
-	past   map[store.Key][]store.Snapshot // records that writes replaced, oldest first
-	active []activeFault
-	calm   bool // people have gone and nothing breaks any more
-	counts map[What]int
-	trace  io.Writer // nil: nobody reads along
-	broken *Violation
-	seeded seededFault
+	store    *memory.Store
+	nodes    []*node
+	ledger   *ledger
+	platform platform
+	aims     map[store.Key][]Event
+	past     map[store.Key][]store.Snapshot // records that writes replaced, oldest first
+	active   []activeFault
+	calm     bool // people have gone and nothing breaks any more
+	counts   map[What]int
+	trace    io.Writer // nil: nobody reads along
+	broken   *Violation
+	seeded   seededFault
 }
 
 // activeFault is a fault while it lasts.
