@@ -51,6 +51,10 @@ type Signal struct {
 	Address      string // the name under which somebody wrote last: the conversation's key, or an alias
 	Turn         int64
 
+	// Message is the ID of the newest message that is being answered: some channels show
+	// typing only as an answer to one. "" for a notice.
+	Message string
+
 	Notice NoticeKind // of a notice, with its Text
 	Text   string
 }
@@ -63,7 +67,7 @@ func signalWith(s Sender) func(context.Context, node.Signal) error {
 	}
 	return func(ctx context.Context, signal node.Signal) error {
 		return sender.Signal(ctx, Signal{
-			Kind: SignalKind(signal.Kind), Bot: signal.Key.Bot, Conversation: signal.Conversation, Address: signal.Address, Turn: signal.Turn,
+			Kind: SignalKind(signal.Kind), Bot: signal.Key.Bot, Conversation: signal.Conversation, Address: signal.Address, Turn: signal.Turn, Message: signal.Message,
 			Notice: NoticeKind(signal.Sign), Text: signal.Text,
 		})
 	}

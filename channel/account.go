@@ -26,6 +26,7 @@ type Account struct {
 	app       atomic.Pointer[App] // set by the Host
 	status    status
 	aliases   known
+	typing    typing
 }
 
 // Settings are an account's place in a bot.
@@ -70,6 +71,7 @@ func (a *Account) Send(ctx context.Context, d *onereply.Delivery) error {
 		return onereply.RefusedError(fmt.Errorf("%q is no conversation of channel %s", name, a.name))
 	}
 	part := &Part{To: to, Text: d.Text, Number: max(d.Part, 0), Of: max(len(d.Parts), 1), Covers: d.Covers}
+	a.typing.end(d.Conversation)
 	part.ID = cmp.Or(d.SendID, d.ID) + "/" + strconv.Itoa(part.Number+1)
 	_, err := a.channel.Send(ctx, part)
 	if moved, ok := errors.AsType[*MovedError](err); ok {
@@ -94,8 +96,8 @@ func (a *Account) Signal(ctx context.Context, s onereply.Signal) error {
 		_, err := a.channel.Send(ctx, &Part{To: to, Text: s.Text, Of: 1, ID: fmt.Sprintf("%s/%d/%s", s.Conversation, s.Turn, s.Notice)})
 		return err
 	}
-	if typist, ok := a.channel.(Typist); ok {
-		return typist.Typing(ctx, to)
+	if typist, ok := a.channel.(Typist); ok && a.typing.isDue(s.Conversation, s.Message, a.can.TypingFor) {
+		return typist.Typing(ctx, to, s.Message)
 	}
 	return nil
 }

@@ -60,11 +60,12 @@ type Channel interface {
 	Send(ctx context.Context, p *Part) (Sent, error)
 }
 
-// Typist is a [Channel] that can show that the bot is writing. Typing is called every few
-// seconds while it does. It is tried once, for at most five seconds, and its error changes
-// nothing.
+// Typist is a [Channel] that can show that the bot is writing. Typing is called while it
+// does, each time before what people see ends: see [Capabilities].TypingFor. message is the
+// ID of the newest message that is being answered, which some platforms want to know. It is
+// tried once, for at most five seconds, and its error changes nothing.
 type Typist interface {
-	Typing(ctx context.Context, to Address) error
+	Typing(ctx context.Context, to Address, message string) error
 }
 
 // Poller is a [Channel] that fetches its events itself: by long polling, or over a socket
@@ -130,6 +131,10 @@ type Capabilities struct {
 	// Limit is the length of the longest part, in Unit: at least 16. A longer reply is cut.
 	Limit int
 	Unit  Unit
+
+	// TypingFor is how long people see that the bot is writing, after one call of
+	// [Typist].Typing. 0: five seconds. A message ends it.
+	TypingFor time.Duration
 
 	// RecognisesRepeats: a part that is sent twice with one [Part].ID is shown once.
 	RecognisesRepeats bool

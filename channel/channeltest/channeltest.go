@@ -37,6 +37,9 @@ type Platform struct {
 	New  func(client *http.Client) (channel.Channel, error)
 	Fake Fake
 
+	// Address is a chat's address. nil: it has one part, the chat's name.
+	Address func(chat string) channel.Address
+
 	// Message is a message of a person. Chats have names such as 42, messages have
 	// numbers.
 	Message func(chat string, id int, text string) *http.Request
@@ -243,7 +246,11 @@ func (w *world) wantShown(chat string, want ...string) {
 // state is the conversation's.
 func (w *world) state(chat string) onereply.State {
 	w.Helper()
-	s, err := w.app.State(w.Context(), "bot", channel.Address{chat}.Key(w.Kind))
+	to := channel.Address{chat}
+	if w.Address != nil {
+		to = w.Address(chat)
+	}
+	s, err := w.app.State(w.Context(), "bot", to.Key(w.Kind))
 	if err != nil {
 		w.Fatal(err)
 	}

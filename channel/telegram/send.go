@@ -104,7 +104,7 @@ func outcomeOf(err error) error {
 }
 
 // Typing shows that the bot is writing, for five seconds.
-func (t *Channel) Typing(ctx context.Context, to channel.Address) error {
+func (t *Channel) Typing(ctx context.Context, to channel.Address, _ string) error {
 	where, err := targetOf(to)
 	if err != nil {
 		return err

@@ -206,7 +206,7 @@ func TestSendCall(t *testing.T) {
 		}
 	}
 	got, refuseTopics = nil, false
-	if err := ch.(channel.Typist).Typing(t.Context(), channel.Address{"42", "5"}); err != nil {
+	if err := ch.(channel.Typist).Typing(t.Context(), channel.Address{"42", "5"}, "7"); err != nil {
 		t.Fatal(err)
 	}
 	if want := []map[string]any{{"path": path + "sendChatAction", "chat_id": 42.0, "message_thread_id": 5.0, "action": "typing"}}; !reflect.DeepEqual(got, want) {

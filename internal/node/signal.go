@@ -20,6 +20,9 @@ type Signal struct {
 	// Conversation is the key by which it is shown, Address the name under which it was
 	// last written to.
 	Conversation, Address string
+
+	// Message is the ID of the newest message that is being answered; "" for a notice.
+	Message string
 }
 
 const (
@@ -39,12 +42,16 @@ func (n *Node) showTyping(ctx context.Context, o engine.Start) (stop func()) {
 	if !bot.Typing || bot.Signal == nil {
 		return cancel
 	}
+	s := Signal{Key: o.Key, Kind: "typing", Turn: o.Turn, Conversation: o.Conversation, Address: o.Address}
+	if last := len(o.Prompt.Messages) - 1; last >= 0 {
+		s.Message = o.Prompt.Messages[last].ID
+	}
 	n.goroutines.Go(func() {
 		ticker := time.NewTicker(typingEvery)
 		defer ticker.Stop()
 		for {
 			if n.clock.Now() >= o.NoSignalUntil {
-				n.signal(ctx, Signal{Key: o.Key, Kind: "typing", Turn: o.Turn, Conversation: o.Conversation, Address: o.Address})
+				n.signal(ctx, s)
 			}
 			select {
 			case <-ctx.Done():

@@ -25,7 +25,7 @@ func TestTyping(t *testing.T) {
 				if end, _ := ctx.Deadline(); time.Until(end) != 5*time.Second {
 					l.t.Errorf("a signal may take %v", time.Until(end))
 				}
-				if s.Key != key || s.Kind != "typing" || s.Turn != 1 {
+				if s.Key != key || s.Kind != "typing" || s.Turn != 1 || s.Message != "m" {
 					l.t.Errorf("signal %+v", s)
 				}
 				at = append(at, time.Since(l.began))
