@@ -77,6 +77,7 @@ type Echo struct {
 type Report struct {
 	Chat
 	ID     string // the platform's: see [Sent]
+	Part   string // [Part].ID, if the platform carries it; "": it does not
 	Status onereply.ReplyStatus
 	Reason string
 }

@@ -106,6 +106,7 @@ func (h *Host) takeOne(ctx context.Context, a *Account, e Event) error {
 	case Typing:
 		return h.app.Typing(ctx, a.bot, a.key(e.To), e.For)
 	case TakeOver:
+		h.meet(ctx, a, e.Chat)
 		_, err := h.app.Answer(ctx, a.bot, a.key(e.To), onereply.HumanReply{ID: e.ID, Text: e.Text, Sent: true, PauseFor: a.takeover})
 		return err
 	case Control:

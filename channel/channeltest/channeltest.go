@@ -265,9 +265,12 @@ func Client(h http.Handler) *http.Client { return &http.Client{Transport: transp
 type transport struct{ handler http.Handler }
 
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
+	var body []byte
+	if r.Body != nil {
+		var err error
+		if body, err = io.ReadAll(r.Body); err != nil {
+			return nil, err
+		}
 	}
 	type result struct {
 		response *http.Response

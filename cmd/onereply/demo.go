@@ -26,7 +26,7 @@ bots:
 // it. It is a node like that of serve, with the same engine and a store on the disk;
 // only its configuration, its responder, its pages and its log level are its own.
 type demoCommand struct {
-	Channel string `enum:",telegram" default:"" placeholder:"KIND" help:"Show the way of one burst on a fake of this chat platform: telegram."`
+	Channel string `enum:",telegram,whatsapp" default:"" placeholder:"KIND" help:"Show the way of one burst on a fake of this chat platform: telegram or whatsapp."`
 	Listen  string `default:"127.0.0.1:0" placeholder:"ADDRESS" help:"host:port on this machine; port 0 takes a free one (default: ${default})."`
 	Store   string `placeholder:"URL" help:"Keep the conversations there, such as sqlite:./demo.db (default: a temporary file)."`
 }
@@ -48,12 +48,12 @@ func (c *demoCommand) run(ctx context.Context, p *program) error {
 		fmt.Fprintf(p.stdout, "Open %s/ and click send as fast as you can. The console is at %s%s. Ctrl+C ends the demo.\n", url, url, console.Prefix)
 	}
 	if c.Channel != "" {
-		shown, own, err := startChannelDemo(p.stdout)
+		shown, own, err := startChannelDemo(c.Channel, p.stdout)
 		if err != nil {
 			return err
 		}
 		defer shown.close()
-		text, announce = own, func(url string) { go shown.play(ctx, url+console.Prefix) }
+		text, announce = own, func(url string) { go shown.play(ctx, url) }
 	}
 	settings, err := config.Parse("demo", []byte(text), p.env, overrides)
 	if err != nil {

@@ -8,48 +8,64 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/onereply/onereply/channel/telegram/faketelegram"
+	"github.com/onereply/onereply/console"
+	"github.com/onereply/onereply/server/config"
 )
 
 // channelDemo plays one burst on a fake of a chat platform. It prints each message that the
 // person writes or sees, with the seconds since the start.
 type channelDemo struct {
-	out   io.Writer
-	began time.Time
-	fake  *faketelegram.Telegram
-	front *http.Server
+	out      io.Writer
+	began    time.Time
+	platform fakePlatform
+	front    *http.Server
 }
 
-// The fake's bot, and the person who writes to it.
-const (
-	fakeToken = "1:fake-token-of-the-demo"
-	fakeName  = "demo_bot"
-)
+// fakePlatform is a fake of a chat platform, with one person in it.
+type fakePlatform interface {
+	http.Handler
 
-var demoPerson = faketelegram.User{ID: 42, FirstName: "Ann"}
+	// entry is the channel's in the configuration, for a platform at this address.
+	entry(address string) string
 
-// channelDemoConfig is the demo's bot on the fake platform at an address. Its quiet time is
-// short, so that nobody has to wait for the demo.
+	// connect is told the node's address once it listens. It ends what it began with ctx.
+	connect(ctx context.Context, node string) error
+
+	// say has the person write. shown is what they see of the bot, and typing how often they
+	// saw it typing.
+	say(number int, text string)
+	shown() []string
+	typing() int
+}
+
+// demoPlatforms has a fake for each kind of channel.
+var demoPlatforms = map[string]func() fakePlatform{
+	config.Telegram: newTelegramDemo,
+	config.WhatsApp: newWhatsAppDemo,
+}
+
+// channelDemoConfig is the demo's bot on the fake platform. Its quiet time is short, so
+// that nobody has to wait for the demo.
 const channelDemoConfig = `
 drain: 0s
 bots:
   demo:
     responder: {kind: echo, delay: 2s}
     channels:
-      - {kind: telegram, token: %q, api_base: %q, debounce: 1.5s, max_wait: 10s}
+      - {%s, debounce: 1.5s, max_wait: 10s}
 `
 
 // startChannelDemo starts the fake platform on this machine. It returns the configuration
 // of a node that speaks with it.
-func startChannelDemo(out io.Writer) (d *channelDemo, settings string, err error) {
+func startChannelDemo(kind string, out io.Writer) (d *channelDemo, settings string, err error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, "", fmt.Errorf("listen for the fake platform: %w", err)
 	}
-	d = &channelDemo{out: out, fake: faketelegram.New(fakeToken, fakeName)}
-	d.front = &http.Server{Handler: d.fake, ReadHeaderTimeout: readHeaderTimeout}
+	d = &channelDemo{out: out, platform: demoPlatforms[kind]()}
+	d.front = &http.Server{Handler: d.platform, ReadHeaderTimeout: readHeaderTimeout}
 	go func() { _ = d.front.Serve(listener) }() // it ends with close
-	return d, fmt.Sprintf(channelDemoConfig, fakeToken, "http://"+listener.Addr().String()), nil
+	return d, fmt.Sprintf(channelDemoConfig, d.platform.entry("http://"+listener.Addr().String())), nil
 }
 
 func (d *channelDemo) close() { _ = d.front.Close() }
@@ -68,9 +84,13 @@ var burst = []struct {
 const demoEnds = 30 * time.Second
 
 // play writes the burst, and prints what happens until it is answered or ctx ends.
-func (d *channelDemo) play(ctx context.Context, console string) {
+func (d *channelDemo) play(ctx context.Context, node string) {
+	if err := d.platform.connect(ctx, node); err != nil {
+		d.say("The fake platform and the bot could not be connected: %v", err)
+		return
+	}
 	d.began = time.Now()
-	d.say("A fake Telegram and a bot run on this machine. Ann writes three messages; the third comes while the model writes.")
+	d.say("A fake platform and a bot run on this machine. Ann writes three messages; the third comes while the model writes.")
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()
 	next, typed := 0, 0
@@ -81,17 +101,17 @@ func (d *channelDemo) play(ctx context.Context, console string) {
 		case <-ticker.C:
 		}
 		if next < len(burst) && time.Since(d.began) >= burst[next].at {
-			d.fake.Say(demoPerson, int64(next+1), burst[next].text)
+			d.platform.say(next+1, burst[next].text)
 			d.tell("Ann writes: %s", burst[next].text)
 			next++
 		}
-		if now := d.fake.TypingShown(demoPerson.ID); now > typed {
+		if now := d.platform.typing(); now > typed {
 			typed = now
 			d.tell("Ann sees that the bot is typing")
 		}
-		if shown := d.fake.Chat(demoPerson.ID); len(shown) > 0 {
-			d.tell("the bot answers: %s", shown[0].Text)
-			d.say("%d messages, %d reply. What happened meanwhile, with the attempt that was thrown away: %s (Ctrl+C ends the demo)", len(burst), len(shown), console)
+		if shown := d.platform.shown(); len(shown) > 0 {
+			d.tell("the bot answers: %s", shown[0])
+			d.say("%d messages, %d reply. What happened meanwhile, with the attempt that was thrown away: %s (Ctrl+C ends the demo)", len(burst), len(shown), node+console.Prefix)
 			return
 		}
 	}

@@ -11,12 +11,22 @@ import (
 // The demo of a channel shows three messages and one answer that names all of them, and
 // then waits to be ended.
 func TestDemoOfAChannel(t *testing.T) {
+	for kind := range demoPlatforms {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			demoOfAChannel(t, kind)
+		})
+	}
+}
+
+func demoOfAChannel(t *testing.T, kind string) {
+	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	read, write := io.Pipe()
 	ended := make(chan int, 1)
 	go func() {
-		ended <- run(ctx, []string{"demo", "--channel", "telegram"}, strings.NewReader(""), write, write, func(string) (string, bool) { return "", false })
+		ended <- run(ctx, []string{"demo", "--channel", kind}, strings.NewReader(""), write, write, func(string) (string, bool) { return "", false })
 		write.Close()
 	}()
 	var shown []string

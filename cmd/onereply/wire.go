@@ -17,6 +17,7 @@ import (
 	"github.com/onereply/onereply/channel"
 	"github.com/onereply/onereply/channel/telegram"
 	delivery "github.com/onereply/onereply/channel/webhook"
+	"github.com/onereply/onereply/channel/whatsapp"
 	"github.com/onereply/onereply/console"
 	"github.com/onereply/onereply/internal/buildinfo"
 	"github.com/onereply/onereply/responder/anthropic"
@@ -242,6 +243,8 @@ func newChannel(c config.Channel) (channel.Channel, error) {
 	switch c.Kind {
 	case config.Telegram:
 		return telegram.New(telegramConfig(c))
+	case config.WhatsApp:
+		return whatsapp.New(whatsappConfig(c))
 	}
 	return nil, fmt.Errorf("there is no channel of kind %q", c.Kind)
 }
@@ -250,6 +253,11 @@ func newChannel(c config.Channel) (channel.Channel, error) {
 // fields.
 func telegramConfig(c config.Channel) telegram.Config {
 	return telegram.Config{Token: c.Token, Secret: c.Secret, APIBase: c.APIBase}
+}
+
+// whatsappConfig hands on the settings of kind whatsapp, likewise.
+func whatsappConfig(c config.Channel) whatsapp.Config {
+	return whatsapp.Config{PhoneNumberID: c.PhoneNumberID, Token: c.Token, AppSecret: c.AppSecret, VerifyToken: c.VerifyToken, APIBase: c.APIBase}
 }
 
 // newResponder builds the bot's responder. url is where a responder reaches this node.

@@ -3,18 +3,28 @@ package config
 import (
 	"errors"
 	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/onereply/onereply"
 )
 
 // Kinds of channels.
-const Telegram = "telegram"
+const (
+	Telegram = "telegram"
+	WhatsApp = "whatsapp"
+)
 
-// channelDebounce is the default quiet time of each kind: the pauses within a burst differ
-// from platform to platform.
-var channelDebounce = map[string]time.Duration{
-	Telegram: 3 * time.Second,
+// channelKinds has, for each kind, its default quiet time, since the pauses within a burst
+// differ from platform to platform, and the reader of its own keys.
+var channelKinds = []struct {
+	name     string
+	debounce time.Duration
+	read     func(*reader, *section, *Channel)
+}{
+	{Telegram, 3 * time.Second, (*reader).telegram},
+	{WhatsApp, 4 * time.Second, (*reader).whatsapp},
 }
 
 // channelMaxWait is the default hard cap of every kind.
@@ -44,11 +54,16 @@ func (r *reader) channels(bot *section, b *Bot) {
 
 // channel reads one entry. Without a known kind nothing else of it can be judged.
 func (r *reader) channel(s *section) (c Channel, ok bool) {
-	if !s.oneOf("kind", &c.Kind, Telegram) {
-		s.missing("kind", "it must be %s", alternatives([]string{Telegram}))
+	var names []string
+	for _, kind := range channelKinds {
+		names = append(names, kind.name)
+	}
+	if !s.oneOf("kind", &c.Kind, names...) {
+		s.missing("kind", "it must be %s", alternatives(names))
 		return c, false
 	}
-	c.Debounce, c.MaxWait, c.TakeoverFor = channelDebounce[c.Kind], channelMaxWait, time.Hour
+	kind := channelKinds[slices.Index(names, c.Kind)]
+	c.Debounce, c.MaxWait, c.TakeoverFor = kind.debounce, channelMaxWait, time.Hour
 	s.checked("name", &c.Name, channelName)
 	s.checked("api_base", &c.APIBase, baseURL)
 	s.duration("debounce", &c.Debounce, 0)
@@ -63,7 +78,7 @@ func (r *reader) channel(s *section) (c Channel, ok bool) {
 	if s.duration("takeover_for", &c.TakeoverFor, 0) && c.TakeoverFor > onereply.MaxPauseFor {
 		r.report(s.at("takeover_for"), "must be at most %s, it is %s", span(onereply.MaxPauseFor), span(c.TakeoverFor))
 	}
-	r.telegram(s, &c)
+	kind.read(r, s, &c)
 	s.close()
 	return c, true
 }
@@ -86,7 +101,30 @@ func (r *reader) telegram(s *section, c *Channel) {
 	}
 }
 
+// whatsapp reads the keys of kind whatsapp. The id of the number has digits only, and may
+// stand without quotes.
+func (r *reader) whatsapp(s *section, c *Channel) {
+	if v, ok := s.take("phone_number_id"); ok {
+		found, ok := r.scalar(v, "the id of the number")
+		switch {
+		case !ok:
+		case !phoneNumberIDForm.MatchString(found.text):
+			r.report(v.place, "must be the id that Meta shows beside the number, such as 106540352242922")
+		default:
+			c.PhoneNumberID = found.text
+		}
+	}
+	s.missing("phone_number_id", "Meta shows it beside the number, under API Setup")
+	s.checked("token", &c.Token, accessToken)
+	s.missing("token", "it is the access token of a system user with whatsapp_business_messaging")
+	s.checked("app_secret", &c.AppSecret, notEmpty)
+	s.missing("app_secret", "it is in the settings of the Meta app, under Basic")
+	s.checked("verify_token", &c.VerifyToken, notEmpty)
+	s.missing("verify_token", "make one with: openssl rand -hex 32")
+}
+
 var (
+	phoneNumberIDForm  = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 	channelNameForm    = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 	telegramTokenForm  = regexp.MustCompile(`^[0-9]{1,18}:[A-Za-z0-9_-]{1,200}$`)
 	telegramSecretForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`)
@@ -112,6 +150,22 @@ func telegramToken(text string) error {
 func telegramSecret(text string) error {
 	if !telegramSecretForm.MatchString(text) {
 		return errors.New("must have 1 to 256 characters of A-Z, a-z, 0-9, _ and -; make one with: openssl rand -hex 32")
+	}
+	return nil
+}
+
+// accessToken refuses a text that can't stand in a header. Its error does not show the
+// text.
+func accessToken(text string) error {
+	if text == "" || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7F }) {
+		return errors.New("must be an access token, without blanks")
+	}
+	return nil
+}
+
+func notEmpty(text string) error {
+	if text == "" {
+		return errors.New("must not be empty")
 	}
 	return nil
 }

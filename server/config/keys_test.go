@@ -117,6 +117,10 @@ var keys = []key{
 	{"channel", "takeover_for", "9005s", channels + "TakeoverFor", 9005 * time.Second, time.Duration(0)},
 	{"channel", "token", "9006:token", channels + "Token", "9006:token", nil},
 	{"channel", "secret", "secret-9007", channels + "Secret", "secret-9007", nil},
+	{"whatsapp", "phone_number_id", "9008", channels + "PhoneNumberID", "9008", nil},
+	{"whatsapp", "app_secret", "secret-9009", channels + "AppSecret", "secret-9009", nil},
+	{"whatsapp", "verify_token", "verify-9010", channels + "VerifyToken", "verify-9010", nil},
+	{"whatsapp", "token", "token-9011", channels + "Token", "token-9011", nil},
 
 	{"delivery", "kind", "webhook", delivery + "Kind", "webhook", nil},
 	{"delivery", "url", "http://delivery.test:8001", delivery + "URL", "http://delivery.test:8001", nil},
@@ -202,6 +206,7 @@ func (k key) file(value string) string {
 		"openai":   {"kind": "openai", "base_url": "http://a.test", "model": "m"},
 		"webhook":  {"kind": "webhook", "url": "http://a.test"},
 		"channel":  {"kind": "telegram", "token": "1:token"},
+		"whatsapp": {"kind": "whatsapp", "phone_number_id": "1", "token": "t", "app_secret": "s", "verify_token": "v"},
 	}
 	if k.name == "secret" && k.section == "channel" {
 		least["channel"]["mode"], least["channel"]["secret"] = "webhook", "other"
@@ -245,7 +250,11 @@ func (k key) file(value string) string {
 	b.WriteString("    delivery:\n")
 	write("      ", least["delivery"])
 	b.WriteString("    channels:\n    -\n")
-	write("      ", least["channel"])
+	platform := "channel"
+	if k.section == "whatsapp" {
+		platform = k.section
+	}
+	write("      ", least[platform])
 	return b.String()
 }
 
