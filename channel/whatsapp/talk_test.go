@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -265,11 +266,12 @@ func TestRedeliveryForDays(t *testing.T) {
 // While the node can't take an event, WhatsApp keeps it and posts it again.
 func TestEventsOutliveAnOutage(t *testing.T) {
 	talking(t, nil, func(k *talk) {
-		away := true
+		var away atomic.Bool
+		away.Store(true)
 		host := k.host
 		ctx, stop := context.WithCancel(k.Context())
 		ended, err := k.fake.Subscribe(ctx, channeltest.Client(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if away && r.Method == http.MethodPost {
+			if away.Load() && r.Method == http.MethodPost {
 				w.WriteHeader(http.StatusServiceUnavailable)
 				return
 			}
@@ -282,7 +284,7 @@ func TestEventsOutliveAnOutage(t *testing.T) {
 		k.fake.Say(ann, "wamid.2", "anyone")
 		pass(time.Hour)
 		k.sees(ann.UserID)
-		away = false
+		away.Store(false)
 		pass(2 * time.Minute)
 		k.sees(ann.UserID, "re: hello | anyone")
 		stop()
