@@ -255,22 +255,11 @@ func pageLimit(asked int) (int, error) {
 }
 
 // previewOf is an input as a list shows it.
-func previewOf(e *store.Entry) *LastInput {
-	if e == nil {
+func previewOf(i *inspect.Input) *LastInput {
+	if i == nil {
 		return nil
 	}
-	return &LastInput{Text: firstRunes(e.Text, MaxPreviewRunes), At: timeOf(e.At), Sender: senderOf(e.Sender)}
-}
-
-// firstRunes cuts a text after so many characters.
-func firstRunes(text string, most int) string {
-	for i := range text {
-		if most == 0 {
-			return text[:i]
-		}
-		most--
-	}
-	return text
+	return &LastInput{Text: i.Text, At: timeOf(i.At), Sender: senderOf(i.Sender)}
 }
 
 func checkSearch(text string) error {

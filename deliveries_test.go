@@ -115,9 +115,9 @@ func TestSenders(t *testing.T) {
 				if !slices.Equal(r.tries, test.tries) {
 					t.Errorf("tried %q, want %q", r.tries, test.tries)
 				}
-				entries, err := w.nodes[0].Transcript(t.Context(), "bot", "c", 1, 1)
-				if err != nil || len(entries) != 1 || entries[0].Status != test.status {
-					t.Errorf("the reply is %+v, %v; want %s", entries, err, test.status)
+				page, err := w.nodes[0].Transcript(t.Context(), "bot", "c", 1, 1)
+				if err != nil || len(page.Entries) != 1 || page.Entries[0].Status != test.status {
+					t.Errorf("the reply is %+v, %v; want %s", page.Entries, err, test.status)
 				}
 				if s := w.state(0); s.Lease != nil || s.Phase == onereply.PhaseSending {
 					t.Errorf("it is not over: %+v", s)
@@ -184,9 +184,9 @@ func TestWithoutASender(t *testing.T) {
 			t.Fatal(err)
 		}
 		rest(time.Minute)
-		entries, err := app.Transcript(t.Context(), "silent", "c", 0, 0)
-		if err != nil || len(entries) != 2 || entries[1].Status != onereply.StatusSent {
-			t.Errorf("the transcript: %+v, %v", entries, err)
+		page, err := app.Transcript(t.Context(), "silent", "c", 0, 0)
+		if err != nil || len(page.Entries) != 2 || page.Entries[1].Status != onereply.StatusSent {
+			t.Errorf("the transcript: %+v, %v", page.Entries, err)
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/onereply/onereply/internal/engine"
 	"github.com/onereply/onereply/internal/inspect"
+	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
 )
 
@@ -81,9 +82,10 @@ const MaxPause = engine.MaxPause
 
 // Limits of queries, and of what they show.
 const (
-	MaxTyping        = 10 * time.Minute // that one typing signal may ask for
-	MaxPauseFor      = 720 * time.Hour  // that a pause may last before it ends by itself
-	MaxTimelineSteps = inspect.MaxSteps // of one turn of a timeline, the last ones
-	MaxTimelineTurns = 100              // of one timeline
-	MaxPreviewRunes  = 200              // characters of a last input that a list shows
+	MaxPageBytes     = store.MaxPageBytes   // of the entries of a page, as they are stored; one is always given
+	MaxTyping        = 10 * time.Minute     // that one typing signal may ask for
+	MaxPauseFor      = 720 * time.Hour      // that a pause may last before it ends by itself
+	MaxTimelineSteps = inspect.MaxSteps     // of one turn of a timeline, the last ones
+	MaxTimelineTurns = 100                  // of one timeline
+	MaxPreviewRunes  = inspect.PreviewRunes // characters of a last input that a list shows
 )

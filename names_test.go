@@ -68,8 +68,8 @@ func TestAlias(t *testing.T) {
 			if err != nil || state.Conversation != "c" || !slices.Equal(state.Aliases, []string{"phone"}) || state.Version != 2 {
 				t.Errorf("the state of %s: %+v, %v", name, state, err)
 			}
-			if entries, err := w.nodes[0].Transcript(ctx, "bot", name, 0, 0); err != nil || len(entries) != 4 {
-				t.Errorf("the transcript of %s has %d entries, %v", name, len(entries), err)
+			if page, err := w.nodes[0].Transcript(ctx, "bot", name, 0, 0); err != nil || len(page.Entries) != 4 {
+				t.Errorf("the transcript of %s has %d entries, %v", name, len(page.Entries), err)
 			}
 		}
 		if got, err := w.nodes[1].Alias(ctx, "bot", "phone"); err != nil || got.Conversation != "c" {

@@ -62,9 +62,9 @@ func (l *line) Claim(ctx context.Context, now turn.Time, limit int, hold time.Du
 	return l.Store.Claim(ctx, now, limit, hold, bots...)
 }
 
-func (l *line) Entries(ctx context.Context, key store.Key, q store.EntryQuery) ([]store.Entry, error) {
+func (l *line) Entries(ctx context.Context, key store.Key, q store.EntryQuery) ([]store.Entry, bool, error) {
 	if l.cut.Load() {
-		return nil, errAway
+		return nil, false, errAway
 	}
 	return l.Store.Entries(ctx, key, q)
 }
@@ -199,9 +199,9 @@ func TestAWrongWallClock(t *testing.T) {
 			if s := w.state(0); s.Phase != onereply.PhaseIdle {
 				t.Errorf("off by %v: %+v", off, s)
 			}
-			entries, err := w.nodes[1].Transcript(t.Context(), "bot", "c", 0, 0)
-			if err != nil || entries[0].At.Sub(w.start) != off {
-				t.Errorf("accepted at %v, want by the store's clock: %v", entries[0].At, err)
+			page, err := w.nodes[1].Transcript(t.Context(), "bot", "c", 0, 0)
+			if err != nil || page.Entries[0].At.Sub(w.start) != off {
+				t.Errorf("accepted at %v, want by the store's clock: %v", page.Entries[0].At, err)
 			}
 		})
 	}

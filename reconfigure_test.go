@@ -45,12 +45,12 @@ func TestReconfigure(t *testing.T) {
 		}
 		replies := func(bot string) string {
 			t.Helper()
-			entries, err := app.Transcript(t.Context(), bot, "c", 0, 100)
+			page, err := app.Transcript(t.Context(), bot, "c", 0, 100)
 			if err != nil {
 				t.Fatal(err)
 			}
 			var texts []string
-			for _, e := range entries {
+			for _, e := range page.Entries {
 				if e.Kind == "reply" {
 					texts = append(texts, e.Text)
 				}

@@ -31,11 +31,11 @@ func (r *reading) List(ctx context.Context, q store.ListQuery) (store.Page, erro
 	return page, err
 }
 
-func (r *reading) Entries(ctx context.Context, key store.Key, q store.EntryQuery) ([]store.Entry, error) {
-	entries, err := r.Store.Entries(ctx, key, q)
+func (r *reading) Entries(ctx context.Context, key store.Key, q store.EntryQuery) ([]store.Entry, bool, error) {
+	entries, more, err := r.Store.Entries(ctx, key, q)
 	r.lookups.Add(1)
 	r.entries.Add(int64(len(entries)))
-	return entries, err
+	return entries, more, err
 }
 
 // filled is a store with conversations "chat-0" and so on, the newest last.

@@ -246,13 +246,59 @@ func TestTranscriptBackwards(t *testing.T) {
 			limit  int
 			want   string
 		}{{0, 2, "m4 m5"}, {4, 2, "m2 m3"}, {2, 2, "m1"}, {1, 2, ""}, {0, 0, "m1 m2 m3 m4 m5"}} {
-			entries, err := w.nodes[0].TranscriptBefore(t.Context(), "bot", "c", test.before, test.limit)
+			page, err := w.nodes[0].TranscriptBefore(t.Context(), "bot", "c", test.before, test.limit)
 			var ids []string
-			for _, e := range entries {
+			for _, e := range page.Entries {
 				ids = append(ids, e.ID)
 			}
 			if got := strings.Join(ids, " "); err != nil || got != test.want {
 				t.Errorf("the last %d before %d: %q, %v, want %q", test.limit, test.before, got, err, test.want)
+			}
+		}
+	})
+}
+
+// A page of a transcript ends early where its texts are long, and the next one goes on
+// behind it: every entry is on one page, in both directions.
+func TestTranscriptPagesAreBoundedInBytes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, settings{bot: onereply.Bot{Debounce: time.Hour, MaxWait: time.Hour}})
+		defer w.close()
+		var want []string
+		for i := range 40 {
+			id := fmt.Sprint("m", i+1)
+			if _, err := w.nodes[0].Receive(t.Context(), "bot", "c", onereply.Message{ID: id, Text: strings.Repeat("x", onereply.MaxTextBytes)}); err != nil {
+				t.Fatal(err)
+			}
+			want = append(want, id)
+		}
+		pages := func(read func(seq int64) (onereply.TranscriptPage, error), last func([]onereply.Entry) int64) (ids [][]string) {
+			t.Helper()
+			for seq := int64(0); ; {
+				page, err := read(seq)
+				if err != nil || len(page.Entries) == 0 || len(page.Entries)*onereply.MaxTextBytes > onereply.MaxPageBytes {
+					t.Fatalf("a page of %d entries, %v", len(page.Entries), err)
+				}
+				var of []string
+				for _, e := range page.Entries {
+					of = append(of, e.ID)
+				}
+				if ids = append(ids, of); !page.More {
+					return ids
+				}
+				seq = last(page.Entries)
+			}
+		}
+		forward := pages(func(seq int64) (onereply.TranscriptPage, error) {
+			return w.nodes[0].Transcript(t.Context(), "bot", "c", seq, 1000)
+		}, func(e []onereply.Entry) int64 { return e[len(e)-1].Seq })
+		backward := pages(func(seq int64) (onereply.TranscriptPage, error) {
+			return w.nodes[0].TranscriptBefore(t.Context(), "bot", "c", seq, 1000)
+		}, func(e []onereply.Entry) int64 { return e[0].Seq })
+		slices.Reverse(backward)
+		for _, got := range [][][]string{forward, backward} {
+			if all := slices.Concat(got...); len(got) != 3 || !slices.Equal(all, want) {
+				t.Errorf("%d pages: %q", len(got), all)
 			}
 		}
 	})

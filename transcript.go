@@ -102,52 +102,60 @@ type Entry struct {
 	Metadata    json.RawMessage `json:"metadata,omitempty"`
 }
 
+// TranscriptPage is a part of a transcript.
+type TranscriptPage struct {
+	Entries []Entry // in order; never nil
+
+	// More: there are more entries, behind these or, of [App.TranscriptBefore], before
+	// them. A page may have fewer entries than its limit although there are more: its
+	// texts are bounded too, by [MaxPageBytes].
+	More bool
+}
+
 // Transcript returns the entries with a sequence greater than after, in order, at most
-// limit of them: 1 to 1000; 0 means 100. To go on, give the last one's Seq as after.
-// Fewer than limit means that there are no more now. Of a conversation in which nothing
-// was received, it is empty.
-func (a *App) Transcript(ctx context.Context, bot, conversation string, after int64, limit int) ([]Entry, error) {
+// limit of them: 1 to 1000; 0 means 100. To go on, give the last one's Seq as after. Of a
+// conversation in which nothing was received, the page is empty.
+func (a *App) Transcript(ctx context.Context, bot, conversation string, after int64, limit int) (TranscriptPage, error) {
 	return a.transcript(ctx, bot, conversation, store.EntryQuery{After: after, Limit: limit})
 }
 
 // TranscriptBefore returns the last entries with a sequence less than before, in order,
 // at most limit of them: 1 to 1000; 0 means 100. before of 0 means the end of the
 // transcript. To go on, give the first one's Seq as before.
-func (a *App) TranscriptBefore(ctx context.Context, bot, conversation string, before int64, limit int) ([]Entry, error) {
-	entries, err := a.transcript(ctx, bot, conversation, store.EntryQuery{Before: before, Limit: limit, Backward: true})
-	slices.Reverse(entries)
-	return entries, err
+func (a *App) TranscriptBefore(ctx context.Context, bot, conversation string, before int64, limit int) (TranscriptPage, error) {
+	page, err := a.transcript(ctx, bot, conversation, store.EntryQuery{Before: before, Limit: limit, Backward: true})
+	slices.Reverse(page.Entries)
+	return page, err
 }
 
-func (a *App) transcript(ctx context.Context, bot, conversation string, q store.EntryQuery) ([]Entry, error) {
+func (a *App) transcript(ctx context.Context, bot, conversation string, q store.EntryQuery) (TranscriptPage, error) {
 	c, err := a.begin("transcript", bot, conversation)
 	if err != nil {
-		return nil, err
+		return TranscriptPage{}, err
 	}
 	if q.Limit, err = pageLimit(q.Limit); err != nil {
-		return nil, c.fail(CodeInvalid, "limit", err)
+		return TranscriptPage{}, c.fail(CodeInvalid, "limit", err)
 	}
 	found, err := a.locate(ctx, c.key)
 	if err != nil {
-		return nil, c.of(err)
+		return TranscriptPage{}, c.of(err)
 	}
-	entries := []Entry{}
-	for {
-		page, err := a.store.Entries(ctx, found.key, q)
+	out := TranscriptPage{Entries: []Entry{}, More: true}
+	for out.More && len(out.Entries) == 0 { // a page may hold nothing that is shown
+		var page []store.Entry
+		if page, out.More, err = a.store.Entries(ctx, found.key, q); err != nil {
+			return TranscriptPage{}, c.of(err)
+		}
 		for _, e := range page {
-			if isShown(e) && len(entries) < q.Limit {
-				entries = append(entries, entryOf(e))
+			if isShown(e) {
+				out.Entries = append(out.Entries, entryOf(e))
 			}
 		}
-		if err != nil || len(page) < q.Limit || len(entries) == q.Limit {
-			return entries, c.of(err)
-		}
-		if last := page[len(page)-1].Seq; q.Backward {
-			q.Before = last
-		} else {
-			q.After = last
+		if out.More {
+			q = q.Next(page)
 		}
 	}
+	return out, nil
 }
 
 // isShown reports whether people see an entry. They don't see what is kept for a message

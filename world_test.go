@@ -192,12 +192,12 @@ func (w *world) state(node int) onereply.State {
 // transcript is the lines of the conversation, as "text (status)".
 func (w *world) transcript() []string {
 	w.t.Helper()
-	entries, err := w.nodes[0].Transcript(w.t.Context(), "bot", "c", 0, 0)
+	page, err := w.nodes[0].Transcript(w.t.Context(), "bot", "c", 0, 0)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	var lines []string
-	for _, e := range entries {
+	for _, e := range page.Entries {
 		lines = append(lines, fmt.Sprintf("%s (%s)", e.Text, e.Status))
 	}
 	return lines

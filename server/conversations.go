@@ -31,9 +31,9 @@ type transcript struct {
 	Next    *int64           `json:"next"`
 }
 
-// getTranscript answers with one page of messages and replies. A page that is full may
-// have a next one, even if that is empty. To know for certain would take one more read
-// for each page.
+// getTranscript answers with one page of messages and replies. It may end before its limit,
+// where its texts are long. What follows may be entries that nobody is shown: then the last
+// page is empty.
 func (s *Server) getTranscript(w http.ResponseWriter, r *http.Request) error {
 	page, err := readPage(r)
 	if err != nil {
@@ -43,17 +43,17 @@ func (s *Server) getTranscript(w http.ResponseWriter, r *http.Request) error {
 	if page.last {
 		read, from = s.app.TranscriptBefore, page.before
 	}
-	entries, err := read(r.Context(), r.PathValue("bot"), r.PathValue("conversation"), from, page.limit)
+	got, err := read(r.Context(), r.PathValue("bot"), r.PathValue("conversation"), from, page.limit)
 	if err != nil {
 		return err
 	}
-	out := transcript{Entries: listOf(entries)}
+	out := transcript{Entries: listOf(got.Entries)}
 	switch {
-	case len(entries) < page.limit:
+	case !got.More:
 	case page.last:
-		out.Next = &entries[0].Seq
+		out.Next = &got.Entries[0].Seq
 	default:
-		out.Next = &entries[len(entries)-1].Seq
+		out.Next = &got.Entries[len(got.Entries)-1].Seq
 	}
 	return respond(w, http.StatusOK, out)
 }

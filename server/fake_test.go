@@ -17,7 +17,7 @@ type fakeApp struct {
 	err       error
 	receipt   onereply.Receipt
 	state     onereply.State
-	entries   []onereply.Entry
+	entries   onereply.TranscriptPage
 	list      onereply.ConversationPage
 	line      onereply.Timeline
 	stats     onereply.Stats
@@ -218,12 +218,12 @@ func (f *fakeApp) State(_ context.Context, bot, conversation string) (onereply.S
 	return f.state, f.err
 }
 
-func (f *fakeApp) Transcript(_ context.Context, bot, conversation string, after int64, limit int) ([]onereply.Entry, error) {
+func (f *fakeApp) Transcript(_ context.Context, bot, conversation string, after int64, limit int) (onereply.TranscriptPage, error) {
 	f.record("transcript", bot, conversation, [2]int64{after, int64(limit)})
 	return f.entries, f.err
 }
 
-func (f *fakeApp) TranscriptBefore(_ context.Context, bot, conversation string, before int64, limit int) ([]onereply.Entry, error) {
+func (f *fakeApp) TranscriptBefore(_ context.Context, bot, conversation string, before int64, limit int) (onereply.TranscriptPage, error) {
 	f.record("transcript before", bot, conversation, [2]int64{before, int64(limit)})
 	return f.entries, f.err
 }

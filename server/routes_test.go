@@ -130,11 +130,11 @@ func TestStateIsAsInTheContract(t *testing.T) {
 func TestTranscriptIsAsInTheContract(t *testing.T) {
 	app := newFakeApp()
 	sent := at(t, "2026-01-02T03:04:04Z")
-	app.entries = []onereply.Entry{
+	app.entries = onereply.TranscriptPage{More: true, Entries: []onereply.Entry{
 		{Seq: 1, Kind: onereply.EntryMessage, ID: "m1", Text: "hi", Sender: &onereply.Person{ID: "u1", Name: "Ann"}, At: sent, SentAt: sent, EditedAt: sent, Status: onereply.StatusAnswered, Covers: []string{}, Version: 1,
 			Attachments: []onereply.Attachment{{Kind: "image", URL: "https://example.com/i.png", MIMEType: "image/png", Pending: true}}, Metadata: json.RawMessage(`{"any":[1]}`)},
 		{Seq: 2, Kind: onereply.EntryReply, ID: "c1/1", Text: "ab", At: sent, Status: onereply.StatusSent, Covers: []string{"m1"}, Version: 1, Turn: 1, Parts: []string{"a", "b"}, LateInput: true, Author: "human", Reason: "r"},
-	}
+	}}
 	s := New(app, Options{})
 	wantJSON(t, ask(t, s, "GET", here+"/transcript?limit=2", "").body, `{"next":2,"entries":[
 		{"seq":1,"kind":"message","id":"m1","text":"hi","sender":{"id":"u1","name":"Ann"},"at":"2026-01-02T03:04:04.000Z","sent_at":"2026-01-02T03:04:04.000Z",
@@ -142,14 +142,14 @@ func TestTranscriptIsAsInTheContract(t *testing.T) {
 		 "attachments":[{"kind":"image","url":"https://example.com/i.png","mime_type":"image/png","pending":true}],"metadata":{"any":[1]}},
 		{"seq":2,"kind":"reply","id":"c1/1","text":"ab","at":"2026-01-02T03:04:04.000Z","status":"sent","reason":"r","covers":["m1"],"version":1,"turn":1,
 		 "parts":["a","b"],"late_input":true,"author":"human"}]}`)
-	if next := ask(t, s, "GET", here+"/transcript?limit=3", "").json(t)["next"]; next != nil {
-		t.Errorf("next = %v at the end", next)
+	if next := ask(t, s, "GET", here+"/transcript?before=end&limit=9", "").json(t)["next"]; next != 1.0 {
+		t.Errorf("next = %v, want the first of a page that its bytes have ended", next)
 	}
-	if next := ask(t, s, "GET", here+"/transcript?before=end&limit=2", "").json(t)["next"]; next != 1.0 {
-		t.Errorf("next = %v, want the first of the page", next)
-	}
-	if next := ask(t, s, "GET", here+"/transcript?before=3&limit=3", "").json(t)["next"]; next != nil {
-		t.Errorf("next = %v at the beginning", next)
+	app.entries.More = false
+	for _, query := range []string{"limit=2", "before=3&limit=2"} {
+		if next := ask(t, s, "GET", here+"/transcript?"+query, "").json(t)["next"]; next != nil {
+			t.Errorf("%s: next = %v, and no more is there", query, next)
+		}
 	}
 }
 

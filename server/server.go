@@ -54,8 +54,8 @@ type App interface {
 	ReportReply(ctx context.Context, bot, conversation string, turn int64, r onereply.ReplyReport) (onereply.Receipt, error)
 	Seal(ctx context.Context, bot, conversation string, token int64) error
 	State(ctx context.Context, bot, conversation string) (onereply.State, error)
-	Transcript(ctx context.Context, bot, conversation string, after int64, limit int) ([]onereply.Entry, error)
-	TranscriptBefore(ctx context.Context, bot, conversation string, before int64, limit int) ([]onereply.Entry, error)
+	Transcript(ctx context.Context, bot, conversation string, after int64, limit int) (onereply.TranscriptPage, error)
+	TranscriptBefore(ctx context.Context, bot, conversation string, before int64, limit int) (onereply.TranscriptPage, error)
 	Timeline(ctx context.Context, bot, conversation string, q onereply.TimelineQuery) (onereply.Timeline, error)
 	Audit(ctx context.Context, q onereply.AuditQuery) ([]onereply.AuditEntry, error)
 	Overview(ctx context.Context) (onereply.Overview, error)

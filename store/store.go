@@ -83,6 +83,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/onereply/onereply/turn"
@@ -232,12 +233,46 @@ type EntryQuery struct {
 	Before   int64  // sequences less than this, 0: no bound
 	ID       string // the message with this id (replies have no claimed id)
 	Status   turn.Status
-	Limit    int  // at most so many; 0 means 1000, which is also the bound
+	Limit    int  // at most so many; 0 means MaxEntries, which is also the bound
+	Bytes    int  // whose bodies have at most so many bytes together; 0 means MaxPageBytes, which is also the bound
 	Backward bool // greatest sequence first
 }
 
-// MaxEntries bounds EntryQuery.Limit.
-const MaxEntries = 1000
+// The bounds of an [EntryQuery]. They bound the memory of every reader, whatever people
+// have written.
+const (
+	MaxEntries   = 1000
+	MaxPageBytes = 1 << 20
+)
+
+// Next is the query for the page after this one, which holds at least one entry.
+func (q EntryQuery) Next(page []Entry) EntryQuery {
+	if last := page[len(page)-1].Seq; q.Backward {
+		q.Before = last
+	} else {
+		q.After = last
+	}
+	return q
+}
+
+// Pages gives all entries that a query selects, page by page, up to the first error. Limit
+// and Bytes bound each page.
+func Pages(ctx context.Context, from Store, key Key, query EntryQuery) iter.Seq2[[]Entry, error] {
+	return func(yield func([]Entry, error) bool) {
+		for more := true; more; {
+			var page []Entry
+			var err error
+			if page, more, err = from.Entries(ctx, key, query); err != nil {
+				yield(nil, err)
+				return
+			}
+			if len(page) == 0 || !yield(page, nil) {
+				return
+			}
+			query = query.Next(page)
+		}
+	}
+}
 
 // ListQuery selects conversations, newest activity first (Write.At, then key).
 type ListQuery struct {
@@ -315,8 +350,11 @@ type Store interface {
 	// towards limit nor hide the timers behind them.
 	Due(ctx context.Context, until turn.Time, limit int, bots ...string) ([]Timer, error)
 
-	// Entries returns entries of one conversation.
-	Entries(ctx context.Context, key Key, query EntryQuery) ([]Entry, error)
+	// Entries returns a page of the entries of one conversation, and whether the query
+	// selects more behind it. The first entry is given however large it is, so whoever
+	// goes on behind the last one ([EntryQuery.Next]) comes to the end. An entry counts
+	// with the bytes of its Body in JSON, as internal/storejson writes it.
+	Entries(ctx context.Context, key Key, query EntryQuery) (page []Entry, more bool, err error)
 
 	// List returns conversations.
 	List(ctx context.Context, query ListQuery) (Page, error)

@@ -69,16 +69,14 @@ func (c *showCommand) timeline(ctx context.Context, p *program, node *client.Cli
 // come at the end.
 func (c *showCommand) entries(ctx context.Context, node *client.Client) ([]client.Document[onereply.Entry], error) {
 	all := []client.Document[onereply.Entry]{}
-	var after int64
-	for {
-		page, err := node.Transcript(ctx, c.Bot, c.Conversation, after, transcriptPage)
+	for after := int64(0); ; {
+		page, next, err := node.Transcript(ctx, c.Bot, c.Conversation, after, transcriptPage)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, page...)
-		if len(page) < transcriptPage {
+		if after = next; next == 0 {
 			return all, nil
 		}
-		after = page[len(page)-1].Value.Seq
 	}
 }

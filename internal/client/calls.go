@@ -140,14 +140,15 @@ func (c *Client) State(ctx context.Context, bot, conversation string) (Document[
 }
 
 // Transcript gives a page of entries with a sequence greater than after, in rising
-// order. A page with fewer entries than limit is the last one.
-func (c *Client) Transcript(ctx context.Context, bot, conversation string, after int64, limit int) ([]Document[onereply.Entry], error) {
+// order, and the sequence after which the next page begins: 0 after the last one.
+func (c *Client) Transcript(ctx context.Context, bot, conversation string, after int64, limit int) (entries []Document[onereply.Entry], next int64, err error) {
 	query := url.Values{"after": {strconv.FormatInt(after, 10)}, "limit": {strconv.Itoa(limit)}}
 	type transcript struct {
 		Entries []Document[onereply.Entry] `json:"entries"`
+		Next    int64                      `json:"next"`
 	}
 	page, err := fetch[transcript](ctx, c, http.MethodGet, apipath.Conversation(bot, conversation, "/transcript", query), nil)
-	return page.Entries, err
+	return page.Entries, page.Next, err
 }
 
 // Forget deletes all that is stored of a conversation. There is no way back.

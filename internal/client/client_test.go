@@ -107,8 +107,8 @@ func TestCalls(t *testing.T) {
 
 func TestTranscript(t *testing.T) {
 	n := &node{status: 200, contentType: "application/json", answer: `{"entries":[{"seq":3,"text":"hi"}],"next":3}`}
-	entries, err := start(t, n, "secret").Transcript(t.Context(), "b", "c d", 2, 1)
-	if err != nil || len(entries) != 1 || entries[0].Value.Seq != 3 || entries[0].Value.Text != "hi" {
+	entries, next, err := start(t, n, "secret").Transcript(t.Context(), "b", "c d", 2, 1)
+	if err != nil || next != 3 || len(entries) != 1 || entries[0].Value.Seq != 3 || entries[0].Value.Text != "hi" {
 		t.Errorf("got %+v, %v", entries, err)
 	}
 	want := request{"GET", "/v1/bots/b/conversations/c%20d/transcript?after=2&limit=1", "Bearer secret", "", ""}

@@ -68,7 +68,8 @@ func (n *Node) startRun(c *conversation, a turn.Run) {
 		return
 	}
 	n.emit(ReadPrompt{
-		Key: c.key, Nonce: a.Lease.Nonce, AfterSeq: a.AfterSeq, FreshAfter: c.snap.Record.FreshAfter, History: n.history(c, a.Part), Observe: n.observe(c, a.Part),
+		Key: c.key, Nonce: a.Lease.Nonce, AfterSeq: a.AfterSeq, FreshAfter: c.snap.Record.FreshAfter, Through: a.Through,
+		Bytes: n.bot(c).Policy.PromptBytes, History: n.history(c, a.Part), Observe: n.observe(c, a.Part),
 	})
 }
 

@@ -32,7 +32,7 @@ func TestWhatIsReadForAPrompt(t *testing.T) {
 	h.submit("reset", engine.Request{Op: engine.Reset})
 	h.answered("hello", "again")
 	read := h.asksForPrompt()
-	if want := (engine.ReadPrompt{Key: keyOf("c"), Nonce: h.record().Lease.Nonce, AfterSeq: 5, FreshAfter: 3, History: 10, Observe: 3}); read != want {
+	if want := (engine.ReadPrompt{Key: keyOf("c"), Nonce: h.record().Lease.Nonce, AfterSeq: 5, FreshAfter: 3, Through: 3, History: 10, Observe: 3}); read != want {
 		t.Errorf("asks for %+v, want %+v", read, want)
 	}
 	h.node.PromptRead(h.now, read.Key, read.Nonce, h.entries(read.Key, store.EntryQuery{After: 5}), h.entries(read.Key, store.EntryQuery{After: 3}), nil)

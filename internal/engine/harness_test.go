@@ -250,7 +250,7 @@ func (h *harness) losesAnswer(then func()) {
 }
 
 func (h *harness) entries(key store.Key, q store.EntryQuery) []store.Entry {
-	found, err := h.store.Entries(context.Background(), key, q)
+	found, _, err := h.store.Entries(context.Background(), key, q)
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -51,13 +51,17 @@ type Recover struct {
 	Limit int
 }
 
-// ReadPrompt reads what an attempt answers: all entries after AfterSeq, and the
-// last entries of the transcript after FreshAfter. Answered by Node.PromptRead.
+// ReadPrompt reads what an attempt answers: the messages after AfterSeq that waited at the
+// version Through, and the last entries of the transcript after FreshAfter. Its methods say
+// how much of them a prompt of at most Bytes needs (0: no bound), so that no reader has all
+// that waits, or a long history, in memory. Answered by Node.PromptRead.
 type ReadPrompt struct {
 	Key        store.Key
 	Nonce      string
 	AfterSeq   int64
 	FreshAfter int64
+	Through    int64
+	Bytes      int
 	History    int // how many of the last entries, 0: none
 	Observe    int // how many messages besides that were not meant for the bot
 }

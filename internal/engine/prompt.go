@@ -56,6 +56,67 @@ func newPrompt(entries, tail []store.Entry, through int64, part turn.Part, histo
 	return p
 }
 
+// First are those of the messages read so far, by rising sequence, that come first by
+// version, and whether they are enough for the prompt: they are all that it can hold, or they
+// are more than it may have, and at least two, so that the attempt is ended for that. An edit
+// raises the version of a message. The others were accepted in the order of their
+// sequences, so all that were not read have greater versions than these.
+func (o ReadPrompt) First(read []store.Entry) (first []store.Entry, enough bool) {
+	unread := int64(0) // what was not read is newer than this version
+	for i := range read {
+		if read[i].EditedAt == 0 {
+			unread = max(unread, read[i].Version)
+		}
+	}
+	size := 0
+	for _, e := range read {
+		if seen, ok := asOf(e, o.Through); ok && seen.Version <= unread {
+			first = append(first, e)
+			size += seen.Size
+		}
+	}
+	if unread >= o.Through {
+		return read, true
+	}
+	return first, o.Bytes > 0 && size > o.Bytes && len(first) > 1
+}
+
+// DropTexts drops the texts that the history of a tail can't show, in the tail itself. What
+// is read later stands before its lines or among them, and brings none back that was left
+// out.
+func (o ReadPrompt) DropTexts(tail []store.Entry) {
+	shown := map[int64]bool{}
+	lines := History(tail, o.History, o.Observe)
+	if o.Bytes > 0 {
+		lines = newest(lines, o.Bytes)
+	}
+	for i := range lines {
+		shown[lines[i].Seq] = true
+	}
+	for i := range tail {
+		if !shown[tail[i].Seq] {
+			tail[i] = WithoutTexts(tail[i])
+		}
+	}
+}
+
+// WithoutTexts is an entry without what people wrote: it shows all the same what became of
+// it, whose it is, and what it counts for.
+func WithoutTexts(e store.Entry) store.Entry {
+	was := e.Body
+	e.Body = store.Body{
+		Sender: was.Sender, Size: was.Size, EditedAt: was.EditedAt, Recorded: was.Recorded, Turn: was.Turn, Parts: make([]string, len(was.Parts)),
+		Delivered: was.Delivered, Receipts: was.Receipts, Covers: was.Covers, Late: was.Late, Author: was.Author,
+	}
+	if anyPending(was.Attachments) {
+		e.Attachments = []store.Attachment{{Pending: true}}
+	}
+	if was.Was != nil {
+		e.Was = &store.Was{Version: was.Was.Version}
+	}
+	return e
+}
+
 // size is how many bytes the messages of the prompt have.
 func (p Prompt) size() int {
 	size := 0

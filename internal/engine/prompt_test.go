@@ -1,6 +1,9 @@
 package engine_test
 
 import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -260,5 +263,81 @@ func TestAReplyThatWasGivenUpHalfWay(t *testing.T) {
 				t.Errorf("the history is %q, want the part that was delivered", got)
 			}
 		})
+	}
+}
+
+// version is the version of a message as an attempt sees it that began at the version
+// through; 0: it does not see it.
+func version(e store.Entry, through int64) int64 {
+	switch {
+	case e.Version <= through:
+		return e.Version
+	case e.Was != nil && e.Was.Version <= through:
+		return e.Was.Version
+	}
+	return 0
+}
+
+// asSeen are the messages that an attempt sees, in the order of their versions.
+func asSeen(entries []store.Entry, through int64) (seen []int64) {
+	for _, e := range entries {
+		if v := version(e, through); v != 0 {
+			seen = append(seen, v)
+		}
+	}
+	slices.SortFunc(seen, cmp.Compare)
+	return seen
+}
+
+// A prompt may be made of the messages that were read first, whatever was edited: they are
+// the first ones by version too. If they are not all, they are more than the prompt may
+// have, so that it is never taken for one of all that waits.
+func TestWhatIsReadForAPromptComesFirstByVersion(t *testing.T) {
+	const most = 1000
+	ended := 0 // before all was read
+	for seed := range uint64(3000) {
+		random := rand.New(rand.NewPCG(seed, 11))
+		entries := make([]store.Entry, 2+random.IntN(30))
+		for i := range entries {
+			entries[i] = store.Entry{Seq: int64(i + 1), Kind: store.Message, Status: turn.InputPending, Version: int64(i + 1)}
+			entries[i].Size = 1 + random.IntN(2*most/(1+random.IntN(20)))
+			entries[i].Text = strings.Repeat("x", entries[i].Size)
+		}
+		last := int64(len(entries))
+		for range random.IntN(len(entries)) {
+			e := &entries[random.IntN(len(entries))]
+			if last++; random.IntN(2) == 0 {
+				e.Was = &store.Was{Version: e.Version, Text: e.Text}
+			}
+			e.Version, e.EditedAt = last, 1
+		}
+		through := 1 + random.Int64N(last)
+		read := engine.ReadPrompt{Through: through, Bytes: most}
+		first := entries
+		for n := 1; n < len(entries); n++ {
+			found, enough := read.First(slices.Clone(entries[:n]))
+			if enough {
+				first = found
+				break
+			}
+		}
+		got, want := asSeen(first, through), asSeen(entries, through)
+		if len(got) > len(want) || !slices.Equal(got, want[:len(got)]) {
+			t.Fatalf("seed %d: the versions %v are not the first of %v", seed, got, want)
+		}
+		size := 0
+		for _, e := range first {
+			if version(e, through) != 0 {
+				size += e.Size
+			}
+		}
+		if len(got) < len(want) {
+			if ended++; size <= most || len(got) < 2 {
+				t.Fatalf("seed %d: %d of %d messages with %d bytes look as if they were all", seed, len(got), len(want), size)
+			}
+		}
+	}
+	if ended < 500 {
+		t.Errorf("only %d prompts were made of a part", ended)
 	}
 }

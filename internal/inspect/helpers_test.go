@@ -61,12 +61,12 @@ func (w *watched) List(ctx context.Context, q store.ListQuery) (store.Page, erro
 	return page, err
 }
 
-func (w *watched) Entries(ctx context.Context, key store.Key, q store.EntryQuery) ([]store.Entry, error) {
+func (w *watched) Entries(ctx context.Context, key store.Key, q store.EntryQuery) ([]store.Entry, bool, error) {
 	w.mu.Lock()
 	w.entries = append(w.entries, q)
 	w.mu.Unlock()
 	if w.only == "Entries" {
-		return nil, w.broken
+		return nil, false, w.broken
 	}
 	return w.Store.Entries(ctx, key, q)
 }

@@ -34,8 +34,18 @@ type Row struct {
 
 	// LastInput is the last message that was not deleted. It is nil where there is none,
 	// where it lies behind many replies, or where no preview was asked for.
-	LastInput *store.Entry
+	LastInput *Input
 }
+
+// Input is a message as a list shows it.
+type Input struct {
+	Text   string // its first PreviewRunes characters
+	At     turn.Time
+	Sender store.Sender
+}
+
+// PreviewRunes is how many characters of a text a list shows.
+const PreviewRunes = 200
 
 // Bounds of one page of a search. A search that finds nothing within them answers with
 // the cursor at which it goes on, so that no call reads the whole store.
@@ -107,33 +117,44 @@ func matchingRows(ctx context.Context, s store.Store, items []store.Item, sought
 			unread = append(unread, item)
 		}
 	}
-	last, err := lastInputs(ctx, s, unread)
+	last, err := lastInputs(ctx, s, unread, sought)
 	if err != nil {
 		return nil, err
 	}
 	var rows []Row
 	for i, item := range items {
 		input := last[item.Key]
-		if !named[i] && (input == nil || !strings.Contains(strings.ToLower(input.Text), sought)) {
+		if !named[i] && !input.matches {
 			continue
 		}
 		row := Row{Item: item}
 		if preview {
-			row.LastInput = input
+			row.LastInput = input.shown
 		}
 		rows = append(rows, row)
 	}
 	return rows, nil
 }
 
+// lastMessage is what is kept of a last input: its text may be a thousand times as long as
+// a list shows it.
+type lastMessage struct {
+	shown   *Input // nil: there is none
+	matches bool   // its text has what is sought
+}
+
 // lastInputs reads the last input of each conversation that has one.
-func lastInputs(ctx context.Context, s store.Store, items []store.Item) (map[store.Key]*store.Entry, error) {
-	found := make([]*store.Entry, len(items))
-	err := parallel.Each(ctx, len(items), searchReaders, func(ctx context.Context, i int) (err error) {
-		found[i], err = lastInput(ctx, s, items[i])
+func lastInputs(ctx context.Context, s store.Store, items []store.Item, sought string) (map[store.Key]lastMessage, error) {
+	found := make([]lastMessage, len(items))
+	err := parallel.Each(ctx, len(items), searchReaders, func(ctx context.Context, i int) error {
+		e, err := lastInput(ctx, s, items[i])
+		if e != nil {
+			found[i].shown = &Input{Text: strings.Clone(firstRunes(e.Text, PreviewRunes)), At: e.At, Sender: e.Sender}
+			found[i].matches = strings.Contains(strings.ToLower(e.Text), sought)
+		}
 		return err
 	})
-	last := make(map[store.Key]*store.Entry, len(items))
+	last := make(map[store.Key]lastMessage, len(items))
 	for i, item := range items {
 		last[item.Key] = found[i]
 	}
@@ -149,7 +170,7 @@ func lastInput(ctx context.Context, s store.Store, item store.Item) (*store.Entr
 	// The first read is enough for nearly all; the second goes over the same entries
 	// again, since it is rare.
 	for _, limit := range []int{lastEntries, olderEntries} {
-		entries, err := s.Entries(ctx, item.Key, store.EntryQuery{Limit: limit, Backward: true})
+		entries, more, err := s.Entries(ctx, item.Key, store.EntryQuery{Limit: limit, Backward: true})
 		if err != nil {
 			return nil, err
 		}
@@ -158,9 +179,20 @@ func lastInput(ctx context.Context, s store.Store, item store.Item) (*store.Entr
 				return &entries[i], nil
 			}
 		}
-		if len(entries) < limit {
+		if !more {
 			break
 		}
 	}
 	return nil, nil
+}
+
+// firstRunes cuts a text after so many characters.
+func firstRunes(text string, most int) string {
+	for i := range text {
+		if most == 0 {
+			return text[:i]
+		}
+		most--
+	}
+	return text
 }

@@ -161,7 +161,7 @@ func TestLastInput(t *testing.T) {
 		"the sixteenth":         {append([]store.Entry{message(1, turn.InputAnswered)}, replies(2, 16)...), "text 1", []int{2, 16}},
 		"the seventeenth":       {append([]store.Entry{message(1, turn.InputAnswered)}, replies(2, 17)...), "", []int{2, 16}},
 		"only a deleted one":    {[]store.Entry{message(1, turn.InputDeleted)}, "", []int{2}},
-		"two, both are deleted": {[]store.Entry{message(1, turn.InputDeleted), message(2, turn.InputDeleted)}, "", []int{2, 16}},
+		"two, both are deleted": {[]store.Entry{message(1, turn.InputDeleted), message(2, turn.InputDeleted)}, "", []int{2}},
 	} {
 		s := newStore()
 		put(t, s, store.Write{Key: keyOf("bot", 1), At: now, Record: turn.Record{Phase: turn.Idle}, Append: test.entries})

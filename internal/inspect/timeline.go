@@ -56,10 +56,14 @@ func Timeline(ctx context.Context, s store.Store, q TimelineQuery) ([]Turn, erro
 	if !r.Exists() {
 		return nil, ErrNothing
 	}
-	t := timeline{key: q.Key, record: r, first: r.LastTurn() - q.Turns + 1, last: r.LastTurn(), traces: []store.Trace{snapshot.Log.Trace}}
+	t := timeline{
+		key: q.Key, record: r, first: r.LastTurn() - q.Turns + 1, last: r.LastTurn(),
+		steps: map[int64][]turn.Notice{}, lost: map[int64]int{}, ids: map[int64]string{},
+	}
 	if q.Turn > 0 {
 		t.first, t.last = q.Turn, q.Turn
 	}
+	t.add(snapshot.Log.Trace)
 	if err := t.read(ctx, s); err != nil {
 		return nil, err
 	}
@@ -70,20 +74,26 @@ func Timeline(ctx context.Context, s store.Store, q TimelineQuery) ([]Turn, erro
 type timeline struct {
 	key         store.Key
 	record      turn.Record
-	first, last int64            // the turns that are asked for
-	traces      []store.Trace    // newest first
-	ids         map[int64]string // of messages, by sequence
+	first, last int64                   // the turns that are asked for
+	steps       map[int64][]turn.Notice // of each turn, newest first, at most MaxSteps
+	lost        map[int64]int           // of each turn, before those
+	ids         map[int64]string        // of messages, by sequence
 }
+
+// The most of a transcript that a timeline is made of. A page that is full of long texts
+// counts as leastOfPage entries.
+const (
+	maxEntries  = 20 * store.MaxEntries
+	leastOfPage = maxEntries / 200
+)
 
 // read goes backwards through the transcript, to the reply before the first turn. That is
 // the second one with a smaller number: the reply of a turn may come after replies beside
 // the turns, which were given later numbers. An entry that was appended after the record was
 // read has taken the record's trace with it, so that one is left out.
 func (t *timeline) read(ctx context.Context, s store.Store) error {
-	t.ids = map[int64]string{}
-	query, older := store.EntryQuery{Before: t.record.Seq + 1, Backward: true}, 0
-	for {
-		page, err := s.Entries(ctx, t.key, query)
+	older, read := 0, 0
+	for page, err := range store.Pages(ctx, s, t.key, store.EntryQuery{Before: t.record.Seq + 1, Backward: true}) {
 		if err != nil {
 			return err
 		}
@@ -97,40 +107,41 @@ func (t *timeline) read(ctx context.Context, s store.Store) error {
 			if e.Kind == store.Message {
 				t.ids[e.Seq] = e.ID
 			}
-			t.traces = append(t.traces, e.Trace)
+			t.add(e.Trace)
 		}
-		if len(page) < store.MaxEntries {
+		if read += max(len(page), leastOfPage); read >= maxEntries {
 			return nil
 		}
-		query.Before = page[len(page)-1].Seq
+	}
+	return nil
+}
+
+// add takes in the trace before those that it has.
+func (t *timeline) add(trace store.Trace) {
+	for i, step := range slices.Backward(trace.Steps) {
+		if step.Turn < t.first || step.Turn > t.last {
+			continue
+		}
+		if i == 0 { // what was dropped stood before the first step that is kept
+			t.lost[step.Turn] += trace.Lost
+		}
+		if len(t.steps[step.Turn]) == MaxSteps {
+			t.lost[step.Turn]++
+			continue
+		}
+		t.steps[step.Turn] = append(t.steps[step.Turn], step)
 	}
 }
 
-// turns groups the steps by turn, oldest first.
+// turns are the turns, oldest first.
 func (t *timeline) turns() []Turn {
-	byNumber := map[int64]*Turn{}
-	for _, trace := range slices.Backward(t.traces) {
-		for i, step := range trace.Steps {
-			if step.Turn < t.first || step.Turn > t.last {
-				continue
-			}
-			one := byNumber[step.Turn]
-			if one == nil {
-				one = &Turn{Number: step.Turn, Open: t.open(step.Turn)}
-				byNumber[step.Turn] = one
-			}
-			if i == 0 { // what was dropped stood before the first step that is kept
-				one.Lost += trace.Lost
-			}
+	turns := make([]Turn, 0, len(t.steps))
+	for number, steps := range t.steps {
+		one := Turn{Number: number, Open: t.open(number), Lost: t.lost[number]}
+		for _, step := range slices.Backward(steps) {
 			one.Steps = append(one.Steps, t.event(step))
 		}
-	}
-	turns := make([]Turn, 0, len(byNumber))
-	for _, one := range byNumber {
-		if more := len(one.Steps) - MaxSteps; more > 0 {
-			one.Steps, one.Lost = one.Steps[more:], one.Lost+more
-		}
-		turns = append(turns, *one)
+		turns = append(turns, one)
 	}
 	slices.SortFunc(turns, func(a, b Turn) int { return cmp.Compare(a.Number, b.Number) })
 	return turns

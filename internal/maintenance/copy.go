@@ -1,6 +1,7 @@
 package maintenance
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -159,22 +160,17 @@ func (c *Copy) conversation(ctx context.Context, item store.Item) (status, int, 
 }
 
 // write writes the entries page by page, each but the last under the record of
-// a copy that is under way, and the last with the real one. It reads one page ahead,
-// since only that tells whether a page is the last. A conversation without entries is
-// one write. A conflict means that somebody else writes to the target: the
+// a copy that is under way, and the last with the real one. A conversation without entries
+// is one write. A conflict means that somebody else writes to the target: the
 // conversation is left as it is.
 func (c *Copy) write(ctx context.Context, item store.Item) (status, int, error) {
-	page, err := c.entries(ctx, item.Key, 0)
-	if err != nil {
-		return 0, 0, err
-	}
 	expect, written := store.Op{}, 0
-	for {
-		next, err := c.after(ctx, item.Key, page)
+	for query := (store.EntryQuery{Limit: cmp.Or(c.Batch, DefaultBatch)}); ; {
+		page, more, err := c.From.Entries(ctx, item.Key, query)
 		if err != nil {
 			return 0, written, err
 		}
-		write := pageWrite(item, expect, page, len(next) == 0)
+		write := pageWrite(item, expect, page, !more)
 		applied, err := commit(ctx, c.To, write)
 		if err != nil {
 			return 0, written, err
@@ -183,19 +179,11 @@ func (c *Copy) write(ctx context.Context, item store.Item) (status, int, error) 
 			return left, written, nil
 		}
 		written += len(page)
-		if len(next) == 0 {
+		if !more {
 			return copied, written, nil
 		}
-		expect, page = write.Op, next
+		expect, query = write.Op, query.Next(page)
 	}
-}
-
-// after returns the page after a page, which is empty at the end of the transcript.
-func (c *Copy) after(ctx context.Context, key store.Key, page []store.Entry) ([]store.Entry, error) {
-	if len(page) == 0 {
-		return nil, nil
-	}
-	return c.entries(ctx, key, page[len(page)-1].Seq)
 }
 
 // pageWrite is one write of a copy. The last one makes the conversation what it
@@ -211,15 +199,6 @@ func pageWrite(item store.Item, expect store.Op, page []store.Entry, last bool) 
 	was := item.Snapshot
 	write.Op, write.Record, write.Log, write.Timer = was.Op, was.Record, was.Log, wakeUp(was.Record)
 	return write
-}
-
-// entries reads one batch of the source's transcript.
-func (c *Copy) entries(ctx context.Context, key store.Key, after int64) ([]store.Entry, error) {
-	limit := c.Batch
-	if limit == 0 {
-		limit = DefaultBatch
-	}
-	return c.From.Entries(ctx, key, store.EntryQuery{After: after, Limit: limit})
 }
 
 // copying is the record of a conversation whose copy is under way. It is a valid one:

@@ -51,7 +51,7 @@ func everything(t *testing.T, s store.Store) []any {
 	}
 	all := []any{timers}
 	for _, item := range page.Items {
-		entries, err := s.Entries(t.Context(), item.Key, store.EntryQuery{})
+		entries, _, err := s.Entries(t.Context(), item.Key, store.EntryQuery{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -198,7 +198,7 @@ func expectWhole(t *testing.T, from, to store.Store) {
 
 func mustEntries(t *testing.T, s store.Store, key store.Key) []store.Entry {
 	t.Helper()
-	entries, err := s.Entries(t.Context(), key, store.EntryQuery{})
+	entries, _, err := s.Entries(t.Context(), key, store.EntryQuery{})
 	if err != nil {
 		t.Fatal(err)
 	}

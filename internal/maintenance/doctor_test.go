@@ -177,17 +177,17 @@ type restless struct {
 	times int
 }
 
-func (s *restless) Entries(ctx context.Context, key store.Key, q store.EntryQuery) ([]store.Entry, error) {
+func (s *restless) Entries(ctx context.Context, key store.Key, q store.EntryQuery) ([]store.Entry, bool, error) {
 	if s.times > 0 {
 		s.times--
 		before, err := s.Load(ctx, key)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		w := s.then()
 		w.Expect, w.Op = before.Op, newOp()
 		if result, err := s.Commit(ctx, w); err != nil || result.Status != store.OK {
-			return nil, err
+			return nil, false, err
 		}
 	}
 	return s.Store.Entries(ctx, key, q)

@@ -45,16 +45,15 @@ type replyFact struct {
 // two pages can make the result one that never was; the doctor finds that by the Op.
 func readTranscript(ctx context.Context, from store.Store, key store.Key) (transcript, error) {
 	t := transcript{messages: map[string]messageFact{}, bySeq: map[int64]int{}}
-	for after := int64(0); ; {
-		page, err := from.Entries(ctx, key, store.EntryQuery{After: after})
-		if err != nil || len(page) == 0 {
+	for page, err := range store.Pages(ctx, from, key, store.EntryQuery{}) {
+		if err != nil {
 			return t, err
 		}
 		for i := range page {
 			t.add(&page[i])
 		}
-		after = page[len(page)-1].Seq
 	}
+	return t, nil
 }
 
 // add takes in the next entry. Entries come by rising sequence.

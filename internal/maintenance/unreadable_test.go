@@ -49,9 +49,9 @@ type brokenEntries struct {
 	of string
 }
 
-func (s brokenEntries) Entries(ctx context.Context, key store.Key, q store.EntryQuery) ([]store.Entry, error) {
+func (s brokenEntries) Entries(ctx context.Context, key store.Key, q store.EntryQuery) ([]store.Entry, bool, error) {
 	if key.Conversation == s.of {
-		return nil, errors.Join(errors.New("an entry"), store.ErrCorrupt)
+		return nil, false, errors.Join(errors.New("an entry"), store.ErrCorrupt)
 	}
 	return s.Store.Entries(ctx, key, q)
 }

@@ -102,12 +102,11 @@ func count(ctx context.Context, kept store.Store, armed func(store.Found) bool, 
 // countEntries reads the whole transcript, because the contract has no count of entries.
 func countEntries(ctx context.Context, kept store.Store, key store.Key) (int, error) {
 	total := 0
-	for after := int64(0); ; {
-		page, err := kept.Entries(ctx, key, store.EntryQuery{After: after})
-		if err != nil || len(page) == 0 {
+	for page, err := range store.Pages(ctx, kept, key, store.EntryQuery{}) {
+		if err != nil {
 			return total, err
 		}
 		total += len(page)
-		after = page[len(page)-1].Seq
 	}
+	return total, nil
 }

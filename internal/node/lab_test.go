@@ -48,7 +48,7 @@ type faultStore struct {
 	due    func(context.Context, turn.Time, int) ([]store.Timer, error)
 	now    func(context.Context) (turn.Time, error)
 	expire func(ctx context.Context, entriesBefore, idsBefore turn.Time, limit int) (int, error)
-	list   func(context.Context, store.Key, store.EntryQuery) ([]store.Entry, error)
+	list   func(context.Context, store.Key, store.EntryQuery) ([]store.Entry, bool, error)
 }
 
 // set replaces a hook of a store that may be in use.
@@ -117,7 +117,7 @@ func (s *faultStore) Expire(ctx context.Context, entriesBefore, idsBefore turn.T
 	return s.Store.Expire(ctx, entriesBefore, idsBefore, limit)
 }
 
-func (s *faultStore) Entries(ctx context.Context, key store.Key, q store.EntryQuery) ([]store.Entry, error) {
+func (s *faultStore) Entries(ctx context.Context, key store.Key, q store.EntryQuery) ([]store.Entry, bool, error) {
 	if hook := get(s, &s.list); hook != nil {
 		return hook(ctx, key, q)
 	}
@@ -264,7 +264,7 @@ func (l *lab) record() turn.Record {
 // replies is the replies in the transcript, as "text: covers (status)".
 func (l *lab) replies() (lines []string) {
 	l.t.Helper()
-	entries, err := l.store.Store.Entries(l.t.Context(), key, store.EntryQuery{})
+	entries, _, err := l.store.Store.Entries(l.t.Context(), key, store.EntryQuery{})
 	if err != nil {
 		l.t.Fatal(err)
 	}

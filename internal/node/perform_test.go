@@ -138,7 +138,9 @@ func TestAWriteThatMeetsAnUnreadableRecord(t *testing.T) {
 // A prompt that can't be read is tried again, and logged.
 func TestAPromptThatCantBeRead(t *testing.T) {
 	inLab(t, nil, func(l *lab) {
-		set(l.store, &l.store.list, func(context.Context, store.Key, store.EntryQuery) ([]store.Entry, error) { return nil, errAway })
+		set(l.store, &l.store.list, func(context.Context, store.Key, store.EntryQuery) ([]store.Entry, bool, error) {
+			return nil, false, errAway
+		})
 		l.say("m")
 		l.after(1500 * time.Millisecond)
 		l.wantLogged(1, "level=ERROR", "the prompt could not be read", errAway.Error())

@@ -498,7 +498,7 @@ func TestAnOutcomeThatStaysUnknown(t *testing.T) {
 				}
 				set(l.store, &l.store.load, nil)
 				l.after(time.Minute)
-				entries, _ := l.store.Store.Entries(l.t.Context(), key, store.EntryQuery{})
+				entries, _, _ := l.store.Store.Entries(l.t.Context(), key, store.EntryQuery{})
 				count := map[string]int{}
 				for _, e := range entries {
 					count[e.Text]++

@@ -1,12 +1,15 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/onereply/onereply/internal/engine"
@@ -23,6 +26,7 @@ type watchedStore struct {
 	store.Store
 	calls, given int
 	failFrom     int // 0: never
+	most         int // bytes of a page; 0: those that were asked for
 }
 
 var errAway = errors.New("out of reach")
@@ -41,13 +45,14 @@ func (s *watchedStore) Load(ctx context.Context, key store.Key) (store.Snapshot,
 	return s.Store.Load(ctx, key)
 }
 
-func (s *watchedStore) Entries(ctx context.Context, key store.Key, q store.EntryQuery) ([]store.Entry, error) {
+func (s *watchedStore) Entries(ctx context.Context, key store.Key, q store.EntryQuery) ([]store.Entry, bool, error) {
 	if err := s.fails(); err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	found, err := s.Store.Entries(ctx, key, q)
+	q.Bytes = cmp.Or(s.most, q.Bytes)
+	found, more, err := s.Store.Entries(ctx, key, q)
 	s.given += len(found)
-	return found, err
+	return found, more, err
 }
 
 // stored is a store with one conversation of these entries, which get the sequences
@@ -165,16 +170,59 @@ func TestReadReply(t *testing.T) {
 // What waits is read whole, however many pages that takes, and no page twice.
 func TestAllThatWaitsIsRead(t *testing.T) {
 	const page = store.MaxEntries
-	for count, calls := range map[int]int{0: 1, 1: 1, page - 1: 1, page: 2, page + 1: 2, 2*page + 500: 3} {
+	for count, calls := range map[int]int{0: 1, 1: 1, page - 1: 1, page: 1, page + 1: 2, 2*page + 500: 3} {
 		var entries []store.Entry
 		for i := range count {
 			entries = append(entries, message(i+1, turn.InputPending, 0))
 		}
 		s := stored(t, turn.Record{}, entries)
-		got, err := readWaiting(t.Context(), s, key, 0)
+		got, err := readWaiting(t.Context(), s, engine.ReadPrompt{Key: key, Through: math.MaxInt64, Bytes: 1 << 20})
 		if err != nil || !slices.Equal(ids(got), ids(entries)) || s.calls != calls {
 			t.Errorf("of %d there are %d after %d calls, want %d; %v", count, len(got), s.calls, calls, err)
 		}
+	}
+}
+
+// sized is a message that waits, with a text of so many bytes.
+func sized(id, bytes int) store.Entry {
+	m := message(id, turn.InputPending, 0)
+	m.Text = strings.Repeat("x", bytes)
+	m.Size = bytes
+	return m
+}
+
+// Of all that waits no more is read than one prompt may be made of, and a page.
+func TestAPromptReadsNoMoreThanItMayHold(t *testing.T) {
+	const most, text = 1 << 20, 64 << 10
+	var entries []store.Entry
+	for i := range 200 {
+		entries = append(entries, sized(i+1, text))
+	}
+	s := stored(t, turn.Record{}, entries)
+	got, err := readWaiting(t.Context(), s, engine.ReadPrompt{Key: key, Through: 200, Bytes: most})
+	if err != nil || len(got) <= most/text || !slices.Equal(ids(got), ids(entries[:len(got)])) || s.given > len(got) || s.given > 3*most/text {
+		t.Errorf("%q of %d entries that were read, %v", ids(got), s.given, err)
+	}
+	s.given = 0
+	got, err = readWaiting(t.Context(), s, engine.ReadPrompt{Key: key, Through: 3, Bytes: most})
+	if err != nil || len(got) < 3 || s.given > most/text {
+		t.Errorf("what the attempt has not seen was read: %d entries, %v", s.given, err)
+	}
+}
+
+// Those that wait are read without their texts where a stop word or a person's reply is to
+// settle them.
+func TestWhatIsSettledIsReadWithoutTexts(t *testing.T) {
+	entries := []store.Entry{sized(1, 600<<10), sized(2, 600<<10), sized(3, 1)}
+	entries[1].Sender.ID, entries[1].Attachments, entries[1].Was = "ann", []store.Attachment{{URL: "u"}, {URL: "v", Pending: true}}, &store.Was{Version: 1, Text: "was"}
+	s := stored(t, turn.Record{}, entries)
+	got, err := readPending(t.Context(), s, key, 0)
+	if err != nil || !slices.Equal(ids(got), []string{"m1", "m2", "m3"}) {
+		t.Fatalf("%q, %v", ids(got), err)
+	}
+	want := store.Body{Size: 600 << 10, Sender: store.Sender{ID: "ann"}, Attachments: []store.Attachment{{Pending: true}}, Was: &store.Was{Version: 1}, Parts: []string{}}
+	if !reflect.DeepEqual(got[1].Body, want) {
+		t.Errorf("%+v, want %+v", got[1].Body, want)
 	}
 }
 
@@ -190,6 +238,13 @@ func TestReadEntry(t *testing.T) {
 	if _, err := readEntry(t.Context(), s, key, 2); !errors.Is(err, errAway) {
 		t.Errorf("the store is away: %v", err)
 	}
+}
+
+func texts(entries []store.Entry) (all []string) {
+	for _, e := range entries {
+		all = append(all, e.ID+": "+e.Text)
+	}
+	return all
 }
 
 // answered is a burst of messages and the reply to them.
@@ -240,8 +295,8 @@ func TestTheHistoryBehindManyMessages(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			s := stored(t, turn.Record{}, slices.Clone(test.entries))
-			all, _ := s.Store.Entries(t.Context(), key, store.EntryQuery{})
-			waits, err := readWaiting(t.Context(), s, key, 0)
+			all, _, _ := s.Store.Entries(t.Context(), key, store.EntryQuery{})
+			waits, err := readWaiting(t.Context(), s, engine.ReadPrompt{Key: key, Through: math.MaxInt64})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -268,14 +323,15 @@ func TestTheHistoryIsThatOfTheWholeTranscript(t *testing.T) {
 		entries := randomTranscript(random, 1+random.IntN(120))
 		s := stored(t, turn.Record{}, entries)
 		history, observe := random.IntN(12), 1+random.IntN(5)
-		waits, _ := readWaiting(t.Context(), s, key, 0)
+		waits, _ := readWaiting(t.Context(), s, engine.ReadPrompt{Key: key, Through: math.MaxInt64})
+		s.most = 1 + random.IntN(500) // bytes of a page
 		tail, err := readTail(t.Context(), s, engine.ReadPrompt{Key: key, History: history, Observe: observe}, random.IntN(len(waits)+1))
 		if err != nil {
 			t.Fatal(err)
 		}
 		want, got := engine.History(slices.Clone(entries), history, observe), engine.History(tail, history, observe)
-		if !reflect.DeepEqual(ids(got), ids(want)) {
-			t.Fatalf("seed %d, %d of history, %d observed:\n%q\nwant\n%q\nof %+v", seed, history, observe, ids(got), ids(want), entries)
+		if !slices.Equal(texts(got), texts(want)) {
+			t.Fatalf("seed %d, %d of history, %d observed:\n%q\nwant\n%q\nof %+v", seed, history, observe, texts(got), texts(want), entries)
 		}
 	}
 }
@@ -309,6 +365,7 @@ func randomTranscript(random *rand.Rand, count int) []store.Entry {
 			open = append(open, len(entries))
 			entries = append(entries, message(i+1, turn.InputPending, 0))
 		}
+		entries[i].Text = "text of " + entries[i].ID
 	}
 	return entries
 }
@@ -320,7 +377,7 @@ type endless struct {
 	given int
 }
 
-func (s *endless) Entries(_ context.Context, _ store.Key, q store.EntryQuery) (page []store.Entry, _ error) {
+func (s *endless) Entries(_ context.Context, _ store.Key, q store.EntryQuery) (page []store.Entry, more bool, _ error) {
 	at := q.Before
 	if at == 0 {
 		page, at = append(page, store.Entry{Seq: 1 << 40, Kind: store.Reply, Status: turn.ReplySent, Body: store.Body{Covers: []string{"gone"}}}), 1<<40
@@ -330,7 +387,7 @@ func (s *endless) Entries(_ context.Context, _ store.Key, q store.EntryQuery) (p
 		page = append(page, store.Entry{Seq: at, Kind: store.Message, Status: turn.InputDeleted})
 	}
 	s.given += len(page)
-	return page, nil
+	return page, true, nil
 }
 
 // Reading a history is bounded: a transcript that never completes it does not keep
@@ -353,7 +410,7 @@ func TestReadingAHistoryIsBounded(t *testing.T) {
 func TestReadPrompt(t *testing.T) {
 	entries := waiting(answered(waiting(nil, 1), 2), 2)
 	s := stored(t, turn.Record{}, entries)
-	read := engine.ReadPrompt{Key: key, AfterSeq: 1, History: 2}
+	read := engine.ReadPrompt{Key: key, AfterSeq: 1, History: 2, Through: math.MaxInt64}
 	waits, tail, err := ReadPrompt(t.Context(), s, read)
 	if err != nil || !slices.Equal(ids(waits), []string{"m5", "m6"}) || !slices.Equal(ids(tail), []string{"m2", "m3", "r4"}) {
 		t.Errorf("%q, %q, %v", ids(waits), ids(tail), err)

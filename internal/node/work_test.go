@@ -344,7 +344,9 @@ func TestAReplyThatMustBeRead(t *testing.T) {
 		if last := l.sends[1]; last.Entry == nil || last.Entry.Text != "reply" {
 			t.Errorf("the sender was given %+v", last)
 		}
-		set(l.store, &l.store.list, func(context.Context, store.Key, store.EntryQuery) ([]store.Entry, error) { return nil, errAway })
+		set(l.store, &l.store.list, func(context.Context, store.Key, store.EntryQuery) ([]store.Entry, bool, error) {
+			return nil, false, errAway
+		})
 		got := l.node.deliver(l.t.Context(), s, l.node.log)
 		if !got.Certain || got.ForGood || got.NotSent || got.Entry != nil || got.Err != "the reply could not be read: "+errAway.Error() {
 			t.Errorf("it can't be read: %+v", got)

@@ -35,12 +35,36 @@ func Limit(asked int) int {
 	return min(asked, MaxLimit)
 }
 
-// EntryLimit is how many entries are read where so many were asked for.
-func EntryLimit(asked int) int {
+// Room is what still fits into a page of entries.
+type Room struct {
+	Entries int
+	Bytes   int // of their bodies
+	begun   bool
+}
+
+// RoomOf is the room of an empty page.
+func RoomOf(query store.EntryQuery) Room {
+	return Room{Entries: bound(query.Limit, store.MaxEntries), Bytes: bound(query.Bytes, store.MaxPageBytes)}
+}
+
+// bound is a number that was asked for, of which 0 means the most.
+func bound(asked, most int) int {
 	if asked <= 0 {
-		return store.MaxEntries
+		return most
 	}
-	return min(asked, store.MaxEntries)
+	return min(asked, most)
+}
+
+// Take reports whether one more entry fits, whose body has so many bytes, and takes its
+// room. The first one always fits.
+func (r *Room) Take(size int) bool {
+	if r.Entries == 0 || r.begun && size > r.Bytes {
+		return false
+	}
+	r.begun = true
+	r.Entries--
+	r.Bytes -= size
+	return true
 }
 
 // Place is where a conversation stands in a list: newest activity first, then by key.

@@ -13,8 +13,39 @@ func TestLimits(t *testing.T) {
 	for _, test := range []struct{ asked, page, entries int }{
 		{-1, 100, 1000}, {0, 100, 1000}, {1, 1, 1}, {99, 99, 99}, {1000, 1000, 1000}, {1001, 1000, 1000},
 	} {
-		if page, entries := Limit(test.asked), EntryLimit(test.asked); page != test.page || entries != test.entries {
+		if page, entries := Limit(test.asked), RoomOf(store.EntryQuery{Limit: test.asked}).Entries; page != test.page || entries != test.entries {
 			t.Errorf("%d: got %d and %d, want %d and %d", test.asked, page, entries, test.page, test.entries)
+		}
+	}
+	for asked, want := range map[int]int{-1: 1 << 20, 0: 1 << 20, 1: 1, 1 << 20: 1 << 20, 1<<20 + 1: 1 << 20} {
+		if got := RoomOf(store.EntryQuery{Bytes: asked}).Bytes; got != want {
+			t.Errorf("%d bytes: got %d, want %d", asked, got, want)
+		}
+	}
+}
+
+func TestRoom(t *testing.T) {
+	for _, test := range []struct {
+		entries, bytes int
+		sizes          []int
+		want           int // how many of them fit
+	}{
+		{3, 10, []int{1, 1, 1, 1}, 3},
+		{3, 10, []int{4, 6, 1}, 2},
+		{3, 10, []int{4, 7}, 1},
+		{3, 10, []int{11, 1}, 1}, // the first one always fits
+		{3, 10, []int{11, 0}, 1},
+		{3, 10, []int{10, 0}, 2},
+	} {
+		room, got := RoomOf(store.EntryQuery{Limit: test.entries, Bytes: test.bytes}), 0
+		for _, size := range test.sizes {
+			if !room.Take(size) {
+				break
+			}
+			got++
+		}
+		if got != test.want {
+			t.Errorf("of %v %d fit into %d entries and %d bytes, want %d", test.sizes, got, test.entries, test.bytes, test.want)
 		}
 	}
 }

@@ -111,7 +111,7 @@ func (c *conversation) apply(write store.Write) {
 	}
 	for _, e := range write.Change {
 		if i, found := c.find(e.Seq); found {
-			c.entries[i] = copyEntry(e)
+			c.entries[i] = keep(e)
 		}
 	}
 	for _, settle := range write.Settle {

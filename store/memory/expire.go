@@ -42,7 +42,7 @@ func (s *Store) Expire(ctx context.Context, entriesBefore, idsBefore turn.Time, 
 // go first, since entries stand in the order of their sequences.
 func (c *conversation) expireEntries(before turn.Time, limit int) int {
 	removed := 0
-	c.entries = slices.DeleteFunc(c.entries, func(e store.Entry) bool {
+	c.entries = slices.DeleteFunc(c.entries, func(e entry) bool {
 		old := removed < limit && e.At < before && settled(e.Status)
 		if old {
 			removed++

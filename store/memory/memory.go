@@ -54,7 +54,7 @@ type conversation struct {
 	log     store.Log
 	op      store.Op
 	active  turn.Time            // when it was last written
-	entries []store.Entry        // by rising sequence
+	entries []entry              // by rising sequence
 	lastSeq int64                // greatest sequence ever appended
 	ids     map[string]turn.Time // claimed message ids, and when they were claimed
 }

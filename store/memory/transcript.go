@@ -7,48 +7,48 @@ import (
 	"slices"
 
 	"github.com/onereply/onereply/internal/paging"
+	"github.com/onereply/onereply/internal/storejson"
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
 )
 
 // Entries implements [store.Store]. A conversation that is not there has no entries,
 // and that is no error.
-func (s *Store) Entries(ctx context.Context, key store.Key, query store.EntryQuery) ([]store.Entry, error) {
+func (s *Store) Entries(ctx context.Context, key store.Key, query store.EntryQuery) ([]store.Entry, bool, error) {
 	if err := s.enter(ctx); err != nil {
-		return nil, fmt.Errorf("memory: entries of %v: %w", key, err)
+		return nil, false, fmt.Errorf("memory: entries of %v: %w", key, err)
 	}
 	defer s.mu.Unlock()
 	c := s.conversations[key]
 	if c == nil {
-		return nil, nil
+		return nil, false, nil
 	}
-	return c.selected(query), nil
+	found, more := c.selected(query)
+	return found, more, nil
 }
 
-// selected returns copies of the entries that match, up to the limit. It counts first,
-// so that the slice is made once: entries are large, and a slice that grows copies
-// them again and again.
-func (c *conversation) selected(query store.EntryQuery) []store.Entry {
-	count := 0 // entries are large, and a slice that grows copies them again and again
+// selected returns copies of the entries that match, up to the bounds of a page, and
+// whether more match. It counts first, so that the slice is made once: entries are large,
+// and a slice that grows copies them again and again.
+func (c *conversation) selected(query store.EntryQuery) (found []store.Entry, more bool) {
+	var places []int
+	room := paging.RoomOf(query)
 	for i := range c.entries {
-		if matches(&c.entries[i], query) {
-			count++
-		}
-	}
-	if count == 0 {
-		return nil
-	}
-	found := make([]store.Entry, 0, min(count, paging.EntryLimit(query.Limit)))
-	for i := range c.entries {
-		e := &c.entries[i]
 		if query.Backward {
-			e = &c.entries[len(c.entries)-1-i]
+			i = len(c.entries) - 1 - i
 		}
-		if len(found) < cap(found) && matches(e, query) {
-			found = append(found, copyEntry(*e))
+		if !matches(&c.entries[i].Entry, query) {
+			continue
 		}
+		if more = !room.Take(c.entries[i].size); more {
+			break
+		}
+		places = append(places, i)
 	}
-	return found
+	for _, i := range places {
+		found = append(slices.Grow(found, len(places)-len(found)), copyEntry(c.entries[i].Entry))
+	}
+	return found, more
 }
 
 // matches reports whether a query selects an entry. A zero field selects all. An id
@@ -60,10 +60,23 @@ func matches(e *store.Entry, query store.EntryQuery) bool {
 		(query.Status == "" || e.Status == query.Status)
 }
 
+// entry is an entry of a transcript, and how many bytes its body has in JSON.
+type entry struct {
+	store.Entry
+	size int
+}
+
+// keep is a copy of an entry, to be stored. This store keeps also what has no JSON form,
+// and that counts nothing.
+func keep(e store.Entry) entry {
+	body, _ := storejson.Encode(&e.Body)
+	return entry{copyEntry(e), len(body)}
+}
+
 // add appends an entry and claims its id, if it is a message. Adding and claiming are
 // one step, so a message is in the transcript if and only if its id was claimed with it.
 func (c *conversation) add(e store.Entry, at turn.Time) {
-	c.entries = append(c.entries, copyEntry(e))
+	c.entries = append(c.entries, keep(e))
 	c.lastSeq = e.Seq
 	if e.Kind == store.Message {
 		c.ids[e.ID] = at
@@ -73,7 +86,7 @@ func (c *conversation) add(e store.Entry, at turn.Time) {
 // find returns the place of a sequence, and whether an entry has it. If none has, the
 // place is that of the first entry after it, which settle uses as its start.
 func (c *conversation) find(seq int64) (int, bool) {
-	return slices.BinarySearchFunc(c.entries, seq, func(e store.Entry, seq int64) int {
+	return slices.BinarySearchFunc(c.entries, seq, func(e entry, seq int64) int {
 		return cmp.Compare(e.Seq, seq)
 	})
 }

@@ -102,7 +102,7 @@ func TestARoleThatMayOnlyRead(t *testing.T) {
 	if due, err := s.Due(t.Context(), start+10_000, 10); err != nil || len(due) != 1 {
 		t.Errorf("Due: got %v, %v", due, err)
 	}
-	if entries, err := s.Entries(t.Context(), key("c"), store.EntryQuery{}); err != nil || len(entries) != 1 {
+	if entries, _, err := s.Entries(t.Context(), key("c"), store.EntryQuery{}); err != nil || len(entries) != 1 {
 		t.Errorf("Entries: got %v, %v", entries, err)
 	}
 	if _, err := s.Commit(t.Context(), message(key("d"), store.Op{}, opOf(2), 1)); !errors.Is(err, store.ErrNotApplied) {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/onereply/onereply/internal/paging"
+	"github.com/onereply/onereply/internal/storejson"
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
 )
@@ -26,7 +27,7 @@ func encodeEntry(e store.Entry) (head, body string, err error) {
 	if err != nil {
 		return "", "", fmt.Errorf("entry %d: %w", e.Seq, err)
 	}
-	text, err := json.Marshal(e.Body)
+	text, err := storejson.Encode(&e.Body)
 	if err != nil {
 		return "", "", fmt.Errorf("entry %d: %w", e.Seq, err)
 	}
@@ -57,43 +58,41 @@ func decodeEntry(head, body string) (store.Entry, error) {
 	return e, nil
 }
 
-// decodeEntries takes heads and bodies in turn. It fails if one entry can't be read: a
-// transcript with a gap would mislead whoever builds a prompt of it.
-func decodeEntries(texts []string) ([]store.Entry, error) {
-	var entries []store.Entry
-	for pair := range slices.Chunk(texts, 2) {
-		if len(pair) < 2 {
-			return nil, fmt.Errorf("the script answered with %d strings, which are not pairs", len(texts))
-		}
+// decodePage takes whether there is more, and heads and bodies in turn. It fails if one
+// entry can't be read: a transcript with a gap would mislead whoever builds a prompt of it.
+func decodePage(texts []string) (entries []store.Entry, more bool, err error) {
+	if len(texts)%2 == 0 {
+		return nil, false, fmt.Errorf("the script answered with %d strings, which are not one and pairs", len(texts))
+	}
+	for pair := range slices.Chunk(texts[1:], 2) {
 		e, err := decodeEntry(pair[0], pair[1])
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		entries = append(entries, e)
 	}
-	return entries, nil
+	return entries, texts[0] == "1", nil
 }
 
 // Entries implements [store.Store]. By sequence, by id, and by the statuses
 // pending and failed it reads what it returns and little more. By any other
 // status it reads the transcript page by page until it has enough, so a write
 // meanwhile may be seen in part.
-func (s *Store) Entries(ctx context.Context, key store.Key, query store.EntryQuery) ([]store.Entry, error) {
+func (s *Store) Entries(ctx context.Context, key store.Key, query store.EntryQuery) ([]store.Entry, bool, error) {
 	ctx, end, err := s.begin(ctx)
 	if err != nil {
-		return nil, s.failed(err, "entries of %v", key)
+		return nil, false, s.failed(err, "entries of %v", key)
 	}
 	defer end()
-	query.Limit = paging.EntryLimit(query.Limit)
-	entries, err := s.entriesBy(query)(ctx, nameOf(key), query)
+	entries, more, err := s.entriesBy(query)(ctx, nameOf(key), query)
 	if err != nil {
-		return nil, s.failed(err, "entries of %v", key)
+		return nil, false, s.failed(err, "entries of %v", key)
 	}
-	return entries, nil
+	return entries, more, nil
 }
 
-// reader is a way to find entries.
-type reader func(context.Context, string, store.EntryQuery) ([]store.Entry, error)
+// reader is a way to find a page of entries.
+type reader func(context.Context, string, store.EntryQuery) ([]store.Entry, bool, error)
 
 // entriesBy chooses the shortest way. An id is found through its claim. Open entries,
 // pending or failed, have an index of their own: a node needs those that are pending for
@@ -105,7 +104,7 @@ func (s *Store) entriesBy(query store.EntryQuery) reader {
 	case query.Status == "":
 		return s.entriesInOrder
 	case query.Status == turn.InputPending || query.Status == turn.InputFailed:
-		return func(ctx context.Context, name string, query store.EntryQuery) ([]store.Entry, error) {
+		return func(ctx context.Context, name string, query store.EntryQuery) ([]store.Entry, bool, error) {
 			return s.found(ctx, name, "status", string(query.Status), query)
 		}
 	}
@@ -115,69 +114,70 @@ func (s *Store) entriesBy(query store.EntryQuery) reader {
 // entryByID finds a message through its claim. A claim outlives its entry, so there may
 // be none. The script ignores the other conditions of the query, so they are
 // checked here.
-func (s *Store) entryByID(ctx context.Context, name string, query store.EntryQuery) ([]store.Entry, error) {
-	entries, err := s.found(ctx, name, "id", query.ID, query)
+func (s *Store) entryByID(ctx context.Context, name string, query store.EntryQuery) ([]store.Entry, bool, error) {
+	entries, _, err := s.found(ctx, name, "id", query.ID, query)
 	if err != nil || len(entries) == 0 {
-		return nil, err
+		return nil, false, err
 	}
 	e := entries[0]
 	matches := e.Kind == store.Message && e.ID == query.ID && e.Seq > query.After &&
 		(query.Before == 0 || e.Seq < query.Before) && (query.Status == "" || e.Status == query.Status)
 	if !matches {
-		return nil, nil
+		return nil, false, nil
 	}
-	return entries, nil
+	return entries, false, nil
 }
 
 // found runs found.lua, which reads the index and the entries at one moment. by is
 // "order", "id" or "status", and value nothing, the id or the status.
-func (s *Store) found(ctx context.Context, name, by, value string, query store.EntryQuery) ([]store.Entry, error) {
+func (s *Store) found(ctx context.Context, name, by, value string, query store.EntryQuery) ([]store.Entry, bool, error) {
 	low, high := bounds(query)
 	backward := "0"
 	if query.Backward {
 		backward = "1"
 	}
+	room := paging.RoomOf(query)
 	texts, err := s.scripts.found.run(ctx, s.client, s.shards.of(name),
-		name, by, value, low, high, strconv.Itoa(query.Limit), backward).AsStrSlice()
+		name, by, value, low, high, strconv.Itoa(room.Entries), strconv.Itoa(room.Bytes), backward).AsStrSlice()
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return decodeEntries(texts)
+	return decodePage(texts)
 }
 
 // entriesInOrder reads a part of the transcript.
-func (s *Store) entriesInOrder(ctx context.Context, name string, query store.EntryQuery) ([]store.Entry, error) {
+func (s *Store) entriesInOrder(ctx context.Context, name string, query store.EntryQuery) ([]store.Entry, bool, error) {
 	return s.found(ctx, name, "order", "", query)
 }
 
-// entriesWithStatus reads pages of the transcript and drops what is of another
-// status. A page has 1000 entries, the most that one answer should hold; the call's
-// time-out bounds the walk as a whole.
-func (s *Store) entriesWithStatus(ctx context.Context, name string, query store.EntryQuery) ([]store.Entry, error) {
+// entriesWithStatus reads pages of the transcript, each as large as one may be, and drops
+// the entries of another status. The call's time-out bounds the walk as a whole.
+func (s *Store) entriesWithStatus(ctx context.Context, name string, query store.EntryQuery) ([]store.Entry, bool, error) {
 	var found []store.Entry
-	page := query
-	page.Limit = store.MaxEntries
+	room, page := paging.RoomOf(query), query
+	page.Limit, page.Bytes = 0, 0
 	for {
-		entries, err := s.entriesInOrder(ctx, name, page)
+		entries, more, err := s.entriesInOrder(ctx, name, page)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		for _, e := range entries {
 			if e.Status != query.Status {
 				continue
 			}
-			if found = append(found, e); len(found) == query.Limit {
-				return found, nil
+			body, err := storejson.Encode(&e.Body)
+			if err != nil {
+				return nil, false, err
 			}
+			if !room.Take(len(body)) {
+				return found, true, nil
+			}
+			found = append(found, e)
 		}
-		if len(entries) < page.Limit {
-			return found, nil
+		if !more {
+			return found, false, nil
 		}
-		if last := entries[len(entries)-1].Seq; query.Backward {
-			page.Before = last
-		} else {
-			page.After = last
-		}
+		page = page.Next(entries)
 	}
 }
 

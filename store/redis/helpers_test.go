@@ -88,7 +88,7 @@ func mustCommit(t testing.TB, s *Store, write store.Write) store.Op {
 
 func mustEntries(t testing.TB, s *Store, key store.Key, query store.EntryQuery) []store.Entry {
 	t.Helper()
-	entries, err := s.Entries(t.Context(), key, query)
+	entries, _, err := s.Entries(t.Context(), key, query)
 	if err != nil {
 		t.Fatalf("Entries %v: %v", key, err)
 	}

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/ncruces/go-sqlite3"
@@ -29,21 +30,34 @@ const (
 const entryByID = entryColumns + ` AND e.kind = 'message' AND e.id = ?7
 	AND e.seq = (SELECT seq FROM message_ids WHERE conversation_id = c.id AND message_id = ?7) LIMIT ?6`
 
-// Entries implements [store.Store].
-func (s *Store) Entries(ctx context.Context, key store.Key, query store.EntryQuery) ([]store.Entry, error) {
+// errFull ends a query whose page has no room for the next row.
+var errFull = errors.New("the page is full")
+
+// Entries implements [store.Store]. The page ends before the row that does not fit, so no
+// body is read behind that one.
+func (s *Store) Entries(ctx context.Context, key store.Key, query store.EntryQuery) ([]store.Entry, bool, error) {
 	text, arguments := entriesQuery(key, query)
 	var found []store.Entry
+	var more bool
 	err := s.read(ctx, func(db *connection) error {
-		return db.each(func(row *sqlite3.Stmt) error {
+		room := paging.RoomOf(query)
+		err := db.each(func(row *sqlite3.Stmt) error {
+			if !room.Take(len(row.ColumnRawText(8))) {
+				return errFull
+			}
 			e, err := scanEntry(row)
 			found = append(found, e)
 			return err
 		}, text, arguments...)
+		if more = errors.Is(err, errFull); more {
+			return nil
+		}
+		return err
 	}, "entries of %v", key)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return found, nil
+	return found, more, nil
 }
 
 func entriesQuery(key store.Key, query store.EntryQuery) (string, []any) {
@@ -52,7 +66,7 @@ func entriesQuery(key store.Key, query store.EntryQuery) (string, []any) {
 		before = 1<<63 - 1
 	}
 	arguments := []any{key.Bot, key.Conversation, query.After, before, string(query.Status),
-		paging.EntryLimit(query.Limit)}
+		paging.RoomOf(query).Entries + 1} // one more tells whether there is a next page
 	switch {
 	case query.ID != "":
 		return entryByID, append(arguments, query.ID)

@@ -48,7 +48,7 @@ func TestAWholeTurnOfLargeMessagesIsSettled(t *testing.T) {
 
 func entriesBy(t *testing.T, s *Store, key store.Key, query store.EntryQuery) []store.Entry {
 	t.Helper()
-	entries, err := s.Entries(t.Context(), key, query)
+	entries, _, err := s.Entries(t.Context(), key, query)
 	if err != nil {
 		t.Fatal(err)
 	}

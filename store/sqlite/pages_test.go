@@ -104,7 +104,7 @@ func TestEachBodyGoesToItsEntry(t *testing.T) {
 		{After: 2, Backward: true}:      "4 3",
 		{Limit: store.MaxEntries + 100}: "1 2 3 4",
 	} {
-		entries, err := s.Entries(t.Context(), key("c"), query)
+		entries, _, err := s.Entries(t.Context(), key("c"), query)
 		var seqs []string
 		for _, e := range entries {
 			seqs = append(seqs, fmt.Sprint(e.Seq))

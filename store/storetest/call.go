@@ -89,6 +89,9 @@ func drawDue(r *rand.Rand) call {
 func drawEntries(r *rand.Rand) call {
 	key, query := pick(r, drawnKeys), store.EntryQuery{Limit: between(r, 0, 4), Backward: oneIn(r, 2)}
 	if oneIn(r, 2) {
+		query.Bytes = between(r, 1, 400)
+	}
+	if oneIn(r, 2) {
 		query.After = int64(between(r, 1, 10))
 	}
 	if oneIn(r, 2) {
@@ -102,10 +105,7 @@ func drawEntries(r *rand.Rand) call {
 	}
 	return func(p *pair) {
 		p.note("Entries of %v: %+v", key, query)
-		got, err := p.subject.Entries(p.ctx, key, query)
-		want, wantErr := p.oracle.Entries(p.ctx, key, query)
-		p.both("Entries", err, wantErr)
-		equalLists(p, "Entries", got, want)
+		p.compareEntries(key, query)
 	}
 }
 

@@ -186,7 +186,7 @@ func (p *pair) expected(drawn int, there store.Op) store.Op {
 }
 
 func (p *pair) changes(key store.Key, drawn []change) []store.Entry {
-	pending, err := p.oracle.Entries(p.ctx, key, store.EntryQuery{Status: turn.InputPending})
+	pending, _, err := p.oracle.Entries(p.ctx, key, store.EntryQuery{Status: turn.InputPending})
 	p.both("Entries", nil, err)
 	var changes []store.Entry
 	for _, c := range drawn {

@@ -150,7 +150,7 @@ func (s *subject) everyCall(ctx context.Context) map[string]error {
 	_, outcomes["Commit"] = s.store.Commit(ctx, s.write(keyOf("c2"), none))
 	_, outcomes["Claim"] = s.store.Claim(ctx, forever, 10, time.Minute)
 	_, outcomes["Due"] = s.store.Due(ctx, forever, 10)
-	_, outcomes["Entries"] = s.store.Entries(ctx, key, store.EntryQuery{})
+	_, _, outcomes["Entries"] = s.store.Entries(ctx, key, store.EntryQuery{})
 	_, outcomes["List"] = s.store.List(ctx, store.ListQuery{})
 	outcomes["Delete"] = s.store.Delete(ctx, key)
 	_, outcomes["Now"] = s.store.Now(ctx)

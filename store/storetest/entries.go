@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/onereply/onereply/internal/storejson"
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
 )
@@ -64,6 +65,85 @@ var entryTests = []test{
 		}
 		last := s.entries(key, store.EntryQuery{Backward: true, Limit: 1})
 		equal(s, "the last entry", idsOf(last), "m1005")
+	}},
+	{"a page ends before its bytes are exceeded, and says whether more follows", func(s *subject) {
+		s.ok(s.write(key, none, sized(1, "a", 100), sized(2, "b", 100), sized(3, "c", 300), sized(4, "d", 100), sized(5, "e", 100)))
+		settled := withStatus(sized(5, "e", 100), turn.InputAnswered)
+		write := s.write(key, s.load(key).Op)
+		write.Change = []store.Entry{settled}
+		s.ok(write)
+		for _, c := range []struct {
+			query store.EntryQuery
+			want  string
+			more  bool
+		}{
+			{store.EntryQuery{}, "a b c d e", false},
+			{store.EntryQuery{Bytes: 700}, "a b c d e", false},
+			{store.EntryQuery{Bytes: 699}, "a b c d", true},
+			{store.EntryQuery{Bytes: 499}, "a b", true},
+			{store.EntryQuery{Bytes: 200}, "a b", true},
+			{store.EntryQuery{Bytes: 199}, "a", true},
+			{store.EntryQuery{Bytes: 1}, "a", true}, // one at least
+			{store.EntryQuery{Bytes: 1, After: 2}, "c", true},
+			{store.EntryQuery{Bytes: 299, After: 2, Limit: 2}, "c", true},
+			{store.EntryQuery{Bytes: 399, After: 2}, "c", true},
+			{store.EntryQuery{Bytes: 1, After: 4}, "e", false},
+			{store.EntryQuery{Bytes: 1, After: 5}, "", false},
+			{store.EntryQuery{Bytes: 1, Before: 2}, "a", false},
+			{store.EntryQuery{Bytes: 400, Backward: true}, "e d", true},
+			{store.EntryQuery{Bytes: 500, Backward: true}, "e d c", true},
+			{store.EntryQuery{Bytes: 1, Backward: true, Before: 2}, "a", false},
+			{store.EntryQuery{Bytes: 500, Limit: 3}, "a b c", true},
+			{store.EntryQuery{Limit: 4}, "a b c d", true},
+			{store.EntryQuery{Limit: 5}, "a b c d e", false},
+			{store.EntryQuery{Status: turn.InputPending, Bytes: 200}, "a b", true},
+			{store.EntryQuery{Status: turn.InputPending, Bytes: 600}, "a b c d", false},
+			{store.EntryQuery{Status: turn.InputPending, Limit: 4}, "a b c d", false},
+			{store.EntryQuery{Status: turn.InputPending, Limit: 3}, "a b c", true},
+			{store.EntryQuery{Status: turn.InputAnswered, Bytes: 1}, "e", false},
+			{store.EntryQuery{ID: "c", Bytes: 1}, "c", false},
+		} {
+			got, more := s.page(key, c.query)
+			equal(s, fmt.Sprintf("Entries %+v", c.query), idsOf(got), c.want)
+			equal(s, fmt.Sprintf("whether more follows %+v", c.query), more, c.more)
+		}
+	}},
+	{"an entry counts with the bytes of its body in JSON", func(s *subject) {
+		e := message(1, "a")
+		e.Text = "\x01é<&>"
+		body, err := storejson.Encode(&e.Body)
+		if err != nil {
+			s.Fatal(err)
+		}
+		other := e
+		other.Seq, other.ID, other.Version = 2, "b", 2
+		s.ok(s.write(key, none, e, other))
+		for bytes, want := range map[int]bool{2 * len(body): false, 2*len(body) - 1: true} {
+			_, more := s.page(key, store.EntryQuery{Bytes: bytes})
+			equal(s, fmt.Sprintf("whether more follows %d bytes of 2 times %d", bytes, len(body)), more, want)
+		}
+	}},
+	{"no page is larger than it may be, and all are found page by page", func(s *subject) {
+		var entries []store.Entry
+		for i := range int64(40) {
+			entries = append(entries, sized(i+1, fmt.Sprintf("m%d", i+1), 60_000))
+		}
+		s.ok(s.write(key, none, entries...))
+		for _, query := range []store.EntryQuery{{}, {Backward: true}, {Status: turn.InputPending}, {Bytes: 10 * store.MaxPageBytes}, {Limit: 7}} {
+			found, pages := 0, 0
+			for page, err := range store.Pages(s.Context(), s.store, key, query) {
+				if err != nil {
+					s.Fatal(err)
+				}
+				found, pages = found+len(page), pages+1
+				if len(page)*60_000 > store.MaxPageBytes {
+					s.Errorf("%+v: a page has %d entries", query, len(page))
+				}
+			}
+			if want := 3; found != len(entries) || query.Limit == 0 && pages != want {
+				s.Errorf("%+v: %d of %d entries on %d pages, want %d", query, found, len(entries), pages, want)
+			}
+		}
 	}},
 	{"a deleted message is still found by its id", func(s *subject) {
 		op := s.ok(s.write(key, none, message(1, "a")))

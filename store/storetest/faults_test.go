@@ -386,11 +386,52 @@ var faults = []struct {
 	{
 		"an id finds replies", "Entries/a_query_selects_by_sequence,_id_and_status",
 		func(f *faulty) {
-			f.query = func(ctx context.Context, k store.Key, q store.EntryQuery) ([]store.Entry, error) {
+			f.query = func(ctx context.Context, k store.Key, q store.EntryQuery) ([]store.Entry, bool, error) {
 				id := q.ID
 				q.ID = ""
-				entries, err := f.Store.Entries(ctx, k, q)
-				return slices.DeleteFunc(entries, func(e store.Entry) bool { return id != "" && e.ID != id }), err
+				entries, more, err := f.Store.Entries(ctx, k, q)
+				return slices.DeleteFunc(entries, func(e store.Entry) bool { return id != "" && e.ID != id }), more, err
+			}
+		},
+	},
+	{
+		"a page has any number of bytes", "Entries/a_page_ends_before_its_bytes_are_exceeded,_and_says_whether_more_follows",
+		func(f *faulty) {
+			f.query = func(ctx context.Context, k store.Key, q store.EntryQuery) ([]store.Entry, bool, error) {
+				q.Bytes = 0
+				return f.Store.Entries(ctx, k, q)
+			}
+		},
+	},
+	{
+		"an entry that is larger than a page is never given", "Entries/a_page_ends_before_its_bytes_are_exceeded,_and_says_whether_more_follows",
+		func(f *faulty) {
+			f.query = func(ctx context.Context, k store.Key, q store.EntryQuery) ([]store.Entry, bool, error) {
+				page, more, err := f.Store.Entries(ctx, k, q)
+				if len(page) == 1 && q.Bytes > 0 && page[0].Bytes() > q.Bytes {
+					return nil, true, err
+				}
+				return page, more, err
+			}
+		},
+	},
+	{
+		"a full page says that more follows", "Entries/a_page_ends_before_its_bytes_are_exceeded,_and_says_whether_more_follows",
+		func(f *faulty) {
+			f.query = func(ctx context.Context, k store.Key, q store.EntryQuery) ([]store.Entry, bool, error) {
+				page, more, err := f.Store.Entries(ctx, k, q)
+				return page, more || len(page) == q.Limit, err
+			}
+		},
+	},
+	{
+		"a page counts characters", "Entries/an_entry_counts_with_the_bytes_of_its_body_in_JSON",
+		func(f *faulty) {
+			f.query = func(ctx context.Context, k store.Key, q store.EntryQuery) ([]store.Entry, bool, error) {
+				if q.Bytes > 0 {
+					q.Bytes += 10
+				}
+				return f.Store.Entries(ctx, k, q)
 			}
 		},
 	},

@@ -20,7 +20,7 @@ type faulty struct {
 	load   func(context.Context, store.Key) (store.Snapshot, error)
 	claim  func(context.Context, turn.Time, int, time.Duration, ...string) ([]store.Timer, error)
 	due    func(context.Context, turn.Time, int, ...string) ([]store.Timer, error)
-	query  func(context.Context, store.Key, store.EntryQuery) ([]store.Entry, error)
+	query  func(context.Context, store.Key, store.EntryQuery) ([]store.Entry, bool, error)
 	list   func(context.Context, store.ListQuery) (store.Page, error)
 	sweep  func(context.Context, string, int) ([]store.Found, string, error)
 	remove func(context.Context, store.Key) error
@@ -55,7 +55,7 @@ func (f *faulty) Due(ctx context.Context, until turn.Time, limit int, bots ...st
 	return f.due(ctx, until, limit, bots...)
 }
 
-func (f *faulty) Entries(ctx context.Context, key store.Key, q store.EntryQuery) ([]store.Entry, error) {
+func (f *faulty) Entries(ctx context.Context, key store.Key, q store.EntryQuery) ([]store.Entry, bool, error) {
 	return f.query(ctx, key, q)
 }
 

@@ -65,10 +65,16 @@ func (p *pair) compare(key store.Key) {
 	wantSnapshot, wantErr := p.oracle.Load(p.ctx, key)
 	p.both("Load", err, wantErr)
 	equal(p, fmt.Sprintf("Load %v", key), snapshot, wantSnapshot)
-	entries, err := p.subject.Entries(p.ctx, key, store.EntryQuery{})
-	wantEntries, wantErr := p.oracle.Entries(p.ctx, key, store.EntryQuery{})
+	p.compareEntries(key, store.EntryQuery{})
+}
+
+// compareEntries compares a page of entries, and whether more follow.
+func (p *pair) compareEntries(key store.Key, query store.EntryQuery) {
+	got, more, err := p.subject.Entries(p.ctx, key, query)
+	want, wantMore, wantErr := p.oracle.Entries(p.ctx, key, query)
 	p.both("Entries", err, wantErr)
-	equalLists(p, fmt.Sprintf("Entries %v", key), entries, wantEntries)
+	equalLists(p, fmt.Sprintf("Entries %v", key), got, want)
+	equal(p, fmt.Sprintf("more than the %d entries of %v", len(got), key), more, wantMore)
 }
 
 // compareTimers compares all timers.

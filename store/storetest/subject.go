@@ -76,6 +76,13 @@ func message(seq int64, id string) store.Entry {
 	}
 }
 
+// sized is a message whose body has so many bytes in JSON.
+func sized(seq int64, id string, bytes int) store.Entry {
+	e := message(seq, id)
+	e.Text = strings.Repeat("x", bytes-len(`{"text":""}`))
+	return e
+}
+
 // reply is a committed reply.
 func reply(seq int64, id string) store.Entry {
 	return store.Entry{
@@ -135,11 +142,17 @@ func (s *subject) load(key store.Key) store.Snapshot {
 
 func (s *subject) entries(key store.Key, query store.EntryQuery) []store.Entry {
 	s.Helper()
-	entries, err := s.store.Entries(s.Context(), key, query)
+	entries, _ := s.page(key, query)
+	return entries
+}
+
+func (s *subject) page(key store.Key, query store.EntryQuery) ([]store.Entry, bool) {
+	s.Helper()
+	entries, more, err := s.store.Entries(s.Context(), key, query)
 	if err != nil {
 		s.Fatalf("Entries %v %+v: %v", key, query, err)
 	}
-	return entries
+	return entries, more
 }
 
 func (s *subject) remove(key store.Key) {

@@ -37,7 +37,7 @@ func (c *counting) Load(ctx context.Context, key store.Key) (store.Snapshot, err
 }
 
 // Entries counts as a read.
-func (c *counting) Entries(ctx context.Context, key store.Key, query store.EntryQuery) ([]store.Entry, error) {
+func (c *counting) Entries(ctx context.Context, key store.Key, query store.EntryQuery) ([]store.Entry, bool, error) {
 	c.reads.Add(1)
 	return c.Store.Entries(ctx, key, query)
 }

@@ -127,15 +127,15 @@ func (f *faultStore) Load(ctx context.Context, key store.Key) (store.Snapshot, e
 
 // Entries reads a transcript. A message that kills whoever reads it to answer
 // it strikes here.
-func (f *faultStore) Entries(ctx context.Context, key store.Key, query store.EntryQuery) ([]store.Entry, error) {
+func (f *faultStore) Entries(ctx context.Context, key store.Key, query store.EntryQuery) ([]store.Entry, bool, error) {
 	if err := f.begin(ctx); err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	entries, err := f.Store.Entries(ctx, key, query)
+	entries, more, err := f.Store.Entries(ctx, key, query)
 	if query.Status == turn.InputPending && slices.ContainsFunc(entries, func(e store.Entry) bool { return f.world.poison[e.ID] }) {
 		f.world.crash(f.node)
 	}
-	return entries, f.end(err)
+	return entries, more, f.end(err)
 }
 
 // Claim implements [store.Store].

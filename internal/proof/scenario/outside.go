@@ -114,9 +114,9 @@ func (s *outsideStore) Due(ctx context.Context, until turn.Time, limit int, bots
 	return due, err
 }
 
-func (s *outsideStore) Entries(ctx context.Context, key store.Key, query store.EntryQuery) (entries []store.Entry, err error) {
-	s.during(ctx, func(ctx context.Context) { entries, err = s.store.Entries(ctx, key, query) })
-	return entries, err
+func (s *outsideStore) Entries(ctx context.Context, key store.Key, query store.EntryQuery) (entries []store.Entry, more bool, err error) {
+	s.during(ctx, func(ctx context.Context) { entries, more, err = s.store.Entries(ctx, key, query) })
+	return entries, more, err
 }
 
 func (s *outsideStore) List(ctx context.Context, query store.ListQuery) (page store.Page, err error) {

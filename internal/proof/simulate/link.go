@@ -192,9 +192,14 @@ func (w *world) snapshot(key store.Key) store.Snapshot {
 }
 
 func (w *world) entries(key store.Key, query store.EntryQuery) []store.Entry {
-	found, err := w.store.Entries(context.Background(), key, query)
-	w.mustBeNil(err)
+	found, _ := w.page(key, query)
 	return found
+}
+
+func (w *world) page(key store.Key, query store.EntryQuery) ([]store.Entry, bool) {
+	found, more, err := w.store.Entries(context.Background(), key, query)
+	w.mustBeNil(err)
+	return found, more
 }
 
 // mustBeNil is for calls of the memory store that can't fail.

@@ -73,7 +73,7 @@ func (r remote) Load(_ context.Context, key store.Key) (s store.Snapshot, err er
 }
 
 // Entries implements [store.Store].
-func (r remote) Entries(_ context.Context, key store.Key, query store.EntryQuery) (found []store.Entry, err error) {
-	err = r.read("entries", key, func() { found = r.node.entries(key, query) })
-	return found, err
+func (r remote) Entries(_ context.Context, key store.Key, query store.EntryQuery) (found []store.Entry, more bool, err error) {
+	err = r.read("entries", key, func() { found, more = r.node.page(key, query) })
+	return found, more, err
 }

@@ -81,7 +81,7 @@ func MustLoad(t testing.TB, s store.Store, key store.Key) store.Snapshot {
 // MustEntries is the whole transcript of a conversation.
 func MustEntries(t testing.TB, s store.Store, key store.Key) []store.Entry {
 	t.Helper()
-	entries, err := s.Entries(t.Context(), key, store.EntryQuery{})
+	entries, _, err := s.Entries(t.Context(), key, store.EntryQuery{})
 	if err != nil {
 		t.Fatalf("Entries %v: %v", key, err)
 	}
