@@ -53,6 +53,7 @@ func (b Bot) engineBot() engine.Bot {
 			Lease: b.Lease, MediaWait: b.MediaWait, MaxAttempts: b.Attempts, ResendUnknown: b.resendsUnknown(b.Sender),
 			RetryFor: b.RetryFor, Fallback: b.Fallback != "", Refusal: b.RefusalText != "", EarlyAttempts: early,
 			DelayAfter: b.Notice.After, OutageAfter: b.OutageNotice.After, TurnsPerMinute: b.TurnsPerMinute,
+			Daily:       turn.DailyBudget{Calls: int64(b.Budget.ModelCalls), Tokens: int64(b.Budget.Tokens)},
 			SessionIdle: b.SessionIdle, Observe: b.Observe > 0, MaxAge: b.MaxAge, MaxBotTurns: botTurns,
 		},
 		Fallback: b.Fallback, Refusal: b.RefusalText, DelayText: b.Notice.Text, OutageText: b.OutageNotice.Text, History: b.History, Observe: b.Observe, GroupWait: b.GroupWait, SplitAt: b.SplitAt, SplitWait: b.SplitWait,

@@ -7,6 +7,7 @@ import (
 
 	"github.com/onereply/onereply/internal/inspect"
 	"github.com/onereply/onereply/store"
+	"github.com/onereply/onereply/turn"
 )
 
 // AttentionKind is why a conversation needs somebody.
@@ -21,6 +22,7 @@ const (
 	AttentionSetAside    AttentionKind = "set_aside"    // the model refuses these messages, or each worker that took them was lost; requeue tries them again
 	AttentionOverdue     AttentionKind = "overdue"      // it waits for a node, longer than it should
 	AttentionLeaseLost   AttentionKind = "lease_lost"   // the turn under way lost a worker, and goes on without it
+	AttentionOverBudget  AttentionKind = "over_budget"  // the bot has used up its [Budget], and its conversations wait; there is no conversation
 )
 
 // AttentionItem is one reason for a person to look at a conversation, which may have
@@ -67,7 +69,7 @@ type AttentionQuery struct {
 	Limit int
 }
 
-// AttentionPage is a page of items: first of overdue conversations, then of the others,
+// AttentionPage is a page of items: first of bots, then of overdue conversations, then of the others,
 // newest activity first.
 type AttentionPage struct {
 	Items []AttentionItem `json:"items"` // never nil
@@ -76,8 +78,8 @@ type AttentionPage struct {
 
 // Attention lists everything that needs somebody: failed turns; messages that earlier
 // turns set aside; replies that may not have arrived; turns under way that have lost a
-// worker; and overdue conversations, on which a node should have acted more than two
-// leases of their bot ago. An error with
+// worker; overdue conversations, on which a node should have acted more than two
+// leases of their bot ago; and bots that have used up their [Budget]. An error with
 // [CodeInvalid] names the field at fault.
 func (a *App) Attention(ctx context.Context, q AttentionQuery) (AttentionPage, error) {
 	c := call{op: "attention", key: store.Key{Bot: q.Bot}}
@@ -88,12 +90,15 @@ func (a *App) Attention(ctx context.Context, q AttentionQuery) (AttentionPage, e
 	if err != nil {
 		return AttentionPage{}, c.fail(CodeInvalid, "limit", err)
 	}
-	leases := map[string]time.Duration{}
+	leases, budgets := map[string]time.Duration{}, map[string]turn.DailyBudget{}
 	for name, b := range *a.bots.Load() {
 		leases[name] = b.Lease
+		if b.Budget != (Budget{}) {
+			budgets[name] = b.engineBot().Policy.Daily
+		}
 	}
 	found, next, err := inspect.Attention(ctx, a.store, inspect.AttentionQuery{
-		Bot: q.Bot, Bots: q.Bots, Cursor: q.Cursor, Limit: limit, Now: a.clock.Now(), Leases: leases,
+		Bot: q.Bot, Bots: q.Bots, Cursor: q.Cursor, Limit: limit, Now: a.clock.Now(), Leases: leases, Budgets: budgets,
 	})
 	if err != nil {
 		return AttentionPage{}, c.of(err)

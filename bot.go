@@ -202,6 +202,10 @@ type Bot struct {
 	// rests for a minute. 0: none.
 	TurnsPerMinute int
 
+	// Budget is what the bot may use up in a day, on all nodes together. The zero value is
+	// no bound.
+	Budget Budget
+
 	// StopWords close what their sender has waiting: a message that is one of them is
 	// settled with it and answered by nobody. OptOutWords do the same, and pause the
 	// conversation too, until an opt-in word or a resume. Both count in the text of an edit as well.
@@ -218,6 +222,19 @@ type Bot struct {
 	// OptInWords end the pause that an opt-out word made, and only that. Such a message
 	// is answered like any other.
 	OptInWords []string
+}
+
+// Budget is what a bot may use up in a day of UTC; 0: as much as it likes. When it is used
+// up, what waits is kept, and is answered when the next day begins or the budget is raised:
+// for its turns the model is out of reach meanwhile, see [Bot].OutageNotice.
+//
+// ModelCalls counts the runs of the responder. It is exact: a run that was asked for is
+// counted, also where its node was lost before it began. Tokens counts what the
+// responder reports ([Turn.Spend]). That is known only at the end of a run, so the runs that are
+// under way when the last token is spent may use more.
+type Budget struct {
+	ModelCalls int
+	Tokens     int
 }
 
 // Pace is how long a bot pauses before each further part of its reply, as a person would
@@ -329,6 +346,7 @@ func (b Bot) validate() error {
 	reject(b.GroupWait < 0 || b.SplitWait < 0, "GroupWait and SplitWait must not be negative")
 	reject(b.SplitAt < 0, "SplitAt must not be negative, it is %d", b.SplitAt)
 	reject(b.TurnsPerMinute < 0, "TurnsPerMinute must not be negative, it is %d", b.TurnsPerMinute)
+	reject(b.Budget.ModelCalls < 0 || b.Budget.Tokens < 0, "Budget must not be negative")
 	for _, word := range slices.Concat(b.StopWords, b.OptOutWords, b.OptInWords, b.ResetWords) {
 		reject(words.Key(word) == "", "the word %q must have a letter, a digit or a symbol, and at most %d bytes", word, words.MaxBytes)
 	}

@@ -170,7 +170,7 @@ func TestBotsWithMistakes(t *testing.T) {
 	bad := onereply.Bot{
 		Debounce: -2, MaxWait: -3, OnNewInput: "later", MaxDiscards: -2, Lease: time.Millisecond, History: 501, MediaWait: -2, UnknownSend: "maybe",
 		Timeout: -1, Attempts: -2, Fallback: strings.Repeat("x", onereply.MaxTextBytes+1), RefusalText: strings.Repeat("x", onereply.MaxTextBytes+1), Notice: onereply.Notice{After: -1}, OutageNotice: onereply.Notice{After: 1}, RetryFor: -2, SendTimeout: -2, Pace: onereply.Pace{PerCharacter: -1, Least: 2 * time.Minute, Most: time.Second},
-		GroupWait: -2, SplitAt: -1, SplitWait: -2, TurnsPerMinute: -1, Start: "soon", EarlyAttempts: -1,
+		GroupWait: -2, SplitAt: -1, SplitWait: -2, TurnsPerMinute: -1, Budget: onereply.Budget{Tokens: -1}, Start: "soon", EarlyAttempts: -1,
 	}
 	s := memory.New()
 	defer s.Close()
@@ -180,7 +180,7 @@ func TestBotsWithMistakes(t *testing.T) {
 	}
 	for _, want := range []string{
 		"name", "Responder", "Debounce", "MaxWait", "OnNewInput", "MaxDiscards", "Lease", "History", "MediaWait", "UnknownSend",
-		"Timeout", "Attempts", "Fallback", "RefusalText", "Notice needs", "OutageNotice needs", "RetryFor", "SendTimeout", "Pace.PerCharacter", "Pace.Least", "Pace.Most", "GroupWait", "SplitAt", "TurnsPerMinute", "Start must", "EarlyAttempts", "twice",
+		"Timeout", "Attempts", "Fallback", "RefusalText", "Notice needs", "OutageNotice needs", "RetryFor", "SendTimeout", "Pace.PerCharacter", "Pace.Least", "Pace.Most", "GroupWait", "SplitAt", "TurnsPerMinute", "Budget must", "Start must", "EarlyAttempts", "twice",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("nothing is said about %s", want)

@@ -92,6 +92,7 @@ func TestEachKeyReachesTheRuntime(t *testing.T) {
 		{"unknown_send: resend", map[string]any{"Policy.ResendUnknown": true}},
 		{"unknown_send: hold", nil}, // as auto, of a sender that does not recognise repeats
 		{"turns_per_minute: 77", map[string]any{"Policy.TurnsPerMinute": 77}},
+		{"budget: {model_calls_per_day: 78, tokens_per_day: 79}", map[string]any{"Policy.Daily.Calls": int64(78), "Policy.Daily.Tokens": int64(79)}},
 		{"group_wait: 88s", map[string]any{"GroupWait": 88 * time.Second}},
 		{"split_at: 99", map[string]any{"SplitAt": 99}},
 		{"split_wait: 111s", map[string]any{"SplitWait": 111 * time.Second}},

@@ -11,7 +11,7 @@ type Stats struct {
 	// Turns counts them by outcome: sent, no_reply, failed, unknown.
 	Turns map[string]uint64
 
-	// ModelCalls counts attempts that were started, EarlyStarts those of them that began
+	// ModelCalls counts runs of the responder that began, EarlyStarts those of them that began
 	// before the end of their window, Replaced those of them that newer input replaced.
 	ModelCalls, EarlyStarts, Replaced uint64
 
@@ -26,6 +26,10 @@ type Stats struct {
 	TimeToReply Histogram // seconds from the first waiting input to the sent reply
 
 	LeasesLost uint64
+
+	// OverBudget counts calls of models that did not begin because the bot's budget of the
+	// day was used up.
+	OverBudget uint64
 
 	// Deliveries counts them by outcome: sent, retried, failed, unknown, withdrawn.
 	Deliveries map[string]uint64
@@ -53,7 +57,7 @@ func (a *App) Stats() Stats {
 		Accepted: c.Accepted, Duplicates: c.Duplicates, Ignored: c.Ignored, Turns: c.Turns, Discards: c.Discards,
 		ModelCalls: c.Total.ModelCalls, EarlyStarts: c.Total.EarlyStarts, Replaced: c.Total.Replaced,
 		DiscardedTokens: c.DiscardedTokens, BurstSize: Histogram(c.BurstSize), DueToStart: Histogram(c.DueToStart),
-		TimeToReply: Histogram(c.TimeToReply), LeasesLost: c.LeasesLost, Deliveries: c.Deliveries,
+		TimeToReply: Histogram(c.TimeToReply), LeasesLost: c.LeasesLost, OverBudget: c.OverBudget, Deliveries: c.Deliveries,
 		Generating: status.Generating, Waiting: status.Remembered,
 	}
 }

@@ -18,7 +18,7 @@ type statsCollector struct {
 	inputs, turns, discards, discardedTokens *prometheus.Desc
 	calls, replaced                          *prometheus.Desc
 	burst, start, reply                      *prometheus.Desc
-	leasesLost, deliveries                   *prometheus.Desc
+	leasesLost, overBudget, deliveries       *prometheus.Desc
 	generating, waiting                      *prometheus.Desc
 }
 
@@ -33,7 +33,7 @@ func newStatsCollector(app App, ignored *atomic.Uint64) *statsCollector {
 		ignored:         ignored,
 		inputs:          describe("inputs_total", "Inputs by outcome: accepted, duplicate, ignored.", "outcome"),
 		turns:           describe("turns_total", "Turns by outcome.", "outcome"),
-		calls:           describe("model_calls_total", "Attempts started: early, or after_quiet.", "start"),
+		calls:           describe("model_calls_total", "Calls of models that began: early, or after_quiet.", "start"),
 		replaced:        describe("replaced_total", "Early attempts thrown away because newer input came within their window."),
 		discards:        describe("discards_total", "Attempts thrown away because of newer input, a pause, a deletion, a stop word, a reset or a human's reply."),
 		discardedTokens: describe("discarded_tokens_total", "Model tokens spent on attempts without a reply."),
@@ -41,6 +41,7 @@ func newStatsCollector(app App, ignored *atomic.Uint64) *statsCollector {
 		start:           describe("due_to_start_seconds", "Time from the end of a debounce window to the start of the model."),
 		reply:           describe("time_to_reply_seconds", "Time from the first pending input to its sent reply."),
 		leasesLost:      describe("leases_lost_total", "Leases of lost workers, counted by the node that took over."),
+		overBudget:      describe("over_budget_total", "Model calls that did not begin because the budget of their bot was used up."),
 		deliveries:      describe("deliveries_total", "Deliveries by outcome.", "outcome"),
 		generating:      describe("generating", "Attempts running now."),
 		waiting:         describe("waiting_conversations", "Conversations that this node has in memory; idle ones leave it within a minute."),
@@ -51,7 +52,7 @@ func newStatsCollector(app App, ignored *atomic.Uint64) *statsCollector {
 func (c *statsCollector) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		c.inputs, c.turns, c.calls, c.replaced, c.discards, c.discardedTokens, c.burst, c.start, c.reply,
-		c.leasesLost, c.deliveries, c.generating, c.waiting,
+		c.leasesLost, c.overBudget, c.deliveries, c.generating, c.waiting,
 	} {
 		out <- d
 	}
@@ -82,6 +83,7 @@ func (c *statsCollector) Collect(out chan<- prometheus.Metric) {
 	counter(c.discards, stats.Discards)
 	counter(c.discardedTokens, stats.DiscardedTokens)
 	counter(c.leasesLost, stats.LeasesLost)
+	counter(c.overBudget, stats.OverBudget)
 	gauge(c.generating, stats.Generating)
 	gauge(c.waiting, stats.Waiting)
 	out <- histogram(c.burst, stats.BurstSize)

@@ -303,6 +303,7 @@ func (ClaimName) event()       {}
 func (AdoptName) event()       {}
 func (DropName) event()        {}
 func (TakeDuty) event()        {}
+func (Spend) event()           {}
 func (Requeue) event()         {}
 func (Resend) event()          {}
 func (MarkSent) event()        {}
@@ -349,6 +350,7 @@ type Policy struct {
 	SessionIdle    time.Duration // a message after so long a silence begins afresh; 0: never
 	WaitingBytes   int           // bytes that may wait; 0: no bound
 	PromptBytes    int           // bytes of the messages of one prompt, but for a single larger one; 0: no bound
+	Daily          DailyBudget   // what it may use up in a day: see daily_budget.go
 	TurnsPerMinute int           // attempts that may start in a minute, after which it rests for one; 0: no ceiling
 	Observe        bool          // messages that are not meant for the bot are kept as context
 	MaxAge         time.Duration // older messages are context; 0: no limit

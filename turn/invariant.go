@@ -43,6 +43,7 @@ var rules = []struct {
 		bare := r.Version == 0 && r.Seq == 0 && r.Pending == 0 && r.Reply == nil && !r.OnHold
 		return (r.Phase == Alias) == (r.LeadsTo != "") && (r.LeadsTo == "" || bare)
 	}},
+	{"a budget refuses nothing before something was spent", func(r Record) bool { return r.Spent.Refused == 0 || r.Spent.Calls > 0 || r.Spent.Tokens > 0 }},
 	{"a duty has a holder and an end", func(r Record) bool { return r.Duty == Duty{} || r.Duty.Nonce != "" && r.Duty.Until > 0 }},
 	{"names are bounded", func(r Record) bool {
 		return len(r.Names.Aliases) <= MaxAliases && len(r.Names.Dropped) <= MaxAliases

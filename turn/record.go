@@ -205,6 +205,7 @@ type Record struct {
 	SetAside    *SetAside     `json:"set_aside,omitempty"`     // inputs that need somebody
 
 	Duty      Duty        `json:"duty,omitzero"`       // see duty.go
+	Spent     Spent       `json:"spent,omitzero"`      // see daily_budget.go
 	LeadsTo   string      `json:"leads_to,omitempty"`  // of an alias: the original name of the conversation to which it leads
 	Names     Names       `json:"names,omitzero"`      // see names.go
 	Early     []EarlyEdit `json:"early,omitempty"`     // edits that are kept for messages that have not come

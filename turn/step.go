@@ -111,6 +111,8 @@ func (s *step) dispatch(event Event) {
 		s.dropName(e)
 	case TakeDuty: // duty.go
 		s.takeDuty(e)
+	case Spend: // daily_budget.go
+		s.spend(e)
 	case Reset: // reset.go
 		s.reset(e)
 	case Requeue:

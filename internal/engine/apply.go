@@ -75,6 +75,7 @@ func (n *Node) step(c *conversation, b *batch, t *task, event turn.Event) turn.E
 	if !effects.Changed {
 		return effects
 	}
+	b.refuses = b.refuses || effects.Reason == turn.OverBudget
 	b.write.Record, b.changed = record, true
 	if t.Audit != nil {
 		entry := *t.Audit

@@ -12,7 +12,8 @@ import (
 // the write of its result. It goes through these steps:
 //
 //	the prompt is read     startRun emits ReadPrompt, PromptRead is its answer
-//	the responder runs     PromptRead emits Start, Responded is its answer
+//	the budget is asked    askForCall queues a task, callAnswered is its end
+//	the responder runs     start emits Start, Responded is its answer
 //	the result is written  runEnded queues a task; endWork lets go of the run
 //
 // The result of an attempt that was started early may come before its window ends. Then
@@ -111,13 +112,19 @@ func (n *Node) PromptRead(now turn.Time, key store.Key, nonce string, entries, t
 	case most > 0 && r.prompt.size() > most && len(r.prompt.Messages) > 1:
 		n.runEnded(c, &task{event: turn.GenerateFailed{Nonce: r.lease.Nonce, Fault: turn.TooLarge, Waiting: r.prompt.waiting}})
 	default:
-		r.started = true
-		record := c.snap.Record
-		n.emit(Start{
-			Key: key, Conversation: record.Name(key.Conversation), Address: addressOf(key.Conversation, record), Lease: r.lease, Turn: r.turn,
-			Attempt: r.attempt, Early: r.early, Through: r.through, Prompt: r.prompt, NoSignalUntil: max(record.NoSendUntil, n.pausedUntil(c)),
-		})
+		n.askForCall(c)
 	}
+}
+
+// start runs the responder.
+func (n *Node) start(c *conversation) {
+	r, record := c.run, c.snap.Record
+	r.started = true
+	n.countCall(r.early)
+	n.emit(Start{
+		Key: c.key, Conversation: record.Name(c.key.Conversation), Address: addressOf(c.key.Conversation, record), Lease: r.lease, Turn: r.turn,
+		Attempt: r.attempt, Early: r.early, Through: r.through, Prompt: r.prompt, NoSignalUntil: max(record.NoSendUntil, n.pausedUntil(c)),
+	})
 }
 
 // unread ends an attempt whose prompt could not be read. The next try backs off, or a
@@ -175,6 +182,7 @@ type Response struct {
 // changes nothing: that run was settled without it.
 func (n *Node) Responded(now turn.Time, response Response) {
 	n.setTime(now)
+	n.spendTokens(response.Key.Bot, response.Tokens)
 	c := n.get(response.Key)
 	r := c.run
 	if r == nil || r.lease.Nonce != response.Nonce || r.ended || r.kept != nil {

@@ -13,6 +13,7 @@ type Counters struct {
 	DueToStart                    Histogram // seconds from the due time to the start of the attempt
 	TimeToReply                   Histogram // seconds from the first waiting input to the sent reply
 	LeasesLost                    uint64
+	OverBudget                    uint64 // calls of the model that a budget refused
 	Deliveries                    map[string]uint64
 	Total                         Tally
 
@@ -76,12 +77,9 @@ func (n *Node) count(e *Event) {
 	c := &n.Counters
 	switch e.Kind {
 	case turn.KindTurnStarted:
-		c.add(n.now, Tally{ModelCalls: 1})
-		if e.Early {
-			c.add(n.now, Tally{EarlyStarts: 1})
-			return
+		if !e.Early {
+			c.DueToStart.add(max(0, n.now.Sub(e.Due).Seconds()))
 		}
-		c.DueToStart.add(max(0, n.now.Sub(e.Due).Seconds()))
 	case turn.KindReplyDiscarded:
 		n.countDiscard(e)
 	case turn.KindLeaseLost:
@@ -112,6 +110,15 @@ func (n *Node) count(e *Event) {
 			c.Turns["no_reply"]++
 		}
 	}
+}
+
+// countCall counts a call of the model.
+func (n *Node) countCall(early bool) {
+	t := Tally{ModelCalls: 1}
+	if early {
+		t.EarlyStarts = 1
+	}
+	n.Counters.add(n.now, t)
 }
 
 // countDiscard counts a reply or an attempt that came to nothing, by its cause. It is a

@@ -129,7 +129,12 @@ type Show struct {
 	Text string
 }
 
+// OverBudget tells the operator that a bot has used up its budget, once until a call is
+// allowed again.
+type OverBudget struct{ Bot, Text string }
+
 func (Show) output()       {}
+func (OverBudget) output() {}
 func (Load) output()       {}
 func (Commit) output()     {}
 func (Delete) output()     {}

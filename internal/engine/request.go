@@ -82,6 +82,7 @@ type task struct {
 	reply    store.Body   // the responder's reply, of a result
 	sending  *store.Entry // the reply that a send delivers
 	endsWork bool         // the attempt or the send under way here ends with it
+	asker    asker        // the attempt that waits for its outcome
 
 	// Of a request under an alias; see names.go.
 	via    string // the alias

@@ -14,8 +14,8 @@ type Tally struct {
 	Replies          uint64 `json:"replies"`           // of the responder, sent
 	MessagesAnswered uint64 `json:"messages_answered"` // by these replies
 	Discards         uint64 `json:"discards"`          // attempts thrown away because of newer input, a pause or what a person did
-	ModelCalls       uint64 `json:"model_calls"`       // attempts started
-	EarlyStarts      uint64 `json:"early_starts"`      // attempts started before the end of their window
+	ModelCalls       uint64 `json:"model_calls"`       // calls of the model that began
+	EarlyStarts      uint64 `json:"early_starts"`      // those of them that began before the end of their window
 	Replaced         uint64 `json:"replaced"`          // those of them that newer input replaced
 	Failed           uint64 `json:"failed"`            // turns that were given up
 	TokensDiscarded  uint64 `json:"tokens_discarded"`  // that models used for attempts without a reply

@@ -23,6 +23,7 @@ type batch struct {
 	reply   *store.Entry // the reply that it commits
 	lease   string       // nonce of the lease that the record had before
 	repeats int          // how many of the conversation's repeats it notes
+	refuses bool         // it is the first to refuse a call since the budget allowed one
 }
 
 // write applies the waiting tasks to the record, one after the other, and writes the
@@ -225,6 +226,9 @@ func (n *Node) finish(c *conversation, b *batch) {
 	if c.snap.Record.Reply == nil {
 		c.reply = nil
 	}
+	if b.refuses {
+		n.emit(OverBudget{Bot: c.key.Bot, Text: BudgetUsedUp(n.bot(c).Policy.Daily, c.snap.Record.Spent, n.now)})
+	}
 	n.carryOut(c, b)
 	n.arm(c)
 }
@@ -232,6 +236,7 @@ func (n *Node) finish(c *conversation, b *batch) {
 // answer gives a caller the result of the request.
 func (n *Node) answer(c *conversation, t *task) {
 	if t.isOwn() {
+		n.callAnswered(c, t)
 		return
 	}
 	if t.showsRecord() {

@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/onereply/onereply/internal/engine"
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
 )
@@ -24,12 +27,13 @@ const (
 	SetAside    Kind = "set_aside"    // the model refuses these messages, or each worker that took them was lost
 	Overdue     Kind = "overdue"      // it waits for a node, longer than it should
 	LeaseLost   Kind = "lease_lost"   // the turn under way lost a worker, and goes on without it
+	OverBudget  Kind = "over_budget"  // a bot has used up its budget of the day, and its conversations wait
 )
 
-// Finding is one reason for a person to look at a conversation.
+// Finding is one reason for a person to look at a conversation, or at a bot.
 type Finding struct {
 	Kind Kind
-	Key  store.Key
+	Key  store.Key // of a bot: without a conversation
 	Turn int64
 
 	// Seq is that of the reply; 0 where the finding is not about one.
@@ -53,18 +57,19 @@ type AttentionQuery struct {
 	Limit  int      // conversations of one page, at least 1
 
 	// Now and Leases decide which conversations are overdue: the time of the store, and
-	// the lease of each bot that this node has.
-	Now    turn.Time
-	Leases map[string]time.Duration
+	// the lease of each bot that this node has. Budgets are those of the bots that have one.
+	Now     turn.Time
+	Leases  map[string]time.Duration
+	Budgets map[string]turn.DailyBudget
 }
 
-// listMark begins every cursor. All of them are of pages behind the overdue
+// listMark begins every cursor. All of them are of pages behind the bots and the overdue
 // conversations, which stand on the first page only. Those that do not fit there are
 // left out: a person who sees a page full of them has enough to do.
 const listMark = "-"
 
-// Attention returns a page of findings: first of conversations that are overdue, then of
-// those that the store marks, newest activity first. A conversation may
+// Attention returns a page of findings: first of bots without a budget, then of conversations
+// that are overdue, then of those that the store marks, newest activity first. A conversation may
 // have several findings. A cursor that this function did not make is
 // [store.ErrCursor].
 func Attention(ctx context.Context, s store.Store, q AttentionQuery) (found []Finding, next string, err error) {
@@ -74,9 +79,15 @@ func Attention(ctx context.Context, s store.Store, q AttentionQuery) (found []Fi
 	}
 	room := q.Limit // of this page
 	if !behind {
-		if found, err = overdue(ctx, s, q); err != nil {
+		if found, err = overBudget(ctx, s, q); err != nil {
 			return nil, "", err
 		}
+		late, err := overdue(ctx, s, q)
+		if err != nil {
+			return nil, "", err
+		}
+		found = append(found, late...)
+		found = found[:min(len(found), q.Limit)]
 		if room -= len(found); room == 0 {
 			return found, listMark, nil
 		}
@@ -92,6 +103,29 @@ func Attention(ctx context.Context, s store.Store, q AttentionQuery) (found []Fi
 		next = listMark + page.Next
 	}
 	return found, next, nil
+}
+
+// overBudget finds the bots that have used up their budget of the day while somebody waits
+// for them.
+func overBudget(ctx context.Context, s store.Store, q AttentionQuery) (found []Finding, err error) {
+	for _, bot := range slices.Sorted(maps.Keys(q.Budgets)) {
+		if q.Bot != "" && bot != q.Bot || q.Bot == "" && q.Bots != nil && !slices.Contains(q.Bots, bot) {
+			continue
+		}
+		snapshot, err := s.Load(ctx, engine.BudgetKey(bot))
+		spent := snapshot.Record.Spent
+		switch {
+		case store.IsUnreadable(err):
+		case err != nil:
+			return nil, err
+		case spent.Refused != 0 && q.Budgets[bot].UsedUp(spent, q.Now):
+			found = append(found, Finding{
+				Kind: OverBudget, Key: store.Key{Bot: bot}, At: spent.Refused, Since: spent.Refused,
+				Reason: engine.BudgetUsedUp(q.Budgets[bot], spent, q.Now), Actions: []string{},
+			})
+		}
+	}
+	return found, nil
 }
 
 // findingsOf returns the findings of a conversation that the store marks. The record's

@@ -111,6 +111,8 @@ func (n *Node) perform(output engine.Output) {
 		n.tell(o.Event)
 	case engine.Show:
 		n.show(o)
+	case engine.OverBudget:
+		n.log.Warn(o.Text, "bot", o.Bot)
 	case engine.Hint:
 		n.options.Hint(o.Key)
 	case engine.Commit:

@@ -112,8 +112,24 @@ func (r *reader) behaviour(s *section, b *onereply.Bot) {
 	s.texts("opt_out_words", &b.OptOutWords, r.word)
 	s.texts("opt_in_words", &b.OptInWords, r.word)
 	s.texts("reset_words", &b.ResetWords, r.word)
+	r.budget(s, &b.Budget)
 	r.notice(s, "notice", &b.Notice)
 	r.notice(s, "outage_notice", &b.OutageNotice)
+}
+
+// budget reads what a bot may use up in a day.
+func (r *reader) budget(s *section, into *onereply.Budget) {
+	v, ok := s.take("budget")
+	if !ok {
+		return
+	}
+	n, ok := r.section(v)
+	if !ok {
+		return
+	}
+	n.count("model_calls_per_day", &into.ModelCalls, 0, math.MaxInt32)
+	n.count("tokens_per_day", &into.Tokens, 0, math.MaxInt32)
+	n.close()
 }
 
 // notice reads a text that people are told once they have waited for so long.

@@ -74,6 +74,8 @@ var keys = []key{
 	{"bot", "split_at", "5010", settings + "SplitAt", 5010, 0},
 	{"bot", "split_wait", "5011s", settings + "SplitWait", 5011 * time.Second, noTime},
 	{"bot", "turns_per_minute", "5012", settings + "TurnsPerMinute", 5012, 0},
+	{"bot", "budget", "{model_calls_per_day: 5024}", settings + "Budget.ModelCalls", 5024, nil},
+	{"bot", "budget", "{tokens_per_day: 5025}", settings + "Budget.Tokens", 5025, nil},
 	{"bot", "stop_words", "[stop-5013]", settings + "StopWords", []string{"stop-5013"}, nil},
 	{"bot", "opt_in_words", "[in-5015]", settings + "OptInWords", []string{"in-5015"}, nil},
 	{"bot", "opt_out_words", "[out-5014]", settings + "OptOutWords", []string{"out-5014"}, nil},

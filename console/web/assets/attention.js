@@ -11,6 +11,7 @@ const kinds = {
 	unknown_send: ['Unknown send', 'Nobody knows whether the reply arrived. Look at the other side, then send it again or mark it as sent.'],
 	undelivered: ['Not delivered', 'The other side refused the reply for good.'],
 	partial: ['Delivered in part', 'Some parts arrived, the rest was given up.'],
+	over_budget: ['Budget used up', 'What waits is kept. A greater budget in the configuration ends this too, within five minutes.'],
 	lease_lost: ['Worker lost', 'The turn goes on by itself. If it happens again, look at the node.'],
 	overdue: ['Overdue', 'It waits longer than it should. Is a node running that serves this bot?'],
 };
@@ -64,7 +65,7 @@ class Item {
 		this.since = element('span.since');
 		this.reason = element('p.reason', { dir: 'auto' });
 		this.node = element('li', { 'data-kind': kind, class: 'item' },
-			element('div', element('p', element('strong.kind', title), ' ', element('a', { href: addressOf(item), dir: 'auto' }, conversation), element('small', turn ? `${bot} · turn ${turn}` : bot), this.since),
+			element('div', element('p', element('strong.kind', title), ' ', conversation ? element('a', { href: addressOf(item), dir: 'auto' }, conversation) : '', element('small', turn ? `${bot} · turn ${turn}` : bot), this.since),
 				element('p.hint', about), this.reason),
 			element('div.row', ...remedies(api, turn, frame, changed, actions)));
 		this.render(item);

@@ -390,6 +390,13 @@ func againFromTheStart(was, is *turn.Record, _ turn.Event, _ *turn.Effects, _ tu
 	}
 }
 
+func spentForgotten(r *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
+	if _, ok := e.(turn.Spend); ok {
+		r.Spent = turn.Spent{}
+	}
+	return e
+}
+
 func outagesUseUp(f *turn.GenerateFailed) {
 	f.Fault = turn.Failure
 }

@@ -319,7 +319,7 @@ func (l *ledger) judgeBegin(t *conversation, write store.Write, before turn.Reco
 
 // flushed reports whether somebody may have ended the quiet time of the window.
 func (l *ledger) flushed(t *conversation) bool {
-	return l.askedFor(t.key, t.first.Add(-longestBackoff), flush, requeue)
+	return l.askedFor(t.key, t.first.Add(-l.longestBackoff()), flush, requeue)
 }
 
 // judgeEarly is P2 for the reply of an attempt that was started early: it waits for the
@@ -364,8 +364,13 @@ func (l *ledger) earliest(t *conversation, write store.Write, waiting []store.En
 }
 
 // longestBackoff is the longest back-off, and the rest after too many turns in a
-// minute. No model of the simulation asks for more.
-const longestBackoff = time.Minute
+// minute. No model of the simulation asks for more; a budget that is used up does.
+func (s settings) longestBackoff() time.Duration {
+	if s.policy.Daily.Calls > 0 {
+		return budgetPause
+	}
+	return time.Minute
+}
 
 // judgeWindow is P3's hard cap. The ledger keeps by itself since when a turn waits and
 // when its window began; a resume begins one too.
@@ -389,7 +394,7 @@ func (l *ledger) judgeWindow(t *conversation, write store.Write, before turn.Rec
 		latest = max(latest, t.since.Add(l.policy.MediaWait+slack))
 	}
 	if after.Window.NotBefore != 0 {
-		latest = max(latest, t.rested.Add(longestBackoff))
+		latest = max(latest, t.rested.Add(l.longestBackoff()))
 	}
 	if !after.OnHold && after.Window.Due > latest {
 		l.fail("P3 hard cap", "the window that began at %s ends at %s, %v after the latest moment", clock(t.since), clock(after.Window.Due), after.Window.Due.Sub(latest))

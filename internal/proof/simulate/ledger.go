@@ -171,6 +171,9 @@ func (l *ledger) reads(o engine.ReadPrompt) {
 // modelStarts notes a call.
 func (l *ledger) modelStarts(n *node, o engine.Start, text string) {
 	l.sums.ModelCalls++
+	if most := l.policy.Daily.Calls; most > 0 && !l.calm && int64(l.sums.ModelCalls) > most {
+		l.fail("budget", "this is call %d of the model, and the budget is %d a day", l.sums.ModelCalls, most)
+	}
 	l.story.runs = append(l.story.runs, span{node: n.index, from: l.now, to: l.now, nonce: o.Lease.Nonce, shows: idsOf(messagesIn(text))})
 	l.calls[o.Lease.Nonce] = &call{key: o.Key, node: n, life: n.life, turn: o.Turn, through: o.Through, text: text}
 	l.judgeHistory(o)

@@ -134,7 +134,7 @@ func (n *node) claimAt(now turn.Time, o engine.Claim) []store.Timer {
 		return nil
 	}
 	if n.seeded.flaws.claimsLate {
-		now = now.Add(-2 * longestBackoff)
+		now = now.Add(-2 * time.Minute)
 	}
 	claimed, err := n.store.Claim(context.Background(), now, o.Limit, o.Hold, o.Bots...)
 	n.mustBeNil(err)

@@ -135,6 +135,7 @@ func coreFaults() []seededFault {
 		{name: "a seal under an earlier lease counts", check: "P5 fenced", needs: []What{modelSeals, modelFails}, step: changeInput(oldSealsCount)},
 		{name: "the last part of a reply is never sent", check: "P7 sent", step: changeInput(lastPartDropped)},
 		{name: "a reply that is sent again begins with its first part", check: "P7 once", needs: []What{sendUnsureNo, sendRefused}, step: changeDecision(againFromTheStart)},
+		{name: "a call of the model does not count what was used up before", check: "budget", calm: true, step: changeInput(spentForgotten)},
 		{name: "an outage of the model uses up attempts", check: "P3 failed", needs: []What{modelOut}, step: changeEvent(outagesUseUp)},
 		{name: "a send that failed is not tried again", check: "P3 failed", needs: []What{sendFails}, step: changeInput(triedOnce)},
 		{name: "a reply says that it is late, and is not", check: "P2 late", step: changeDecision(lateAfterDiscards)},

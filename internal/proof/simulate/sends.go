@@ -203,6 +203,9 @@ func (l *ledger) waitBound(accepted turn.Time) (time.Duration, bool) {
 	if p.TurnsPerMinute > 0 {
 		bound += time.Minute
 	}
+	if p.Daily.Calls > 0 {
+		bound += budgetPause + time.Duration(l.end)
+	}
 	calm := bound * time.Duration(l.queueing())
 	for _, e := range l.Events {
 		switch _, breaks := faultKinds[e.What]; {

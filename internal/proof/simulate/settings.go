@@ -34,6 +34,7 @@ type settings struct {
 const (
 	storeTimeout = 10 * time.Second // as in internal/node
 	returnGrace  = 10 * time.Second // as in internal/node
+	budgetPause  = 5 * time.Minute  // as in internal/engine
 	clockError   = 15               // milliseconds by which a node may mistake the store's clock
 	ordinaryLink = 6 * time.Millisecond
 )
@@ -72,6 +73,9 @@ func newSettings(seed uint64, nodes int) settings {
 	}
 	if early := roll(seed, "early"); early.chance(25) {
 		s.policy.EarlyAttempts = early.between(1, 3)
+	}
+	if budget := roll(seed, "budget"); budget.chance(15) {
+		s.policy.Daily.Calls = int64(budget.between(1, 8))
 	}
 	if nodes > 0 {
 		s.nodes = nodes

@@ -103,6 +103,7 @@ func (w *world) becomeCalm() {
 	w.log("world", "people have gone, and nothing breaks any more")
 	w.calm, w.active = true, nil
 	w.aims = map[store.Key][]Event{}
+	w.raiseBudget()
 	for _, n := range w.nodes {
 		n.heal()
 	}
@@ -118,7 +119,7 @@ func (w *world) restBound() time.Duration {
 	attempt := w.timeout + returnGrace + p.Lease
 	attempts := time.Duration(p.MaxAttempts + p.MaxDiscards + p.EarlyAttempts + 1 + 2) // two to end a search for a refused message
 	sends := time.Duration(w.parts*(w.conversations+w.toBeFreed())+10) * (w.sendTimeout + p.Lease)
-	return 3*time.Minute + time.Duration(2*w.ledger.queueing())*(window+attempt*attempts) + sends + 3*p.RetryFor // twice for what operators have sent again
+	return 2*time.Minute + w.longestBackoff() + time.Duration(2*w.ledger.queueing())*(window+attempt*attempts) + sends + 3*p.RetryFor // twice for what operators have sent again
 }
 
 // claimed is longer than a claim keeps a timer from others.
@@ -198,5 +199,20 @@ func (w *world) beginFault(e Event) {
 	}
 }
 
-// bots is what every node is told.
-func (w *world) bots() map[string]engine.Bot { return map[string]engine.Bot{botName: w.bot()} }
+// bots is what every node is told. Once people have gone, the budget is raised.
+func (w *world) bots() map[string]engine.Bot {
+	bot := w.bot()
+	if w.calm && bot.Policy.Daily.Calls > 0 {
+		bot.Policy.Daily.Calls = 1_000_000
+	}
+	return map[string]engine.Bot{botName: bot}
+}
+
+// raiseBudget has the nodes go on with what waits for another day.
+func (w *world) raiseBudget() {
+	for _, n := range w.nodes {
+		if n.up() {
+			n.engine.ChangeBot(botName, func(b *engine.Bot) { *b = w.bots()[botName] })
+		}
+	}
+}
