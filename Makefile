@@ -5,6 +5,7 @@
 # make kills   one process, killed 2,000 times
 # make faults  three nodes on PostgreSQL and Redis under faults, 30 minutes each
 # make fuzz    every fuzz target for a while (FUZZTIME=30s)
+# make vuln    known vulnerabilities in what the program calls (VULNDB=URL: another database)
 # make bench   the Go benchmarks
 # make mutants small changes to what decides; lists those that no check notices
 #              (PACKAGE=./turn SEED=1 SAMPLE=200 BUDGET=20m for each package;
@@ -20,7 +21,7 @@ SEED ?= 1
 SAMPLE ?= 200
 BUDGET ?= 20m
 
-.PHONY: quick test build setup check unit quickproof browser prove fuzz bench kills faults screenshots mutants size
+.PHONY: quick test build setup check unit quickproof browser prove fuzz vuln bench kills faults screenshots mutants size
 
 quick:
 	@scripts/quick
@@ -62,6 +63,9 @@ faults:
 
 fuzz:
 	@scripts/fuzz $(FUZZTIME)
+
+vuln:
+	@scripts/vuln
 
 bench:
 	go test -run '^$$' -bench . -benchmem ./...
