@@ -7,8 +7,8 @@
 // is the way of a request to its handler; messages.go has a handler, and
 // body.go and respond.go what all handlers use; problem.go is the whole error
 // policy. The rest is who may call (auth.go, keys.go, caller.go, grant.go, session.go,
-// sessions.go, login.go, wrongkeys.go, refusals.go), how often (rate.go) and from where
-// (forwarded.go), event streams (events.go, eventstream.go, eventcache.go, streams.go) and
+// session_list.go, login.go, wrongkeys.go, refusals.go), how often (rate.go) and from where
+// (forwarded.go), event streams (events.go, event_writer.go, event_cache.go, stream_limit.go) and
 // metrics (metrics.go, stats.go).
 //
 // Errors have one way: a handler returns an error and writes nothing, ServeHTTP makes a

@@ -9,27 +9,31 @@
 //
 // Read the files in this order; they follow the life of a turn:
 //
-//	record.go       what is remembered of a conversation, and its next wake-up
-//	event.go        what can happen, and the policy
-//	effects.go      what Step asks its caller to do
-//	step.go         the dispatch, and the guards that all events share
-//	window.go       inputs arrive: the debounce window
-//	context.go      messages that are never answered, and those of other bots
-//	early_edit.go   edits and deletions that come before their message
-//	early_start.go  an attempt may begin before the end of the window
-//	attempt.go      a worker takes the lease and runs the responder
-//	commit.go       the final check: commit or discard
-//	send.go         the reply is delivered
-//	sign.go         people are told that it takes longer
-//	stop.go         a person wants no answer any more
-//	refused.go      a prompt that the model refuses, and the search for the message
-//	set_aside.go    messages that nobody can answer, and how they come back
-//	control.go      people step in: flush, pause, resume, a human's reply
-//	reset.go        a fresh start: a history that begins anew
-//	names.go        one conversation under several names
-//	unconfirmed.go  replies that may not have arrived, and what people do about them
-//	receipt.go      what channels say of a reply after they have taken it
-//	invariant.go    what holds after every step
+//	record.go          what is remembered of a conversation, and its next wake-up
+//	event.go           what can happen, and the policy
+//	effects.go         what Step asks its caller to do
+//	step.go            the dispatch, and the guards that all events share
+//	window.go          inputs arrive: the debounce window
+//	waiting_bytes.go   how many bytes may wait
+//	daily_budget.go    how often a bot may call its model in a day
+//	never_answered.go  messages that are context only
+//	bot_turns.go       messages of other bots
+//	early_edit.go      edits and deletions that come before their message
+//	early_start.go     an attempt may begin before the end of the window
+//	attempt.go         a worker takes the lease and runs the responder
+//	commit.go          the final check: commit or discard
+//	send.go            the reply is delivered
+//	signs_of_life.go   people are told that it takes longer
+//	stop.go            a person wants no answer any more
+//	refused.go         a prompt that the model refuses, and the search for the message
+//	set_aside.go       messages that nobody can answer, and how they come back
+//	control.go         people step in: flush, pause, resume, a human's reply
+//	reset.go           a fresh start: a history that begins anew
+//	names.go           one conversation under several names
+//	unconfirmed.go     replies that may not have arrived, and what people do about them
+//	receipt.go         what channels say of a reply after they have taken it
+//	duty.go            a job that one node at a time does
+//	invariant.go       what holds after every step
 //
 // Two rules hold the rest up. There is work if and only if there is a wake-up:
 // [Record.Wake] is a pure function of the record, and a store keeps its value
