@@ -47,12 +47,13 @@ func newPrompt(entries, tail []store.Entry, through int64, part turn.Part, histo
 	}
 	sortByVersion(p.waiting)
 	sortBySent(p.Messages)
-	p.History = slices.DeleteFunc(History(tail, history, observe), func(e store.Entry) bool { return asked[e.Seq] })
-	dropDeletedQuotes(p.Messages, tail)
-	dropDeletedQuotes(p.History, tail)
+	p.History = History(tail, history, observe)
 	if most > 0 {
 		p.History = newest(p.History, most-p.size())
 	}
+	p.History = slices.DeleteFunc(p.History, func(e store.Entry) bool { return asked[e.Seq] })
+	dropDeletedQuotes(p.Messages, tail)
+	dropDeletedQuotes(p.History, tail)
 	return p
 }
 
@@ -94,8 +95,10 @@ func (o ReadPrompt) DropTexts(tail []store.Entry) {
 		shown[lines[i].Seq] = true
 	}
 	for i := range tail {
-		if !shown[tail[i].Seq] {
-			tail[i] = WithoutTexts(tail[i])
+		if e := &tail[i]; !shown[e.Seq] {
+			size := max(e.Bytes(), e.Size)
+			*e = WithoutTexts(*e)
+			e.Size = size
 		}
 	}
 }
@@ -126,10 +129,11 @@ func (p Prompt) size() int {
 	return size
 }
 
-// newest are the last entries that have at most so many bytes together.
+// newest are the last entries that have at most so many bytes together. One whose texts were
+// dropped counts with the bytes that it had.
 func newest(entries []store.Entry, most int) []store.Entry {
 	for i := len(entries) - 1; i >= 0; i-- {
-		if most -= entries[i].Bytes(); most < 0 {
+		if most -= max(entries[i].Bytes(), entries[i].Size); most < 0 {
 			return entries[i+1:]
 		}
 	}

@@ -195,7 +195,7 @@ func readTail(ctx context.Context, s store.Store, o engine.ReadPrompt, waiting i
 		page = slices.DeleteFunc(page, func(e store.Entry) bool { return e.Status == turn.InputPending })
 		slices.Reverse(page)
 		tail = append(page, tail...)
-		if engine.HistoryComplete(tail, o.History, o.Observe) {
+		if !more || engine.HistoryComplete(tail, o.History, o.Observe) {
 			break
 		}
 		o.DropTexts(tail)

@@ -324,16 +324,28 @@ func TestTheHistoryIsThatOfTheWholeTranscript(t *testing.T) {
 		s := stored(t, turn.Record{}, entries)
 		history, observe := random.IntN(12), 1+random.IntN(5)
 		waits, _ := readWaiting(t.Context(), s, engine.ReadPrompt{Key: key, Through: math.MaxInt64})
-		s.most = 1 + random.IntN(500) // bytes of a page
-		tail, err := readTail(t.Context(), s, engine.ReadPrompt{Key: key, History: history, Observe: observe}, random.IntN(len(waits)+1))
+		s.most = 1 + random.IntN(500)                   // bytes of a page
+		most := random.IntN(2) * (1 + random.IntN(200)) // bytes of the prompt
+		tail, err := readTail(t.Context(), s, engine.ReadPrompt{Key: key, History: history, Observe: observe, Bytes: most}, random.IntN(len(waits)+1))
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, got := engine.History(slices.Clone(entries), history, observe), engine.History(tail, history, observe)
+		want, got := newest(engine.History(slices.Clone(entries), history, observe), most), newest(engine.History(tail, history, observe), most)
 		if !slices.Equal(texts(got), texts(want)) {
 			t.Fatalf("seed %d, %d of history, %d observed:\n%q\nwant\n%q\nof %+v", seed, history, observe, texts(got), texts(want), entries)
 		}
 	}
+}
+
+// newest are the last entries that have at most so many bytes, as a prompt has them.
+func newest(entries []store.Entry, most int) []store.Entry {
+	size := 0
+	for i, e := range slices.Backward(entries) {
+		if size += max(e.Bytes(), e.Size); most > 0 && size > most {
+			return entries[i+1:]
+		}
+	}
+	return entries
 }
 
 // randomTranscript has bursts that are answered, in any order of sequences, closed,
