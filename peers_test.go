@@ -35,6 +35,9 @@ type onBus struct {
 	bus  *bus
 	mute bool
 
+	listens   chan struct{} // closed once the node hears others
+	listening sync.Once
+
 	deaf, crowded atomic.Bool
 	echoed        atomic.Int64
 }
@@ -47,11 +50,20 @@ func (s *onBus) Echoed() time.Time {
 	return time.Time{}
 }
 
-func (b *bus) join(s store.Store) store.Store { return &onBus{Store: s, bus: b} }
+func (b *bus) join(s store.Store) store.Store {
+	return &onBus{Store: s, bus: b, listens: make(chan struct{})}
+}
 
 func newBus() *bus { return &bus{ears: map[*onBus]func([]byte){}} }
 
+// Broadcast implements [store.Broadcaster]. The first one waits until its node listens, so
+// that the answers to it are heard whichever goroutine is first.
 func (s *onBus) Broadcast(ctx context.Context, payload []byte) error {
+	select {
+	case <-s.listens:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	b := s.bus
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -96,6 +108,7 @@ func (s *onBus) Broadcasts(ctx context.Context, f func([]byte)) error {
 	s.bus.mu.Lock()
 	s.bus.ears[s] = f
 	s.bus.mu.Unlock()
+	s.listening.Do(func() { close(s.listens) })
 	<-ctx.Done()
 	s.bus.mu.Lock()
 	defer s.bus.mu.Unlock()
@@ -360,6 +373,7 @@ func TestStrangeBroadcasts(t *testing.T) {
 		s := apps[0].Subscribe(onereply.EventQuery{})
 		defer s.Close()
 		stranger := b.join(nil).(*onBus)
+		close(stranger.listens) // nobody listens there
 		for _, text := range []string{
 			`null`, `[]`, `{}`, `{"instance":"x"}`, `{"instance":"x","events":[null,{},{"Kind":""},7,{"Kind":"a","At":"nonsense"}]}`,
 			`{"instance":"x","watches":[{"bot":"b"}],"report":{"minutes":[[1],[],null,[18446744073709551615,1,1,1,1,1,1,1,1,1]],"times":{"bounds":[1],"counts":[]}}}`,
