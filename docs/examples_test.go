@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -81,7 +82,7 @@ func start(t *testing.T, interpreter, file string) (url string, stop func() []re
 	if _, err := exec.LookPath(interpreter); err != nil {
 		t.Skipf("there is no %s here", interpreter)
 	}
-	ctx, kill := context.WithCancel(context.Background())
+	ctx, kill := context.WithTimeout(context.Background(), 2*time.Minute)
 	command := exec.CommandContext(ctx, interpreter, filepath.Join("examples", file), "0")
 	command.Env = append(os.Environ(), "DELIVERY_SECRET="+secret, "SEEN="+filepath.Join(t.TempDir(), "seen"))
 	command.Stderr = os.Stderr

@@ -133,7 +133,7 @@ func TestANodeWithACertificate(t *testing.T) {
 	get := func(scheme string, most uint16) (int, error) {
 		transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS10, MaxVersion: most}}
 		defer transport.CloseIdleConnections()
-		response, err := (&http.Client{Transport: transport}).Get(scheme + address + "/healthz")
+		response, err := (&http.Client{Transport: transport, Timeout: waitLimit}).Get(scheme + address + "/healthz")
 		if err != nil {
 			return 0, err
 		}

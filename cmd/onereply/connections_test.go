@@ -84,13 +84,15 @@ func (l *limited) served(t *testing.T) dialed {
 	return d
 }
 
-// await fails the test where nothing comes.
-func await[T any](t *testing.T, from <-chan T, what string) {
+// await is what comes next, and fails the test where nothing does.
+func await[T any](t *testing.T, from <-chan T, what string) T {
 	t.Helper()
 	select {
-	case <-from:
+	case value := <-from:
+		return value
 	case <-time.After(waitLimit):
 		t.Fatalf("%s: not within %s", what, waitLimit)
+		panic("unreachable")
 	}
 }
 
@@ -181,7 +183,7 @@ func TestIdleConnectionsBlockNobody(t *testing.T) {
 		}
 		defer conn.Close()
 	}
-	impatient := http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	impatient := http.Client{Timeout: waitLimit, Transport: &http.Transport{DisableKeepAlives: true}}
 	for range 5 {
 		response, err := impatient.Get(p.url + "/readyz")
 		if err != nil {

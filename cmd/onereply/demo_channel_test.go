@@ -21,7 +21,7 @@ func TestDemoOfAChannel(t *testing.T) {
 
 func demoOfAChannel(t *testing.T, kind string) {
 	t.Helper()
-	ctx, stop := context.WithCancel(t.Context())
+	ctx, stop := context.WithTimeout(t.Context(), waitLimit)
 	defer stop()
 	read, write := io.Pipe()
 	ended := make(chan int, 1)
@@ -36,7 +36,7 @@ func demoOfAChannel(t *testing.T, kind string) {
 			stop()
 		}
 	}
-	if code := <-ended; code != success {
+	if code := await(t, ended, "the end of the demo"); code != success {
 		t.Errorf("exit code %d", code)
 	}
 	all := strings.Join(shown, "\n")

@@ -23,7 +23,7 @@ func TestAnAgentSealsWithoutAKey(t *testing.T) {
 			t.Error(err)
 			return 0
 		}
-		response, err := http.DefaultClient.Do(request)
+		response, err := patient.Do(request)
 		if err != nil {
 			t.Error(err)
 			return 0
@@ -56,7 +56,7 @@ func TestAnAgentSealsWithoutAKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	request.Header.Set("Authorization", "Bearer "+key)
-	response, err := http.DefaultClient.Do(request)
+	response, err := patient.Do(request)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,8 +19,11 @@ import (
 	"github.com/onereply/onereply/internal/client"
 )
 
-// waitLimit bounds every wait for a process.
-const waitLimit = 30 * time.Second
+// waitLimit bounds every wait for a process: far more than a slow and busy machine needs.
+const waitLimit = 2 * time.Minute
+
+// patient waits for an answer no longer than for a process.
+var patient = &http.Client{Timeout: waitLimit}
 
 // process is the program, running by itself.
 type process struct {
@@ -49,8 +52,7 @@ func spawnCommand(t *testing.T, command *exec.Cmd) *process {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = p.command.Process.Kill() }) // it has ended, as a rule
-	guard := time.AfterFunc(waitLimit, func() { _ = p.command.Process.Kill() })
-	t.Cleanup(func() { guard.Stop() })
+	defer p.killLater().Stop()
 	p.first, err = bufio.NewReader(stdout).ReadString('\n')
 	_, rest, found := strings.Cut(strings.Replace(p.first, "https://", "http://", 1), "http://")
 	if err != nil || !found {
@@ -60,8 +62,14 @@ func spawnCommand(t *testing.T, command *exec.Cmd) *process {
 	return p
 }
 
+// killLater kills the process after waitLimit, so that nothing waits longer for it.
+func (p *process) killLater() *time.Timer {
+	return time.AfterFunc(waitLimit, func() { _ = p.command.Process.Kill() })
+}
+
 // exit waits for the end and gives what was printed on stderr.
 func (p *process) exit() string {
+	defer p.killLater().Stop()
 	_ = p.command.Wait() // the exit code is looked at by those who want it
 	return p.stderr.String()
 }
@@ -85,7 +93,7 @@ func (p *process) signal(t *testing.T) {
 // shows fails the test where a path leads to no page with this title.
 func (p *process) shows(t *testing.T, path, title string) {
 	t.Helper()
-	response, err := http.Get(p.url + path)
+	response, err := patient.Get(p.url + path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +111,7 @@ func (p *process) settings(t *testing.T, method, body, want string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := patient.Do(request)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +206,7 @@ func waitDraining(t *testing.T, url string) {
 	t.Helper()
 	deadline := time.Now().Add(waitLimit)
 	for time.Now().Before(deadline) {
-		response, err := http.Get(url + "/readyz")
+		response, err := patient.Get(url + "/readyz")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -203,7 +203,7 @@ func TestARevokedKeyStopsAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		request.Header.Set("Authorization", "Bearer "+key)
-		response, err := http.DefaultClient.Do(request)
+		response, err := patient.Do(request)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -69,14 +69,14 @@ func TestServeAcceptsWhileItDrains(t *testing.T) {
 		t.Fatal("it does not accept at first")
 	}
 	s.stop()
-	if left := <-s.drains.began; left < 50*time.Second {
+	if left := await(t, s.drains.began, "the turns are to end"); left < 50*time.Second {
 		t.Errorf("turns have %v to end, want a minute", left)
 	}
 	if !s.accepts(t) {
 		t.Error("it does not accept while turns end")
 	}
 	close(s.drains.end)
-	if err := <-s.ended; err != nil {
+	if err := await(t, s.ended, "the end of serve"); err != nil {
 		t.Error(err)
 	}
 	if s.accepts(t) {
@@ -87,7 +87,7 @@ func TestServeAcceptsWhileItDrains(t *testing.T) {
 func TestServeEndsAfterDrain(t *testing.T) {
 	s := startServe(t, 0)
 	s.stop()
-	if err := <-s.ended; err != nil {
+	if err := await(t, s.ended, "the end of serve"); err != nil {
 		t.Error(err)
 	}
 }

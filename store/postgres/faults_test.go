@@ -122,7 +122,7 @@ func TestACommitWhoseSessionIsEndedIsUnknown(t *testing.T) {
 				return read[int](t, s, `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
 					WHERE application_name = 'other' AND wait_event_type = 'Lock'`) > 0
 			})
-			if err := <-answer; !errors.Is(err, store.ErrUnknown) {
+			if err := receive(t, answer, "the answer to the commit"); !errors.Is(err, store.ErrUnknown) {
 				t.Errorf("Commit: got error %v, want ErrUnknown", err)
 			}
 			return nil

@@ -32,7 +32,7 @@ func groupOf(t *testing.T, conversations ...string) []*pending {
 func expectGroup(t *testing.T, s *Store, group []*pending, refused string) {
 	t.Helper()
 	for _, p := range group {
-		<-p.done
+		receive(t, p.done, "the answer to a write")
 		bad := p.write.Key.Conversation == refused
 		if bad != errors.Is(p.err, store.ErrNotApplied) || !bad && p.answer.outcome != "ok" {
 			t.Errorf("%v: got %q, %v", p.write.Key, p.answer.outcome, p.err)
@@ -146,5 +146,5 @@ func TestAGroupOutlivesACallerThatGaveUp(t *testing.T) {
 		t.Errorf("it ended with the first: %v", poll)
 	}
 	end()
-	<-ctx.Done()
+	receive(t, ctx.Done(), "the end of the group's context")
 }

@@ -24,7 +24,7 @@ func listening(t *testing.T, s, from *Store) <-chan store.Key {
 	go func() { done <- s.Hints(ctx, func(k store.Key) { heard <- k }) }()
 	t.Cleanup(func() {
 		cancel()
-		if err := <-done; err != nil && !errors.Is(err, store.ErrClosed) {
+		if err := receive(t, done, "the end of Hints"); err != nil && !errors.Is(err, store.ErrClosed) {
 			t.Errorf("Hints: %v", err)
 		}
 	})
@@ -62,23 +62,29 @@ func mustHint(t *testing.T, s *Store, keys ...store.Key) {
 	}
 }
 
+// TestHintsArriveSoon: within 200 ms on a calm machine. On a busy one each answer of the
+// server is late; a hint may take as long as twenty of these.
 func TestHintsArriveSoon(t *testing.T) {
 	url := testservers.Postgres(t)
 	a, b := openAt(t, url), openAt(t, url)
 	heard := listening(t, b, a)
-	var took []time.Duration
+	var took, answers []time.Duration
 	for i := range 15 {
+		asked := time.Now()
+		mustLoad(t, a, key("c"))
 		sent := time.Now()
 		mustHint(t, a, key(fmt.Sprint(i)))
-		if got := <-heard; got != key(fmt.Sprint(i)) {
+		if got := receive(t, heard, "a hint is heard"); got != key(fmt.Sprint(i)) {
 			t.Fatalf("heard %v, want %d", got, i)
 		}
-		took = append(took, time.Since(sent))
+		took, answers = append(took, time.Since(sent)), append(answers, sent.Sub(asked))
 	}
 	slices.Sort(took)
-	t.Logf("median %v, longest %v", took[len(took)/2], took[len(took)-1])
-	if median := took[len(took)/2]; median > 200*time.Millisecond {
-		t.Errorf("a hint takes %v", median)
+	slices.Sort(answers)
+	hint, answer := took[len(took)/2], answers[len(answers)/2]
+	t.Logf("medians: a hint %v, an answer %v", hint, answer)
+	if hint > 200*time.Millisecond+20*answer {
+		t.Errorf("a hint takes %v, and an answer of the server %v", hint, answer)
 	}
 }
 
@@ -96,7 +102,7 @@ func TestHintsOfABurstGoTogether(t *testing.T) {
 		mustHint(t, a, k)
 	}
 	for len(want) > 0 {
-		delete(want, <-heard)
+		delete(want, receive(t, heard, "all hints of the burst are heard"))
 	}
 	if sent := notifications(t, a) - before; sent > count/10 {
 		t.Errorf("%d hints took %d transactions", count, sent)
@@ -142,7 +148,7 @@ func TestHintsEndWithTheStore(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- s.Hints(t.Context(), func(store.Key) {}) }()
 	mustClose(t, s)
-	if err := <-done; !errors.Is(err, store.ErrClosed) {
+	if err := receive(t, done, "the end of Hints"); !errors.Is(err, store.ErrClosed) {
 		t.Errorf("Hints: got error %v, want ErrClosed", err)
 	}
 	if err := s.Hint(t.Context(), []store.Key{key("c")}); !errors.Is(err, store.ErrClosed) {

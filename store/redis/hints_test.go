@@ -24,7 +24,7 @@ func listen(t *testing.T, from, to *Store) <-chan store.Key {
 	go func() { ended <- to.Hints(ctx, func(key store.Key) { heard <- key }) }()
 	t.Cleanup(func() {
 		cancel()
-		if err := <-ended; !errors.Is(err, context.Canceled) && !errors.Is(err, store.ErrClosed) {
+		if err := receive(t, ended, "the end of Hints"); !errors.Is(err, context.Canceled) && !errors.Is(err, store.ErrClosed) {
 			t.Errorf("Hints: got %v", err)
 		}
 	})
@@ -57,6 +57,8 @@ func mustHint(t *testing.T, s *Store, keys ...store.Key) {
 	}
 }
 
+// TestHintsReachOtherNodesSoon: within 200 ms on a calm machine. On a busy one each answer
+// of the server is late; a hint may take as long as twenty of these.
 func TestHintsReachOtherNodesSoon(t *testing.T) {
 	for name, start := range map[string]func(testing.TB) *testservers.RedisServer{
 		"single":  func(t testing.TB) *testservers.RedisServer { return testservers.NewRedis(t) },
@@ -66,22 +68,23 @@ func TestHintsReachOtherNodesSoon(t *testing.T) {
 			server := start(t)
 			from := openNew(t, server)
 			heard := listen(t, from, reopen(t, server, from))
-			var took []time.Duration
+			var took, answers []time.Duration
 			for i := range 20 {
+				asked := time.Now()
+				mustLoad(t, from, key("c"))
 				begun := time.Now()
 				wanted := key(fmt.Sprintf("hint-%d", i))
 				mustHint(t, from, wanted)
-				for got := range heard {
-					if got == wanted {
-						break
-					}
+				for receive(t, heard, "a hint is heard") != wanted {
 				}
-				took = append(took, time.Since(begun))
+				took, answers = append(took, time.Since(begun)), append(answers, begun.Sub(asked))
 			}
 			slices.Sort(took)
-			t.Logf("median %v, longest %v", took[len(took)/2], took[len(took)-1])
-			if took[len(took)/2] > 200*time.Millisecond {
-				t.Errorf("the median hint took %v", took[len(took)/2])
+			slices.Sort(answers)
+			hint, answer := took[len(took)/2], answers[len(answers)/2]
+			t.Logf("medians: a hint %v, an answer %v", hint, answer)
+			if hint > 200*time.Millisecond+20*answer {
+				t.Errorf("a hint takes %v, and an answer of the server %v", hint, answer)
 			}
 		})
 	}
@@ -102,11 +105,11 @@ func TestANodeDoesNotHearItself(t *testing.T) {
 func hintUntilHeardExcept(t *testing.T, from *Store, heard <-chan store.Key, wanted, unwanted store.Key) {
 	t.Helper()
 	mustHint(t, from, wanted)
-	for got := range heard {
-		if got == unwanted {
+	for {
+		switch got := receive(t, heard, "a hint is heard"); got {
+		case unwanted:
 			t.Errorf("heard %v", got)
-		}
-		if got == wanted {
+		case wanted:
 			return
 		}
 	}
@@ -136,7 +139,7 @@ func TestHintsAreSentTogether(t *testing.T) {
 		subscribe := watcher.client.B().Subscribe().Channel(s.hints.channel).Build()
 		_ = watcher.client.Receive(ctx, subscribe, func(m rueidis.PubSubMessage) { messages <- m.Message })
 	}()
-	defer func() { cancel(); <-ended }()
+	defer func() { cancel(); receive(t, ended, "the end of the subscription") }()
 	eventually(t, "the subscription stands", func() bool {
 		return command(t, server, "PUBLISH "+s.hints.channel+" ready") == ":1"
 	})
@@ -151,7 +154,8 @@ func TestHintsAreSentTogether(t *testing.T) {
 	mustHint(t, s, key("last"))
 	most := int(time.Since(begun)/hintTick) + 2
 	count := 0
-	for message := range messages {
+	for {
+		message := receive(t, messages, "the last hint is heard")
 		sender, keys := decodeHints(message)
 		if sender != s.hints.sender {
 			continue
@@ -190,7 +194,7 @@ func TestClosingEndsASubscription(t *testing.T) {
 	if err := to.Close(); err != nil {
 		t.Fatalf("Close: %v", err)
 	}
-	if err := <-ended; !errors.Is(err, store.ErrClosed) {
+	if err := receive(t, ended, "the end of Hints"); !errors.Is(err, store.ErrClosed) {
 		t.Errorf("Hints: got %v, want ErrClosed", err)
 	}
 	if err := to.Hint(t.Context(), []store.Key{key("late")}); !errors.Is(err, store.ErrClosed) {

@@ -125,7 +125,7 @@ func writeUntilLost(t *testing.T, s *Store, lose func()) map[store.Key]int64 {
 		})
 	}
 	for range writers {
-		<-begun
+		receive(t, begun, "a writer has begun")
 	}
 	lose()
 	group.Wait()

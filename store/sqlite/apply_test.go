@@ -57,7 +57,7 @@ func TestARollbackLeavesTheRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	release()
-	if err := <-first; err == nil {
+	if err := receive(t, first, "the end of the first write"); err == nil {
 		t.Fatal("the transaction did not fail")
 	}
 	mustCommit(t, s, message(key("a"), opOf(1), opOf(3), 2))

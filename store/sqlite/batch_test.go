@@ -100,7 +100,7 @@ func TestAWriteThatWaitsCanBeGivenUp(t *testing.T) {
 	failed := commitLater(ctx, s, message(key("c"), store.Op{}, opOf(1), 1))
 	awaitWaiting(t, s, 1)
 	cancel()
-	if err := <-failed; !errors.Is(err, store.ErrNotApplied) || !errors.Is(err, context.Canceled) {
+	if err := receive(t, failed, "the end of the write that was given up"); !errors.Is(err, store.ErrNotApplied) || !errors.Is(err, context.Canceled) {
 		t.Errorf("Commit: got %v, want ErrNotApplied and context.Canceled", err)
 	}
 	release()
@@ -120,7 +120,7 @@ func TestAWriteOnItsWayIsUnknown(t *testing.T) {
 	releaseFirst()
 	group.Wait()
 	cancel()
-	if err := <-failed; !errors.Is(err, store.ErrUnknown) || !errors.Is(err, context.Canceled) {
+	if err := receive(t, failed, "the end of the write that was given up"); !errors.Is(err, store.ErrUnknown) || !errors.Is(err, context.Canceled) {
 		t.Errorf("Commit: got %v, want ErrUnknown and context.Canceled", err)
 	}
 	releaseSecond()

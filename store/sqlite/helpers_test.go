@@ -54,6 +54,9 @@ func mustClose(t testing.TB, s *Store) {
 	}
 }
 
+// waitLimit bounds what a test waits for: far more than a slow and busy machine needs.
+const waitLimit = 2 * time.Minute
+
 // hold stops the writer within a transaction until release is called, and
 // returns once it stands.
 func hold(t testing.TB, s *Store) (release func()) {
@@ -66,11 +69,11 @@ func hold(t testing.TB, s *Store) (release func()) {
 			return nil
 		})
 	}()
-	<-standing
+	receive(t, standing, "the writer stands")
 	return func() {
 		t.Helper()
 		close(goOn)
-		if err := <-done; err != nil {
+		if err := receive(t, done, "the end of the held transaction"); err != nil {
 			t.Errorf("the held transaction: %v", err)
 		}
 	}
@@ -88,11 +91,23 @@ func awaitWaiting(t testing.TB, s *Store, count int) {
 
 func await(t testing.TB, want int, what string, count func() int) {
 	t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(waitLimit)
 	for got := count(); got != want; got = count() {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d %s, want %d", got, what, want)
 		}
 		time.Sleep(time.Millisecond)
+	}
+}
+
+// receive is the next value of a channel, which must come within waitLimit.
+func receive[T any](t testing.TB, from <-chan T, what string) T {
+	t.Helper()
+	select {
+	case value := <-from:
+		return value
+	case <-time.After(waitLimit):
+		t.Fatalf("after %v still not: %s", waitLimit, what)
+		panic("unreachable")
 	}
 }

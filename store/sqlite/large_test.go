@@ -103,7 +103,7 @@ func TestWhereTheDriverPanics(t *testing.T) {
 	}
 	release()
 	for range 3 {
-		if err := <-outcomes; err != nil {
+		if err := receive(t, outcomes, "the outcome of a write"); err != nil {
 			t.Error(err)
 		}
 	}
@@ -129,10 +129,10 @@ func TestTwoWritesOneOfWhichPanics(t *testing.T) {
 	go func() { _, err := s.Commit(t.Context(), w); committed <- err }()
 	awaitWaiting(t, s, 2)
 	release()
-	if err := <-starved; !errors.Is(err, store.ErrNotApplied) {
+	if err := receive(t, starved, "the outcome of the write that panics"); !errors.Is(err, store.ErrNotApplied) {
 		t.Errorf("the one that panics: %v", err)
 	}
-	if err := <-committed; err != nil {
+	if err := receive(t, committed, "the outcome of the other write"); err != nil {
 		t.Errorf("the other one: %v", err)
 	}
 }

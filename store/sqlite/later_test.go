@@ -62,7 +62,7 @@ func TestCommitLaterDoesNotWait(t *testing.T) {
 	default:
 	}
 	release()
-	if err := <-done; err != nil {
+	if err := receive(t, done, "the answer to the write"); err != nil {
 		t.Error(err)
 	}
 }

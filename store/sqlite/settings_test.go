@@ -73,7 +73,7 @@ func TestSoManyReadsRunAtOnce(t *testing.T) {
 			}()
 		}
 		for range count {
-			<-running
+			receive(t, running, "a read runs")
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		if _, err := s.Load(ctx, key("c")); !errors.Is(err, context.DeadlineExceeded) {
@@ -82,7 +82,7 @@ func TestSoManyReadsRunAtOnce(t *testing.T) {
 		cancel()
 		close(goOn)
 		for range count {
-			if err := <-ended; err != nil {
+			if err := receive(t, ended, "the end of a read"); err != nil {
 				t.Error(err)
 			}
 		}
@@ -249,7 +249,7 @@ func TestAnExpiryThatIsCutOff(t *testing.T) {
 		}()
 		awaitWaiting(t, s, 1)
 		cancel()
-		if err := <-cutOff; !errors.Is(err, store.ErrNotApplied) {
+		if err := receive(t, cutOff, "the end of the step"); !errors.Is(err, store.ErrNotApplied) {
 			t.Errorf("step %d: %v", i, err)
 		}
 		release()
