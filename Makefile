@@ -14,7 +14,6 @@
 # make screenshots  the pictures in docs/screenshots
 
 SHELL := /bin/bash
-export CGO_ENABLED ?= 1
 FUZZTIME ?= 30s
 PACKAGE ?= # all that mutants knows
 SEED ?= 1
