@@ -57,12 +57,11 @@ func (s *step) ignoreWake(e Wake, reason string) {
 	s.Changed = e.Moved
 }
 
-// takeOver follows a worker whose lease ran out while it generated. The attempt
-// was counted when it began, so messages that bring down every worker are set
-// aside in the end.
+// takeOver follows a worker whose lease ran out while it generated. The attempt did not
+// fail, so it is not counted as one. Lost workers have a count of their own: see
+// culprit.go.
 func (s *step) takeOver(e Wake) {
 	s.Changed = true
-	holder := s.Lease.Holder
 	s.act(Cancel{Nonce: s.Lease.Nonce, Reason: Crashed})
 	s.notify(KindReplyDiscarded, Crashed)
 	if s.Pending == 0 {
@@ -70,9 +69,15 @@ func (s *step) takeOver(e Wake) {
 		s.startNext()
 		return
 	}
-	s.Tries.Lost = s.Tries.Lost.more(holder, s.now)
-	if s.endIfUsedUp() {
+	s.Tries.Attempts--
+	s.countLost()
+	if s.Tries.Lost.Lone >= s.policy.MaxAttempts {
+		s.Tries.LastError = fmt.Sprintf("workers lost by attempts that ran alone: %d", s.Tries.Lost.Lone)
+		s.setAsideInputs()
 		return
+	}
+	if calm, alone := s.MustRunAlone(); alone {
+		s.Window.NotBefore = s.now.Add(calm)
 	}
 	start := s.Window.Start
 	s.openWindow(start)
@@ -81,31 +86,12 @@ func (s *step) takeOver(e Wake) {
 	}
 }
 
-// endIfUsedUp ends a turn whose attempts are used up, and reports whether it did.
-// If lost workers alone used them up, the messages are set aside. If failures of
-// the model had a part in it, the turn fails.
-func (s *step) endIfUsedUp() bool {
-	lost := fmt.Sprintf("the workers of %d of %d attempts were lost", s.Tries.Lost.Count, max(s.Tries.Attempts, s.Tries.Lost.Count))
-	switch {
-	case s.Tries.Lost.Count >= s.policy.MaxAttempts:
-		s.Tries.LastError = lost
-		s.setAsideInputs()
-	case s.Tries.Attempts < s.policy.MaxAttempts:
-		return false
-	case s.hasNewerInput():
-		s.Tries.Attempts = 0 // these messages were never tried in this form
-		return false
-	default:
-		s.Tries.LastError = lost
-		s.failTurn(EndedFailed)
-	}
-	return true
-}
-
 // wakeCollecting takes the lease at the end of the window, or before it for an early
-// attempt. If the settings allow none any more, the timer is set to the end.
+// attempt. If the settings allow none any more, the timer is set to the end. An attempt
+// that must run alone is left to a node that has nothing else to do.
 func (s *step) wakeCollecting(e Wake) {
 	s.giveSigns()
+	_, alone := s.MustRunAlone()
 	switch {
 	case s.now < s.Window.begins():
 		s.Reason = NotDue
@@ -115,6 +101,11 @@ func (s *step) wakeCollecting(e Wake) {
 	case s.now < s.Window.Due && s.earlyStart() == 0:
 		s.Changed, s.Reason = true, NotDue
 		s.schedule()
+	case alone && !e.Lone:
+		s.Reason = NotAlone
+		if !s.Changed {
+			s.ignoreWake(e, NotAlone)
+		}
 	case s.throttled():
 		s.Changed = true
 		s.Window.NotBefore = s.ceilingReached().Add(time.Minute)
@@ -122,6 +113,7 @@ func (s *step) wakeCollecting(e Wake) {
 		s.Notices[len(s.Notices)-1].Reason = Throttled
 	default:
 		s.acquire(e)
+		s.Lease.Lone = e.Lone
 		s.beginAttempt()
 	}
 }
@@ -153,8 +145,7 @@ func (s *step) startWork() {
 }
 
 // beginAttempt starts an attempt over all that waits. It is counted in the write
-// that takes the lease, before the work starts: a worker that dies in it has used
-// it up.
+// that takes the lease, before the work starts.
 func (s *step) beginAttempt() {
 	s.Phase = Generating
 	s.Attempt.Through, s.Attempt.ThroughSeq = s.Version, s.Seq
@@ -282,6 +273,9 @@ func (s *step) attemptFailed(e GenerateFailed) {
 		return
 	}
 	s.noteOutage(e.Fault == Outage)
+	if e.Fault != Outage {
+		s.clearSuspicion()
+	}
 	if e.Fault == Refused && !s.Attempt.Sealed && !s.isEarly() {
 		s.attemptRefused(e)
 		return

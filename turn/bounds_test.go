@@ -228,26 +228,12 @@ func TestTokensBeginOnceAndGrowByOne(t *testing.T) {
 		l := &player{t: t, policy: newStory().policy}
 		l.at(0, turn.Message{})
 		for i, first := range []int64{begin, 5000, 0} {
-			l.at(time.Duration(i+1)*time.Minute, turn.Wake{Holder: "a", Nonce: string(rune('a' + i)), First: first})
+			l.at(time.Duration(i+1)*time.Minute, turn.Wake{Holder: "a", Nonce: string(rune('a' + i)), Lone: true, First: first})
+			l.at(time.Duration(i+1)*time.Minute+2*time.Second, turn.Wake{Holder: "a", Nonce: string(rune('a' + i)), Lone: true, First: first}) // after a pause
 			if want := begin + int64(i); l.record.Lease.Token != want || l.record.Token != want {
 				t.Errorf("lease %d has token %d, want %d", i, l.record.Lease.Token, want)
 			}
 		}
-	}
-}
-
-// TestFailuresAndLossesTogetherFailTheTurn: where the model failed too, the messages
-// are not set aside; they stay pending.
-func TestFailuresAndLossesTogetherFailTheTurn(t *testing.T) {
-	l := &player{t: t, policy: newStory().policy}
-	l.policy.MaxAttempts = 2
-	l.at(0, turn.Message{})
-	l.at(2*time.Second, turn.Wake{Holder: "a", Nonce: "a"})
-	l.at(3*time.Second, turn.GenerateFailed{Nonce: "a", Fault: turn.Failure})
-	l.at(10*time.Second, turn.Wake{Holder: "a", Nonce: "b"})
-	l.at(time.Minute, turn.Wake{Holder: "b", Nonce: "c"})
-	if r := l.record; r.Phase != turn.Failed || r.Pending != 1 || r.SetAside != nil || r.Lease != (turn.Lease{}) {
-		t.Errorf("it is %s, %d pending, %+v set aside, lease %+v", r.Phase, r.Pending, r.SetAside, r.Lease)
 	}
 }
 

@@ -216,7 +216,10 @@ func TestAttemptsAtTheEdge(t *testing.T) {
 			failing, _ = turn.Step(failing, turn.Wake{Nonce: "a"}, failing.Window.Due, policy)
 			failing, _ = turn.Step(failing, turn.GenerateFailed{Nonce: "a", Fault: turn.Failure}, failing.Window.Due, policy)
 			at, _ := losing.Wake()
-			losing, _ = turn.Step(losing, turn.Wake{Nonce: "b" + string(rune('0'+n))}, at, policy)
+			losing, _ = turn.Step(losing, turn.Wake{Nonce: "b" + string(rune('0'+n)), Lone: true}, at, policy)
+			if at, _ := losing.Wake(); losing.Phase == turn.Collecting { // after a pause
+				losing, _ = turn.Step(losing, turn.Wake{Nonce: "b" + string(rune('0'+n)), Lone: true}, at, policy)
+			}
 			if n < limit && failing.Phase != turn.Collecting || losing.Phase != turn.Generating {
 				t.Errorf("%d attempts, after the %d.: %s and %s", limit, n, failing.Phase, losing.Phase)
 			}
@@ -365,7 +368,7 @@ func TestSinceOfWhatIsSetAsideTwice(t *testing.T) {
 	p := newStory().policy
 	p.MaxAttempts = 1
 	r := turn.Record{}
-	for i, e := range []turn.Event{turn.Message{}, turn.Wake{Nonce: "a"}, turn.Wake{Nonce: "b"}, turn.Requeue{}, turn.Wake{Nonce: "c"}, turn.Wake{Nonce: "d"}} {
+	for i, e := range []turn.Event{turn.Message{}, turn.Wake{Nonce: "a", Lone: true}, turn.Wake{Nonce: "b"}, turn.Requeue{}, turn.Wake{Nonce: "c", Lone: true}, turn.Wake{Nonce: "d"}} {
 		r, _ = turn.Step(r, e, start.Add(p.Lease*time.Duration(i)), p)
 	}
 	if r.SetAside == nil || r.SetAside.Since != start {
@@ -386,7 +389,7 @@ func TestIdleIsNotFailedBySendingAgain(t *testing.T) {
 		}
 	}
 	do(turn.Message{}, turn.Wake{Nonce: "a"}, turn.Generated{Nonce: "a", Parts: 1}, turn.SendUnknown{Nonce: "a"},
-		turn.Message{}, turn.Wake{Nonce: "b"}, turn.Wake{Nonce: "c"},
+		turn.Message{}, turn.Wake{Nonce: "b", Lone: true}, turn.Wake{Nonce: "c"},
 		turn.Message{}, turn.Delete{Target: 3})
 	do(turn.Wake{Nonce: "d"}, turn.Sent{Nonce: "d"})
 	was := r.Phase
@@ -403,7 +406,7 @@ func TestADeletionUnderTheFallbackEndsTheFailure(t *testing.T) {
 	p.MaxAttempts, p.Fallback = 1, true
 	r, now := turn.Record{}, start
 	for _, e := range []turn.Event{
-		turn.Message{}, turn.Wake{Nonce: "a"}, turn.Wake{Nonce: "b"}, // lost
+		turn.Message{}, turn.Wake{Nonce: "a", Lone: true}, turn.Wake{Nonce: "b"}, // lost
 		turn.SetAsideChanged{Target: 1, Deleted: true}, turn.Wake{Nonce: "c"}, turn.Sent{Nonce: "c"},
 	} {
 		now = now.Add(p.Lease)

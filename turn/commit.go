@@ -16,9 +16,12 @@ package turn
 // it, and offers it again.
 func (s *step) attemptGenerated(e Generated) {
 	s.noteOutage(false)
-	switch {
-	case s.isEarly():
+	if s.isEarly() {
 		s.ignore(NotDue)
+		return
+	}
+	s.clearSuspicion()
+	switch {
 	case s.superseded():
 		s.discardAttempt()
 	case s.Attempt.Part.isProbe(), s.Attempt.Part.Answers > 0 && s.Attempt.Outdated:

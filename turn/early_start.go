@@ -31,11 +31,12 @@ func (w Window) begins() Time {
 
 // earlyStart is when an early attempt may begin in the window as it is now, 0: none may.
 // An announced attachment is waited for, since the attempt could not see it, and so is
-// the end of a back-off. A search for a refused message goes its own way.
+// the end of a back-off. A search for a refused message goes its own way, and an attempt
+// that must run alone does not keep its node waiting for the end of a window.
 func (s *step) earlyStart() Time {
 	at := max(s.now, s.Window.NotBefore)
 	left := s.Phase == Collecting && at < s.Window.Due && s.Tries.Early < s.policy.EarlyAttempts && !s.nearCeiling()
-	if !left || s.Window.Media > 0 || s.Tries.Search != (Search{}) {
+	if _, alone := s.MustRunAlone(); !left || alone || s.Window.Media > 0 || s.Tries.Search != (Search{}) {
 		return 0
 	}
 	return at

@@ -31,6 +31,7 @@ const (
 	Superseded     = "superseded"       // newer input exists
 	NotDue         = "not_due"          // a wake-up that came too early
 	Held           = "held"             // another worker has the lease
+	NotAlone       = "not_alone"        // the attempt must run alone, and the worker has other work
 	WasPaused      = "paused"           // a human has the conversation
 	WasDeleted     = "deleted"          // nothing is left to answer; or the message was deleted, which is final
 	TooManyEarly   = "too_many_early"   // too many edits are kept for messages that have not come

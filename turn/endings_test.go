@@ -54,28 +54,32 @@ func TestTokensGrowByOne(t *testing.T) {
 	}
 }
 
-// A turn whose attempts are used up by failures of the model and by lost workers fails.
-// Its messages are not set aside: the workers alone did not use it up.
-func TestFailuresAndLostWorkersUseATurnUp(t *testing.T) {
+// Failures of the model and lost workers are counted apart: a lost worker uses up no
+// attempt, and a worker that lives to see the model fail clears the messages.
+func TestFailuresAndLostWorkersAreCountedApart(t *testing.T) {
 	var record turn.Record
-	var effects turn.Effects
 	at := time.Duration(0)
 	next := func(wait time.Duration, event turn.Event) {
 		at += wait
-		record, effects = turn.Step(record, event, after(at), basic)
+		record, _ = turn.Step(record, event, after(at), basic)
 	}
 	next(0, turn.Message{})
-	for range 2 {
-		next(time.Minute, turn.Wake{Holder: "a", Nonce: "a"})
-		next(time.Second, turn.GenerateFailed{Nonce: "a", Fault: turn.Failure})
-	}
-	next(time.Minute, turn.Wake{Holder: "a", Nonce: "a"})
-	next(time.Minute, turn.Wake{Holder: "b", Nonce: "b"}) // the lease ran out
-	if record.Phase != turn.Failed || record.SetAside != nil || record.Pending != 1 || record.Lease.Nonce != "" {
-		t.Errorf("the turn: %+v", record)
-	}
-	if !slices.Contains(kinds(effects.Notices), turn.KindTurnFailed) || record.Tries.LastError != "the workers of 1 of 3 attempts were lost" {
-		t.Errorf("noted %v, the error is %q", kinds(effects.Notices), record.Tries.LastError)
+	for n := 1; n <= 2; n++ {
+		for range 2 {
+			next(time.Minute, turn.Wake{Holder: "a", Nonce: "a", Lone: true})
+			next(time.Minute, turn.Wake{Holder: "b", Nonce: "b", Lone: true}) // the lease ran out
+			next(time.Minute, turn.Wake{Holder: "b", Nonce: "b", Lone: true})
+			if record.Tries.Lost.Lone == 2 {
+				break
+			}
+		}
+		if record.Phase != turn.Generating || record.Tries.Attempts != n || record.Tries.Lost.Lone != 2 {
+			t.Fatalf("the turn is %s: %+v", record.Phase, record.Tries)
+		}
+		next(time.Second, turn.GenerateFailed{Nonce: record.Lease.Nonce, Fault: turn.Failure})
+		if record.Phase != turn.Collecting || record.Tries.Attempts != n || record.Tries.Lost != (turn.Lost{}) {
+			t.Fatalf("after the %d. failure the turn is %s: %+v", n, record.Phase, record.Tries)
+		}
 	}
 }
 
@@ -104,7 +108,8 @@ func TestNewerInputBeginsTheAttemptsAnew(t *testing.T) {
 	}
 	next(time.Minute, turn.Wake{Holder: "a", Nonce: "a"})
 	next(29*time.Second, turn.Message{})
-	next(time.Second, turn.Wake{Holder: "b", Nonce: "b"}) // the lease ran out
+	next(500*time.Millisecond, turn.GenerateFailed{Nonce: "a", Fault: turn.Failure})
+	next(time.Minute, turn.Wake{Holder: "b", Nonce: "b"})
 	if record.Phase != turn.Generating || record.Tries.Attempts != 1 {
 		t.Errorf("the turn is %s with %d attempts used up", record.Phase, record.Tries.Attempts)
 	}
@@ -188,7 +193,7 @@ func TestDeletingWhatWasSetAsideEndsTheFailure(t *testing.T) {
 	record := given(t, basic, written)
 	at := 2 * time.Second
 	for record.SetAside == nil {
-		record, _ = turn.Step(record, turn.Wake{Holder: "a", Nonce: moment(after(at))}, after(at), basic)
+		record, _ = turn.Step(record, turn.Wake{Holder: "a", Nonce: moment(after(at)), Lone: true}, after(at), basic)
 		if at += time.Minute; at > time.Hour {
 			t.Fatal("nothing is set aside")
 		}

@@ -199,6 +199,7 @@ type Wake struct {
 	Holder string // name of the worker's node
 	Nonce  string // for the lease that it takes, if it takes one
 	Alone  bool   // no other process can hold a lease: take a held one over at once
+	Lone   bool   // nothing else runs on the node, nor begins there until an attempt that begins now has ended
 	First  int64  // the least token to give out where none was given out before; 0 means 1
 	Moved  bool   // the timer was moved by a claim: write it again, also where there is nothing to do
 }

@@ -308,6 +308,9 @@ func attemptsAreCounted(w *world, before turn.Record, _ turn.Event, after turn.R
 	if before.Tries.Attempts == w.policy.MaxAttempts { // newer input starts the count again
 		counted = 1
 	}
+	if before.Phase == turn.Generating { // its worker was lost, and that attempt did not fail
+		counted = before.Tries.Attempts
+	}
 	if after.Turn != before.Turn { // the end of a pause began another turn
 		counted, runs = 1, 0
 	}

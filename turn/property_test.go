@@ -249,7 +249,8 @@ func (w *world) workers() map[string]func(*rapid.T) {
 func (w *world) look(t *rapid.T, alone bool) turn.Effects {
 	w.leases++
 	moved := rapid.Bool().Draw(t, "moved")
-	return w.must(t, turn.Wake{Holder: "node", Nonce: fmt.Sprint("lease ", w.leases), Alone: alone, Moved: moved}, nil)
+	lone := rapid.SampledFrom([]bool{true, true, true, false}).Draw(t, "lone")
+	return w.must(t, turn.Wake{Holder: "node", Nonce: fmt.Sprint("lease ", w.leases), Alone: alone, Lone: lone, Moved: moved}, nil)
 }
 
 // work is the next good result of whoever holds the lease, or of a stranger.

@@ -55,20 +55,22 @@ type Lease struct {
 	Nonce   string `json:"nonce,omitempty"`   // unique for each lease ever taken
 	Token   int64  `json:"token,omitempty"`   // grows with each lease of the conversation
 	Expires Time   `json:"expires,omitempty"` // when others may take over
+	Lone    bool   `json:"lone,omitempty"`    // of an attempt: nothing else runs on its node: see culprit.go
 }
 
-// Lost counts workers whose lease ran out over the same work. The count bounds
-// how often that work is tried again. Holder and At are for people: they look for
-// the cause on the node that was lost last.
+// Lost counts workers whose lease ran out over the same work, in a row. The count bounds
+// how often that work is tried again; of attempts only the lone ones do. Holder and At are
+// for people: they look for the cause on the node that was lost last.
 type Lost struct {
 	Count  int    `json:"count,omitempty"`
+	Lone   int    `json:"lone,omitempty"`   // of attempts: those of them that ran alone
 	Holder string `json:"holder,omitempty"` // of the last lease that ran out
 	At     Time   `json:"at,omitempty"`     // when another worker found that
 }
 
 // more is l with one more worker.
 func (l Lost) more(holder string, at Time) Lost {
-	return Lost{Count: l.Count + 1, Holder: holder, At: at}
+	return Lost{Count: l.Count + 1, Lone: l.Lone, Holder: holder, At: at}
 }
 
 // Reply is a committed reply that is not settled yet. Its text is in the

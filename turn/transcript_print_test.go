@@ -156,12 +156,15 @@ func value(v reflect.Value) string {
 		if x == (turn.Lease{}) {
 			return "-"
 		}
+		if x.Lone {
+			return fmt.Sprintf("%s alone until %s", x.Nonce, moment(x.Expires))
+		}
 		return fmt.Sprintf("%s until %s", x.Nonce, moment(x.Expires))
 	case turn.Lost:
 		if x == (turn.Lost{}) {
 			return "-"
 		}
-		return fmt.Sprintf("%d, last %s at %s", x.Count, x.Holder, moment(x.At))
+		return fmt.Sprintf("%d, %d alone, last %s at %s", x.Count, x.Lone, x.Holder, moment(x.At))
 	case string:
 		return fmt.Sprintf("%q", x)
 	case []turn.Reply:

@@ -100,7 +100,7 @@ func (s *story) readWake(t *testing.T, d *datadriven.TestData) turn.Wake {
 	s.leases[worker]++
 	return turn.Wake{
 		Holder: worker, Nonce: fmt.Sprintf("%s/%d", worker, s.leases[worker]),
-		Alone: d.HasArg("alone"), Moved: d.HasArg("moved"),
+		Alone: d.HasArg("alone"), Lone: d.HasArg("lone"), Moved: d.HasArg("moved"),
 	}
 }
 
