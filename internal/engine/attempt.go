@@ -52,8 +52,9 @@ type run struct {
 }
 
 // startRun begins an attempt whose lease was just written. Where a later task of the
-// same write has ended that lease, nothing begins; where this node is leaving, the
-// lease goes back at once.
+// same write has ended that lease, nothing begins; where this node is leaving, or
+// something else runs alone here, the lease goes back at once. A reply that was to be sent
+// may turn out to have ended, and an attempt begins that has waited for no slot.
 func (n *Node) startRun(c *conversation, a turn.Run) {
 	if c.run != nil || !n.isLive(c, a.Lease) {
 		return
@@ -63,7 +64,12 @@ func (n *Node) startRun(c *conversation, a turn.Run) {
 		lease: a.Lease, renewAt: n.renewal(c, a.Lease),
 		through: a.Through, part: a.Part, turn: a.Turn, attempt: a.Attempt, early: a.Early,
 	}
-	if n.leaving {
+	beside := n.lone.runs && c.slot != hasNode
+	if c.slot == noSlot {
+		n.ready.take(c.key.Bot)
+		c.slot = hasSlot
+	}
+	if n.leaving || beside {
 		n.stopRun(c, turn.HandedBack)
 		n.runEnded(c, &task{})
 		return
@@ -248,7 +254,9 @@ func (n *Node) runEnded(c *conversation, t *task) {
 	}
 	t.endsWork = true
 	n.submitOwn(c, t)
-	n.freeSlot(c)
+	if c.slot != hasNode { // that stays alone until its end is written: see carryOut
+		n.freeSlot(c)
+	}
 }
 
 // keepResult keeps the result of an early attempt whose window has not ended yet. If this

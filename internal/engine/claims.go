@@ -19,7 +19,7 @@ func (n *Node) poll() {
 	if n.polling {
 		return
 	}
-	if bots, count := n.ready.room(); count > 0 {
+	if bots, count := n.ready.room(); count > 0 && !n.lone.holdsBack() {
 		n.polling = true
 		n.emit(Claim{Limit: count, Hold: claimHold, Bots: bots})
 	}

@@ -77,6 +77,7 @@ const (
 	noSlot       slot = iota
 	waitsForSlot      // in the queue of its bot
 	hasSlot           // an attempt of it runs, or is about to
+	hasNode           // the same, and nothing else runs: see lone
 )
 
 // get gives the conversation, which is in use from here on.

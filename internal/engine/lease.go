@@ -50,6 +50,7 @@ func (n *Node) tickLease(c *conversation) {
 	}
 	lease, next := n.currentLease(c)
 	if n.now >= n.deadline(c, lease) {
+		n.lone.calmSince = n.now
 		n.stopWork(c, stopLost)
 		return
 	}

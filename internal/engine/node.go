@@ -139,6 +139,7 @@ type Node struct {
 	timers timers
 	idle   *list.List
 	ready  ready // conversations that wait for a slot
+	lone   lone  // those that wait until nothing else runs
 
 	// pauses has the receivers that asked for a pause that holds for all conversations that
 	// they serve, each with its end. Only this node knows: the others learn of it from
@@ -216,7 +217,7 @@ func (n *Node) submitOwn(c *conversation, t *task) {
 // Start begins to look at timers.
 func (n *Node) Start(now turn.Time) {
 	n.setTime(now)
-	n.pollAt = now
+	n.pollAt, n.lone.calmSince = now, now
 	if n.options.Alone {
 		n.emit(Recover{Until: now.Add(n.longestLease()), Limit: recoverMax})
 	}

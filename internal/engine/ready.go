@@ -78,9 +78,9 @@ func (r *ready) pop() *conversation {
 		b := r.bots[r.names[r.next]]
 		r.next = (r.next + 1) % len(r.names)
 		if len(b.waiting) > 0 && r.allows(b) {
-			b.used++
-			r.used++
-			return heap.Pop(&b.waiting).(waiter).conversation
+			c := heap.Pop(&b.waiting).(waiter).conversation
+			r.take(c.key.Bot)
+			return c
 		}
 	}
 	return nil
@@ -102,6 +102,12 @@ func (r *ready) allows(b *share) bool {
 		}
 	}
 	return r.used+reserved < r.limit
+}
+
+// take counts one more of a bot as running.
+func (r *ready) take(bot string) {
+	r.bots[bot].used++
+	r.used++
 }
 
 // release gives a slot of a bot back.

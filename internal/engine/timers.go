@@ -63,6 +63,9 @@ func (n *Node) arm(c *conversation) {
 			at = c.snap.Record.NextSign()
 			ok = at != 0
 		}
+		if sign := c.snap.Record.NextSign(); ok && (sign == 0 || at < sign) {
+			at = max(at, n.mayRunAlone(c))
+		}
 		if ok && !n.holds(c) && at < n.now.Add(horizon) && !n.draining {
 			c.wakeAt = max(at, 1) // a lease without an expiry has ended
 		}
@@ -97,7 +100,9 @@ func (n *Node) setBack(by time.Duration) {
 			*at = at.Add(by)
 		}
 	}
-	move(&n.pollAt)
+	for _, at := range []*turn.Time{&n.pollAt, &n.lone.heldSince, &n.lone.othersTo, &n.lone.calmSince} {
+		move(at)
+	}
 	for bot, until := range n.pauses {
 		n.pauses[bot] = until.Add(by)
 	}

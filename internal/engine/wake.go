@@ -18,6 +18,8 @@ func (n *Node) due(c *conversation, at turn.Time) {
 	case c.slot == waitsForSlot:
 	case c.knows == seen && c.snap.Record.Phase == turn.Sending:
 		n.wake(c)
+	case n.mayRunAlone(c) != 0:
+		n.waitToRunAlone(c, at)
 	default:
 		if c.knows == seen {
 			at = max(at, c.snap.Record.Window.Due) // an early start waits behind all that is due
@@ -38,14 +40,19 @@ func (n *Node) signIsDue(c *conversation) bool {
 	return at != 0 && at <= n.now
 }
 
-// serve gives free slots to the conversations that wait for one.
+// serve gives free slots to the conversations that wait for one, or the whole node to one
+// that must run alone.
 func (n *Node) serve() {
 	for !n.draining {
-		c := n.ready.pop()
+		c := n.nextLone()
+		if c == nil && !n.lone.holdsBack() {
+			if c = n.ready.pop(); c != nil {
+				c.slot = hasSlot
+			}
+		}
 		if c == nil {
 			return
 		}
-		c.slot = hasSlot
 		n.wake(c)
 	}
 }
@@ -55,7 +62,7 @@ func (n *Node) serve() {
 func (n *Node) wake(c *conversation) {
 	c.waking = true
 	n.submitOwn(c, &task{event: turn.Wake{
-		Holder: n.options.Name, Nonce: n.options.NewOp().String(), Alone: n.options.Alone,
+		Holder: n.options.Name, Nonce: n.options.NewOp().String(), Alone: n.options.Alone, Lone: c.slot == hasNode,
 		First: int64(n.now), Moved: c.claimed,
 	}})
 	c.claimed = false
@@ -63,7 +70,11 @@ func (n *Node) wake(c *conversation) {
 
 // freeSlot gives a conversation's slot to the next one that waits.
 func (n *Node) freeSlot(c *conversation) {
-	if c.slot != hasSlot {
+	switch c.slot {
+	case hasSlot:
+	case hasNode:
+		n.lone.ended(n.now)
+	default:
 		return
 	}
 	c.slot = noSlot

@@ -276,7 +276,7 @@ func (n *Node) storeFailed(c *conversation, err error) {
 		}
 	}
 	c.queue = kept
-	if !c.waking && c.run == nil {
+	if !c.waking && (c.run == nil || c.run.ended) {
 		n.freeSlot(c)
 	}
 	n.arm(c)
