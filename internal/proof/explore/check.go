@@ -321,7 +321,7 @@ func (w *world) judgeFailed(q request, x write, was turn.Record) {
 		return
 	}
 	if !l.failed && !w.mayFail(q, x, was) { // what went on in a turn that was given up has ended
-		w.fail("P3 cause", "a turn was given up after %v, with %d of %d attempts spent", q.kind, l.spent+spends(q, was, l.runsEarly(x, was)), p.MaxAttempts)
+		w.fail("P3 cause", "a turn was given up after %v, with %d of %d attempts spent", q.kind, l.spent+spends(q, l.runsEarly(x, was)), p.MaxAttempts)
 	}
 }
 
@@ -333,9 +333,10 @@ func (w *world) mayFail(q request, x write, was turn.Record) bool {
 		return !early
 	case modelRefused: // over what was set aside, where nothing else waits
 		return !early && w.store.waiting() == 0
-	case modelFailed, wake, claim:
-		l, most := &w.ledger, w.scope.Policy.MaxAttempts
-		return l.spent+spends(q, was, early) >= most || l.lost+loses(q, was) >= most
+	case modelFailed:
+		return w.ledger.spent+spends(q, early) >= w.scope.Policy.MaxAttempts
+	case wake, claim:
+		return w.ledger.lost+loses(q, was) >= w.scope.Policy.MaxAttempts
 	case sendFailed:
 		return w.overlong(x, w.store.reply(was.Reply.Seq))
 	}

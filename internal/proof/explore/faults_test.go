@@ -63,7 +63,7 @@ func after(patch func(was turn.Record, r *turn.Record, e turn.Event, now turn.Ti
 }
 
 func seededFaults() []seeded {
-	return slices.Concat(contextFaults(), coreFaults(), replyFaults(), peopleFaults(), worldFaults(), lifeFaults(), causeFaults(), talkFaults(), operatorFaults(), receiverFaults(), earlyFaults(), endingFaults(), refusalFaults(), overtakenFaults(), signFaults(), settledFaults(), nameFaults(), dutyFaults(), wayFaults(), silenceFaults(), wordFaults())
+	return slices.Concat(contextFaults(), coreFaults(), replyFaults(), peopleFaults(), worldFaults(), lifeFaults(), causeFaults(), talkFaults(), operatorFaults(), receiverFaults(), earlyFaults(), endingFaults(), refusalFaults(), overtakenFaults(), signFaults(), settledFaults(), nameFaults(), dutyFaults(), wayFaults(), silenceFaults(), wordFaults(), suspectFaults())
 }
 
 // earlyFaults are in what an early start may do.

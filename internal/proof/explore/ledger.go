@@ -370,8 +370,11 @@ func (l *ledger) noteFailures(w *world, q request, x write, was turn.Record, ear
 		return
 	}
 	again := interrupts(is) && !interrupts(was) && w.mayFail(q, x, was) // at once after it
-	l.spent += spends(q, was, early)
+	l.spent += spends(q, early)
 	l.lost += loses(q, was)
+	if survives(q) && !early {
+		l.lost = 0
+	}
 	if again || is.Phase == turn.Failed || is.Reply != nil && standsIn(is.Reply.Kind) {
 		l.failed = true
 	} else if l.spent >= w.scope.Policy.MaxAttempts || q.kind == modelRejected && !early {
@@ -379,13 +382,19 @@ func (l *ledger) noteFailures(w *world, q request, x write, was turn.Record, ear
 	}
 }
 
-// spends is 1 where the write ends an attempt that counts. A failure of an early one
+// spends is 1 where the write ends an attempt that counts: one that failed. A failure of an early one
 // does not.
-func spends(q request, was turn.Record, early bool) int {
+func spends(q request, early bool) int {
 	if q.kind == modelFailed && !early {
 		return 1
 	}
-	return loses(q, was)
+	return 0
+}
+
+// survives reports whether the responder has ended the attempt, well or badly: its worker
+// lived. In an outage it was not asked.
+func survives(q request) bool {
+	return slices.Contains([]kind{generated, modelFailed, modelRejected, modelRefused}, q.kind)
 }
 
 // loses is 1 where the write takes over an attempt whose worker was lost.

@@ -176,7 +176,7 @@ func (q request) event(s *storage, tick time.Duration) turn.Event {
 	case reportFailed, reportDelivered:
 		return q.report(s)
 	case wake, claim:
-		return turn.Wake{Nonce: q.nonce, Moved: q.kind == claim}
+		return turn.Wake{Nonce: q.nonce, Lone: true, Moved: q.kind == claim}
 	case glance:
 		return turn.CheckSign{}
 	case renew:

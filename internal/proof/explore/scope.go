@@ -63,6 +63,7 @@ type Scope struct {
 	Bots     bool // a message may be another bot's
 	Names    bool // names are explored, and no turn: see names.go
 	Duty     bool // a duty is explored, and no turn: see duty.go
+	Suspects bool // two conversations are explored, of which one brings down its workers: see suspects.go
 
 	Pace  time.Duration // pause before each further part of a reply
 	Alone bool          // there is one worker, and no other process can open the store
@@ -127,6 +128,9 @@ func (s *Scope) begin() state {
 	}
 	if s.Duty {
 		return &dutyWorld{scope: s, now: epoch, left: s.Budget}
+	}
+	if s.Suspects {
+		return newSuspectWorld(s)
 	}
 	return newWorld(s)
 }
@@ -235,6 +239,13 @@ func patient() turn.Policy {
 	return p
 }
 
+// suspects is a culprit and a bystander on one node.
+func suspects() Scope {
+	p := base(turn.Interrupt)
+	p.Debounce = 0
+	return Scope{Name: "a culprit and a bystander on one node", Policy: p, Suspects: true, Tick: time.Second, Budget: Budget{Faults: 4}}
+}
+
 // policies are the settings that are explored apart: each changes what is
 // allowed, and so what must be checked.
 func policies() []Scope {
@@ -312,6 +323,7 @@ func Stated() []Scope {
 		Scope{Name: "no more may wait", Policy: tight(), Budget: Budget{Inputs: 3, Stops: 1}, Edits: true},
 		Scope{Name: "no more fits into a prompt", Policy: small(turn.Discard), Budget: Budget{Inputs: 3}, Edits: true},
 		Scope{Name: "announced attachments", Policy: first, Budget: Budget{Inputs: 3}, Edits: true, Media: true},
+		suspects(),
 		Scope{Name: "2 faults of workers", Policy: first, Budget: Budget{Inputs: 2, Faults: 2}, Faults: Faults{Worker: true}},
 		Scope{Name: "2 faults of model and channel", Policy: spare, Budget: Budget{Inputs: 2, Faults: 2}, Faults: Faults{Model: true, Send: true}, MaxParts: 2, Silence: true},
 		Scope{Name: "the receiver asks for a pause", Policy: first, Budget: Budget{Inputs: 2, Nudges: 1, Faults: 1}, Faults: Faults{Pause: true}, MaxParts: 2},
