@@ -319,6 +319,28 @@ func unansweredSettles(was, _ *turn.Record, e turn.Event, effects *turn.Effects,
 	}
 }
 
+// takingOver is a fault that changes the record that a worker takes over.
+func takingOver(r *turn.Record, e turn.Event, f func(r *turn.Record)) turn.Event {
+	if _, ok := e.(turn.Wake); ok && r.Phase == turn.Generating {
+		f(r)
+	}
+	return e
+}
+
+func loneNotCounted(r *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
+	return takingOver(r, e, func(r *turn.Record) { r.Tries.Lost.Lone = -9 })
+}
+
+func besideCounts(r *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
+	return takingOver(r, e, func(r *turn.Record) { r.Lease.Lone = true })
+}
+
+func pauseStays(r *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
+	return takingOver(r, e, func(r *turn.Record) { r.Tries.Lost.Count = min(r.Tries.Lost.Count, besideBefore-1) })
+}
+
+func alwaysLone(e *turn.Wake) { e.Lone = true }
+
 func lostNotCounted(r *turn.Record, e turn.Event, _ turn.Time, _ *turn.Policy) turn.Event {
 	if _, ok := e.(turn.Wake); ok && r.Phase == turn.Generating {
 		r.Tries.Attempts, r.Tries.Lost = 0, turn.Lost{}

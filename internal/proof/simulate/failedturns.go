@@ -9,7 +9,7 @@ import (
 
 // judgeEnd is P3 for what is given up: a turn fails over a rejection or over as
 // many attempts as are allowed, and its inputs are set aside over as many
-// workers that were lost.
+// workers that were lost while they ran nothing else.
 func (l *ledger) judgeEnd(t *conversation, write store.Write, before turn.Record, waiting []store.Entry) {
 	after := write.Record
 	for _, s := range write.Settle {
@@ -31,12 +31,13 @@ func (l *ledger) judgeEnd(t *conversation, write store.Write, before turn.Record
 	if refused && l.judgeRefused(t, write, before, waiting) {
 		return
 	}
-	if before.Phase == turn.Generating && failed && t.spent[before.Turn] < l.policy.MaxAttempts {
+	proven := t.suspects[before.Turn].proven
+	if before.Phase == turn.Generating && failed && t.spent[before.Turn] < l.policy.MaxAttempts && proven < l.policy.MaxAttempts {
 		l.fail("P3 failed", "turn %d was given up after %d of %d attempts", before.Turn, t.spent[before.Turn], l.policy.MaxAttempts)
 	}
 	for _, s := range write.Settle {
-		if s.Status == turn.InputFailed && t.workers[before.Turn] < l.policy.MaxAttempts {
-			l.fail("P3 aside", "inputs up to version %d were set aside after %d of %d workers were lost", s.Through, t.workers[before.Turn], l.policy.MaxAttempts)
+		if s.Status == turn.InputFailed && proven < l.policy.MaxAttempts {
+			l.fail("P3 aside", "inputs up to version %d were set aside after %d of %d workers were lost that ran nothing else", s.Through, proven, l.policy.MaxAttempts)
 		}
 	}
 }
@@ -85,9 +86,6 @@ func (l *ledger) countEnd(t *conversation, write store.Write, before turn.Record
 	}
 	if l.now.Add(slack) >= before.Lease.Expires || l.alone {
 		t.workers[before.Turn]++
-		if c == nil || c.fault != turn.Failure {
-			t.spent[before.Turn]++
-		}
 	}
 }
 

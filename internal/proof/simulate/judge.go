@@ -118,6 +118,7 @@ func (l *ledger) follow(n *node, t *conversation, write store.Write, before turn
 	t.openState = openStates(after, t.openState, l.now)
 	if after.Lease.Nonce != before.Lease.Nonce && after.Lease.Nonce != "" {
 		t.taken = l.now
+		t.holder = life{n, n.life}
 	}
 	if after.Phase == turn.Idle {
 		t.first = 0
@@ -253,6 +254,7 @@ func (l *ledger) judgeLease(n *node, t *conversation, write store.Write, before 
 	took := is.Nonce != "" && is.Nonce != was.Nonce
 	operated := before.OnHold != write.Record.OnHold || len(write.Append)+len(write.Change)+len(write.Settle) > 0 || // by the same write
 		l.askedFor(t.key, t.taken, pause, optsOut) // and a resume with it, in one write
+	l.followLost(n, t, write, before, operated)
 	switch {
 	case took && was.Nonce != "" && was.Holder != n.name && !operated && !l.alone:
 		l.judgeTakeOver(n, was)
@@ -261,9 +263,6 @@ func (l *ledger) judgeLease(n *node, t *conversation, write store.Write, before 
 	}
 	if took && write.Record.Phase == turn.Generating {
 		l.judgeBegin(t, write, before)
-	}
-	if took && before.Phase == turn.Generating && was.Nonce != "" && !operated {
-		l.judgeLost(t, before.Turn)
 	}
 }
 
@@ -277,14 +276,6 @@ func (l *ledger) judgeTakeOver(n *node, was turn.Lease) {
 	}
 }
 
-// judgeLost is P3: what brings down each worker is given up in the end.
-func (l *ledger) judgeLost(t *conversation, number int64) {
-	t.lost[number]++
-	if t.lost[number] > l.policy.MaxAttempts-1 {
-		l.fail("P3 attempts", "turn %d was begun again after %d workers were lost, and %d are allowed", number, t.lost[number], l.policy.MaxAttempts-1)
-	}
-}
-
 // judgeBegin is P2 for the start of an attempt: not while a human has the
 // conversation, and not before the window has ended, unless it is an early one. Of
 // these a turn has only so many.
@@ -295,6 +286,7 @@ func (l *ledger) judgeBegin(t *conversation, write store.Write, before turn.Reco
 	if write.Record.OnHold && !write.Record.Attempt.Sealed {
 		l.fail("P2 pause", "an attempt began while a human has the conversation")
 	}
+	l.judgeSuspect(t, write)
 	tries := write.Record.Tries
 	if write.Record.Attempt.Early {
 		t.early[write.Record.Turn]++

@@ -49,7 +49,8 @@ type conversation struct {
 	sayings     []string                // texts of people that were acknowledged
 	discards    map[int64]int           // by turn
 	early       map[int64]int           // attempts that were started early, by turn
-	lost        map[int64]int           // attempts in a row whose worker was lost, by turn
+	suspects    map[int64]suspicion     // workers that were lost in a row, by turn
+	holder      life                    // who took the last lease
 	holds       []*ask                  // pauses that were acknowledged
 	resumes     []*ask                  // not seen to happen yet, nor known to have had no effect
 	openState   []openState             // what a request would end
@@ -58,7 +59,7 @@ type conversation struct {
 	refusals    map[int64]int           // prompts that the model refused, by turn
 	aside       map[string]bool         // messages that were ever set aside
 	spent       map[int64]int           // attempts that failed, by turn
-	workers     map[int64]int           // those of them whose worker was lost
+	workers     map[int64]int           // attempts whose worker may have been lost, by turn
 	first       turn.Time               // of the inputs that no attempt has seen, 0: there are none
 	taken       turn.Time               // when the last lease was taken
 	shown       int64                   // the version that the last attempt saw
@@ -96,6 +97,8 @@ type call struct {
 	turn    int64
 	through int64 // the version that its prompt holds
 	text    string
+	lone    bool // nothing else was to run on the node
+	beside  bool // another call ran there meanwhile
 	parts   []string
 	fault   turn.Fault // of what it returned by itself
 	stopped bool
@@ -131,7 +134,7 @@ func (l *ledger) conversation(key store.Key) *conversation {
 	if t == nil {
 		t = &conversation{
 			key: key, messages: map[string]*message{}, changes: newChanges(), edited: map[string]turn.Time{}, replies: map[int64]*reply{}, leases: map[string]bool{},
-			visible: map[shownMessage]string{}, spoken: map[string]bool{}, discards: map[int64]int{}, early: map[int64]int{}, lost: map[int64]int{}, wrote: map[*node]lastWrite{},
+			visible: map[shownMessage]string{}, spoken: map[string]bool{}, discards: map[int64]int{}, early: map[int64]int{}, suspects: map[int64]suspicion{}, wrote: map[*node]lastWrite{},
 			told: map[toldOf]bool{}, refusals: map[int64]int{}, aside: map[string]bool{}, spent: map[int64]int{}, workers: map[int64]int{}, openState: openStates(turn.Record{}, nil, start),
 		}
 		l.conversations[key] = t
@@ -175,7 +178,9 @@ func (l *ledger) modelStarts(n *node, o engine.Start, text string) {
 		l.fail("budget", "this is call %d of the model, and the budget is %d a day", l.sums.ModelCalls, most)
 	}
 	l.story.runs = append(l.story.runs, span{node: n.index, from: l.now, to: l.now, nonce: o.Lease.Nonce, shows: idsOf(messagesIn(text))})
-	l.calls[o.Lease.Nonce] = &call{key: o.Key, node: n, life: n.life, turn: o.Turn, through: o.Through, text: text}
+	c := &call{key: o.Key, node: n, life: n.life, turn: o.Turn, through: o.Through, text: text}
+	l.calls[o.Lease.Nonce] = c
+	l.judgeCompany(n, o, c)
 	l.judgeHistory(o)
 	l.judgeTold(o)
 	l.judgeFresh(o)
@@ -197,9 +202,6 @@ func (l *ledger) modelStops(nonce string) { l.calls[nonce].stopped = true }
 // event takes what watchers learn. It is P3's bound: nobody is kept waiting by
 // more discards than are allowed.
 func (l *ledger) event(e engine.Event) {
-	if e.Kind == turn.KindReplyDiscarded && (e.Reason == string(turn.Failure) || e.Reason == string(turn.Rejected)) {
-		l.conversation(e.Key).lost[e.Turn] = 0
-	}
 	if e.Kind != turn.KindReplyDiscarded || e.Reason != turn.Superseded || e.At <= l.gone[e.Key].Add(slack) {
 		return
 	}

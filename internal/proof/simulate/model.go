@@ -110,7 +110,7 @@ func (n *node) moreOfModel(o engine.Start, d *dice, took time.Duration) {
 			n.tell(life, func(turn.Time) { n.seal(o.Key, o.Lease) })
 		})
 	}
-	if n.strikes(modelKills, n.index, d, 90) {
+	if n.isDeadly(o, d) {
 		n.after(d.span(0, took), func() {
 			if n.life == life && n.up() && !n.frozen {
 				n.ledger.sums.Crashes++

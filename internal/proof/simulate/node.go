@@ -13,23 +13,25 @@ import (
 // is in earnest.
 type node struct {
 	*world
-	index   int
-	name    string
-	life    int // which start of the process this is; what belongs to an earlier one is void
-	engine  *engine.Node
-	frozen  bool
-	inbox   []func() // what arrived while frozen
-	offset  time.Duration
-	rush    turn.Time              // up to here its way to the store takes no time
-	hinted  map[store.Key]store.Op // the record that the last conflict named
-	writes  uint64                 // ids of writes given out in this life
-	random  *dice
-	running map[string]*work // by nonce: what runs for it in the outside world
-	waiting []*ask           // requests that were not answered yet
-	stops   []func()         // end the procedures of all its lives
-	told    turn.Time        // the end of the pauses that the receiver asked of the whole bot
-	tickAt  turn.Time        // the tick that is planned, 0: none
-	poller  *poller          // of this life
+	index    int
+	name     string
+	life     int // which start of the process this is; what belongs to an earlier one is void
+	engine   *engine.Node
+	frozen   bool
+	inbox    []func() // what arrived while frozen
+	offset   time.Duration
+	rush     turn.Time              // up to here its way to the store takes no time
+	hinted   map[store.Key]store.Op // the record that the last conflict named
+	writes   uint64                 // ids of writes given out in this life
+	random   *dice
+	running  map[string]*work // by nonce: what runs for it in the outside world
+	waiting  []*ask           // requests that were not answered yet
+	stops    []func()         // end the procedures of all its lives
+	bootedAt turn.Time        // when this life began
+	calls    []*call          // of the model, in this life: those that run, and some that have ended
+	told     turn.Time        // the end of the pauses that the receiver asked of the whole bot
+	tickAt   turn.Time        // the tick that is planned, 0: none
+	poller   *poller          // of this life
 }
 
 // boot starts the process.
@@ -39,12 +41,18 @@ func (n *node) boot() {
 	n.random = roll(n.Seed, "jitter", int64(n.index), int64(n.life))
 	n.writes, n.running, n.waiting, n.told, n.tickAt, n.frozen = 0, map[string]*work{}, nil, 0, 0, false
 	n.hinted = map[store.Key]store.Op{}
+	n.bootedAt, n.calls = n.now, nil
 	n.engine = engine.New(engine.Options{
 		Name: n.name, Bots: n.bots(), MaxGenerations: n.generations, Alone: n.alone,
 		NewOp: n.newOp, Step: n.seeded.wrap(turn.Step), Random: n.random.next,
 	})
 	n.log(n.name, "starts")
-	n.enter(func(now turn.Time) { n.engine.Start(now) })
+	n.enter(func(now turn.Time) {
+		if n.seeded.flaws.calmAtOnce {
+			now = now.Add(-time.Minute)
+		}
+		n.engine.Start(now)
+	})
 	n.poller = &poller{node: n, life: n.life}
 	if n.polled {
 		n.poller.ask()

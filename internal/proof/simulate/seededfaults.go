@@ -74,6 +74,7 @@ type flaws struct {
 	editsUndated       bool // nobody looks when an edit was made
 	claimsForgotten    bool // a deletion that comes before its message claims no id
 	doneBeforeStored   bool // a platform is told that messages are done before they are stored
+	calmAtOnce         bool // a process that was just started counts as calm
 	claimedByNobody    bool // a conflict says that all ids of the write were claimed before
 }
 

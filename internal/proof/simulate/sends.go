@@ -206,13 +206,16 @@ func (l *ledger) waitBound(accepted turn.Time) (time.Duration, bool) {
 	if p.Daily.Calls > 0 {
 		bound += budgetPause + time.Duration(l.end)
 	}
-	calm := bound * time.Duration(l.queueing())
+	calm, broken := bound*time.Duration(l.queueing()), 0
 	for _, e := range l.Events {
 		switch _, breaks := faultKinds[e.What]; {
 		case e.What == crash || e.What == freeze:
 			lasts := e.For + p.Lease + claimed + l.slowest
 			if begins := start.Add(e.At); begins <= l.now && begins.Add(lasts+calm) >= accepted {
 				bound += lasts
+				if broken++; broken >= besideBefore { // it may have to run alone, and others be held back for it
+					bound += 2*lonePause(broken) + time.Duration(l.settings.conversations)*(l.slowest+200*time.Millisecond)
+				}
 			}
 		case breaks && e.What != clockSteps:
 			return 0, false

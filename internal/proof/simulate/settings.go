@@ -20,6 +20,7 @@ type settings struct {
 	whole         bool          // one send carries all parts
 	pace          time.Duration // pause before each further part
 	recognises    bool          // the channel shows a repeated part once
+	deadlyTexts   bool          // a model that brings the process down does so over certain texts
 	room          int           // entries that a cramped model takes at most
 	timeout       time.Duration
 	sendTimeout   time.Duration
@@ -86,6 +87,7 @@ func newSettings(seed uint64, nodes int) settings {
 	s.policy.WaitingBytes = pick(roll(seed, "bytes"), 0, 0, 16, 40)
 	s.room = roll(seed, "room").between(1, 4)
 	s.polled = roll(seed, "polled").chance(30)
+	s.deadlyTexts = roll(seed, "deadly").chance(60)
 	others := roll(seed, "others")
 	s.policy.MaxBotTurns, s.policy.Observe, s.policy.MaxAge = pick(others, 0, 1, 1, 3), others.chance(70), time.Hour
 	return s

@@ -119,7 +119,8 @@ func (w *world) restBound() time.Duration {
 	attempt := w.timeout + returnGrace + p.Lease
 	attempts := time.Duration(p.MaxAttempts + p.MaxDiscards + p.EarlyAttempts + 1 + 2) // two to end a search for a refused message
 	sends := time.Duration(w.parts*(w.conversations+w.toBeFreed())+10) * (w.sendTimeout + p.Lease)
-	return 2*time.Minute + w.longestBackoff() + time.Duration(2*w.ledger.queueing())*(window+attempt*attempts) + sends + 3*p.RetryFor // twice for what operators have sent again
+	lone := time.Duration(w.conversations) * (time.Minute + attempt)
+	return 2*time.Minute + lone + w.longestBackoff() + time.Duration(2*w.ledger.queueing())*(window+attempt*attempts) + sends + 3*p.RetryFor // twice for what operators have sent again
 }
 
 // claimed is longer than a claim keeps a timer from others.
