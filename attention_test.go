@@ -193,11 +193,11 @@ func TestAttentionToLostLeases(t *testing.T) {
 		start := turn.At(time.Now())
 		policy := turn.Policy{MaxWait: time.Second, Lease: time.Second, MaxAttempts: 5, ResendUnknown: true}
 		wake := func(n int) turn.Event {
-			return turn.Wake{Holder: fmt.Sprint("node-", n), Nonce: fmt.Sprint("n", n), First: 1}
+			return turn.Wake{Holder: fmt.Sprint("node-", n), Nonce: fmt.Sprint("n", n), Lone: true, First: 1}
 		}
 		lose := func(conversation string, more ...turn.Event) {
 			r, now := turn.Record{}, start
-			for _, e := range append([]turn.Event{turn.Message{}, wake(1), wake(2), wake(3)}, more...) {
+			for _, e := range append([]turn.Event{turn.Message{}, wake(1), wake(2), wake(3), wake(3)}, more...) {
 				r, _ = turn.Step(r, e, now, policy)
 				now = now.Add(2 * time.Second)
 			}
@@ -227,9 +227,9 @@ func TestAttentionToLostLeases(t *testing.T) {
 		}
 		slices.Sort(lines)
 		want := []string{
-			"lease_lost once 2/0 16s 12s a worker on node-4 was lost while generating; node-5 goes on []",
+			"lease_lost once 2/0 18s 14s a worker on node-4 was lost while generating; node-5 goes on []",
 			"lease_lost runs 1/0 6s 0s 2 workers were lost while generating, the last one on node-2; node-3 goes on []",
-			"lease_lost sends 1/2 12s 8s 2 workers were lost while sending, the last one on node-4; node-5 goes on []",
+			"lease_lost sends 1/2 14s 10s 2 workers were lost while sending, the last one on node-4; node-5 goes on []",
 			"lease_lost waits 1/0 6s 0s 2 workers were lost while generating, the last one on node-2; the turn waits []",
 		}
 		if !slices.Equal(lines, want) {
@@ -256,7 +256,7 @@ func TestAttentionToWhatWasSetAside(t *testing.T) {
 		app := w.nodes[0]
 		w.say(0, "m")
 		rest(time.Minute)
-		wantNeeds(t, app, `failed_turn c/1 "the workers of 1 of 1 attempts were lost" [requeue]`)
+		wantNeeds(t, app, `failed_turn c/1 "workers lost by attempts that ran alone: 1" [requeue]`)
 		if got, err := app.Attention(t.Context(), onereply.AttentionQuery{}); err != nil || got.Items[0].Since.Sub(w.start) > time.Second {
 			t.Errorf("it waits since %v, %v; the message came at %v", got.Items[0].Since, err, w.start)
 		}

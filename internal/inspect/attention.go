@@ -197,8 +197,11 @@ func leaseLost(item store.Item, lost turn.Lost, doing string) Finding {
 		reason = fmt.Sprintf("%d workers were lost while %s, the last one on %s", lost.Count, doing, lost.Holder)
 	}
 	next := "the turn waits"
-	if r.Lease.Nonce != "" {
+	switch _, alone := r.MustRunAlone(); {
+	case r.Lease.Nonce != "":
 		next = r.Lease.Holder + " goes on"
+	case alone && r.Phase == turn.Collecting && !r.OnHold:
+		next = "the next attempt runs alone"
 	}
 	return Finding{
 		Kind: LeaseLost, Key: item.Key, Turn: r.Turn, At: lost.At, Since: cmp.Or(FirstPending(r), item.Active),
