@@ -26,6 +26,7 @@
 //	signs_of_life.go   people are told that it takes longer
 //	stop.go            a person wants no answer any more
 //	refused.go         a prompt that the model refuses, and the search for the message
+//	culprit.go         a message that brings down its workers, and how that is proved
 //	set_aside.go       messages that nobody can answer, and how they come back
 //	control.go         people step in: flush, pause, resume, a human's reply
 //	reset.go           a fresh start: a history that begins anew

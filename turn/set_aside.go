@@ -1,7 +1,7 @@
 package turn
 
 // SetAside is the quarantine of a conversation: messages that cost every worker
-// that took them its life, and messages that the model refuses. They must neither be
+// that ran them alone its life, and messages that the model refuses. They must neither be
 // tried for ever nor hold up the messages that come after them, and they must not be
 // lost.
 //
@@ -33,7 +33,7 @@ type SetAside struct {
 // aside.
 func (r Record) LastTurnSetAside() bool { return r.SetAside != nil && r.SetAside.Turn == r.Turn }
 
-// setAsideInputs ends a turn whose attempts cost as many workers their lives as
+// setAsideInputs ends a turn whose lone attempts cost as many workers their lives as
 // the policy allows. What came later is answered next.
 func (s *step) setAsideInputs() {
 	s.Settles = append(s.Settles, Settle{AfterSeq: s.AfterSeq, From: s.Answered, Through: s.Attempt.Through, Status: InputFailed})

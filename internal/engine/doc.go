@@ -29,8 +29,8 @@
 //     and counted (event.go, counters.go), and actions carried out (work.go). The timer
 //     of the record is armed (timers.go).
 //  6. When the timer fires, the conversation queues for one of the node's generations
-//     (wake.go; ready.go shares them out fairly between bots). Its wake-up is a task
-//     like any other, and takes the lease in its write.
+//     (wake.go; ready.go shares them out fairly between bots, lone.go gives one all of
+//     them). Its wake-up is a task like any other, and takes the lease in its write.
 //  7. The attempt reads its prompt and runs the responder (attempt.go, prompt.go). Its
 //     lease is renewed meanwhile (lease.go). Its result is a task again: the write that
 //     commits the reply, or throws it away.
