@@ -29,12 +29,12 @@ func suspectFaults() []seeded {
 				r.Tries.Lost.Count = min(r.Tries.Lost.Count, besideBefore-1)
 			}
 		}), change: given},
-		{name: "there is no pause before a lone attempt", check: "P3 pause", step: losing(func(r *turn.Record) {
+		{name: "there is no pause before a lone attempt", check: "P3 calm", step: losing(func(r *turn.Record) {
 			if r.Phase == turn.Collecting {
 				r.Window.NotBefore, r.Window.Due = 0, r.Window.Start
 			}
 		}), change: given},
-		{name: "the pause before a lone attempt does not grow", check: "P3 pause", step: looking(func(r *turn.Record, _ *turn.Wake) {
+		{name: "the pause before a lone attempt does not grow", check: "P3 calm", step: looking(func(r *turn.Record, _ *turn.Wake) {
 			if r.Phase == turn.Generating {
 				r.Tries.Lost.Count = min(r.Tries.Lost.Count, besideBefore-1)
 			}

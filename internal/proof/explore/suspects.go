@@ -205,7 +205,7 @@ func (w *suspectWorld) judgeBegin(i int) {
 		w.fail("P3 alone", "%s runs beside %s, and has lost %d workers", suspectNames[i], suspectNames[1-i], lost)
 	}
 	if rested, want := w.now.Sub(w.lostAt[i]), time.Second<<(2*(lost-besideBefore)); rested < want {
-		w.fail("P3 pause", "%s runs alone %v after a worker was lost, and %v are to pass after %d of them", suspectNames[i], rested, want, lost)
+		w.fail("P3 calm", "%s runs alone %v after a worker was lost, and %v are to pass after %d of them", suspectNames[i], rested, want, lost)
 	}
 	if w.proven[i] >= w.scope.Policy.MaxAttempts {
 		w.fail("P3 attempts", "%s runs once more after %d lone attempts", suspectNames[i], w.proven[i])

@@ -107,7 +107,7 @@ func coreFaults() []seededFault {
 		{name: "a lone attempt that brings its worker down is not counted", check: "P3 attempts", needs: []What{modelKills}, step: changeInput(loneNotCounted)},
 		{name: "a worker that was lost beside others counts", check: "P3 aside", needs: []What{modelKills}, step: changeInput(besideCounts)},
 		{name: "others run beside a lone attempt", check: "P3 alone", needs: []What{modelKills}, step: changeEvent(alwaysLone)},
-		{name: "the pause before a lone attempt does not grow", check: "P3 pause", needs: []What{modelKills}, step: changeInput(pauseStays)},
+		{name: "the pause before a lone attempt does not grow", check: "P3 calm", needs: []What{modelKills}, step: changeInput(pauseStays)},
 		{name: "a wake-up starts an attempt under a pause", check: "P2 pause", step: pauseStartsAttempts},
 		{name: "the next part of a reply goes out under a pause", check: "P7 pause", needs: []What{sendSlow}, step: changeInput(pauseEndsWithPart), flaws: flaws{partUnderPause: true}},
 		{name: "a message marks a reply of unknown fate as sent", check: "P7 once", needs: []What{sendUnsureNo}, step: changeDecision(messageMarksAsSent)},

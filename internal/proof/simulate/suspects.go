@@ -93,7 +93,7 @@ func (l *ledger) judgeSuspect(t *conversation, write store.Write) {
 	}
 	hurried := l.askedFor(t.key, s.at.Add(-storeTimeout), flush, requeue, pause, resume, optsIn, optsOut)
 	if rested := l.now.Sub(s.at); rested+2*slack < lonePause(s.lost()) && !hurried {
-		l.fail("P3 pause", "turn %d runs alone %v after its worker was lost, the %d. in a row", write.Record.Turn, rested, s.lost())
+		l.fail("P3 calm", "turn %d runs alone %v after its worker was lost, the %d. in a row", write.Record.Turn, rested, s.lost())
 	}
 }
 
