@@ -204,8 +204,8 @@ func (c *Channel) moved(from, to, kind string) channel.Event {
 	return channel.Moved{From: channel.Address{c.phone, from}, To: channel.Address{c.phone, to}}
 }
 
-// status is what became of a message of ours. The first one says that WhatsApp took it,
-// which settles a send whose answer was lost.
+// status is what became of a message of ours. The first one, sent, says no more than that
+// WhatsApp took it: it may still fail.
 func (c *Channel) status(s *status) channel.Event {
 	if s.ID == "" || s.Recipient == "" && s.RecipientID == "" {
 		return channel.Skipped{Kind: "status"}
@@ -216,8 +216,6 @@ func (c *Channel) status(s *status) channel.Event {
 	}
 	report := channel.Report{Chat: chat, ID: s.ID, Part: s.Part}
 	switch s.Status {
-	case "sent":
-		return channel.Echo{Chat: chat, ID: s.ID, Part: s.Part}
 	case "delivered":
 		report.Status = onereply.ReplyDelivered
 	case "read":

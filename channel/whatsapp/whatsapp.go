@@ -17,8 +17,8 @@
 //
 // Texts are plain. A part has at most 4096 code units of UTF-16: WhatsApp speaks of
 // characters and does not say which, and this fits either way. The API can't recognise a
-// repeat. But it reports each message under a text of ours, so a send whose answer was
-// lost is recognised by the report.
+// repeat: a send whose answer was lost is unknown. Each message carries the part's id, which
+// comes back with the reports about it.
 package whatsapp
 
 import (
