@@ -20,13 +20,14 @@ import (
 // The bounds of what is kept for messages that have not come.
 const (
 	EarlyFor = 10 * time.Minute // how long an edit is kept
-	MaxEarly = 100              // edits that a conversation keeps at once
+	MaxEarly = 100              // edits that a conversation keeps at once; they have at most WaitingBytes too
 )
 
 // EarlyEdit is an edit that is kept for a message that has not come.
 type EarlyEdit struct {
 	Seq   int64 `json:"seq"`   // its entry in the transcript
 	Until Time  `json:"until"` // it is kept for so long
+	Bytes int   `json:"bytes,omitempty"`
 }
 
 // KeepsEarly reports whether the entry with a sequence is an edit that is still kept for
@@ -38,14 +39,16 @@ func (r Record) KeepsEarly(seq int64, now Time) bool {
 // changeEarly accepts the edit, or the deletion, of a message that has not come.
 func (s *step) changeEarly(e Early) {
 	kept := s.KeepsEarly(e.Seq, s.now)
-	if !e.Deleted && !kept && s.earlyKept() >= MaxEarly {
+	others, bytes := s.earlyKept(e.Seq)
+	tooMany := others >= MaxEarly || s.policy.WaitingBytes > 0 && bytes+e.Bytes > s.policy.WaitingBytes
+	if !e.Deleted && tooMany {
 		s.ignore(TooManyEarly)
 		return
 	}
 	s.Changed, s.Outcome = true, CameEarly
 	if kept && !e.Deleted {
 		i := slices.IndexFunc(s.Early, func(other EarlyEdit) bool { return other.Seq == e.Seq })
-		s.Early[i].Until = s.now.Add(EarlyFor)
+		s.Early[i].Until, s.Early[i].Bytes = s.now.Add(EarlyFor), e.Bytes
 		return
 	}
 	s.dropEarly(e.Seq)
@@ -55,18 +58,19 @@ func (s *step) changeEarly(e Early) {
 		s.Retracted = true
 		return
 	}
-	s.Early = append(s.Early, EarlyEdit{Seq: s.Seq, Until: s.now.Add(EarlyFor)})
+	s.Early = append(s.Early, EarlyEdit{Seq: s.Seq, Until: s.now.Add(EarlyFor), Bytes: e.Bytes})
 }
 
-// earlyKept is how many edits are still kept for their messages.
-func (s *step) earlyKept() int {
-	count := 0
+// earlyKept is how many edits are still kept for their messages, and their size, without
+// the one with a sequence.
+func (s *step) earlyKept(but int64) (count, bytes int) {
 	for _, e := range s.Early {
-		if s.now < e.Until {
+		if s.now < e.Until && e.Seq != but {
 			count++
+			bytes += e.Bytes
 		}
 	}
-	return count
+	return count, bytes
 }
 
 // dropEarly forgets the edit with a sequence, whose message has come or was deleted, and

@@ -59,3 +59,37 @@ func TestEarly(t *testing.T) {
 		t.Errorf("their time is over: %+v", r.Early)
 	}
 }
+
+// The edits that are kept for messages that have not come are bounded in bytes too. One that
+// takes the place of another counts once, and one whose time is over does not count.
+func TestEarlyEditsAreBoundedInBytes(t *testing.T) {
+	policy := turn.Policy{WaitingBytes: 10}
+	var r turn.Record
+	now := turn.Time(1_000)
+	step := func(e turn.Early) turn.Effects {
+		var effects turn.Effects
+		r, effects = turn.Step(r, e, now, policy)
+		return effects
+	}
+	first := step(turn.Early{Bytes: 4})
+	for _, test := range []struct {
+		name  string
+		early turn.Early
+		want  turn.Outcome
+	}{
+		{"one that fits", turn.Early{Bytes: 6}, turn.CameEarly},
+		{"one more byte", turn.Early{Bytes: 1}, turn.Ignored},
+		{"a longer text of the first", turn.Early{Seq: first.AppendEarly, Bytes: 5}, turn.Ignored},
+		{"a shorter text of the first", turn.Early{Seq: first.AppendEarly, Bytes: 3}, turn.CameEarly},
+		{"one byte again", turn.Early{Bytes: 1}, turn.CameEarly},
+		{"a deletion", turn.Early{Deleted: true}, turn.CameEarly},
+	} {
+		if got := step(test.early); got.Outcome != test.want {
+			t.Errorf("%s: %+v", test.name, got)
+		}
+	}
+	now = now.Add(turn.EarlyFor)
+	if got := step(turn.Early{Bytes: 10}); got.Outcome != turn.CameEarly {
+		t.Errorf("after their time: %+v", got)
+	}
+}

@@ -53,6 +53,7 @@ type Delete struct {
 type Early struct {
 	Seq     int64 // the edit that is kept for the same message already; 0: there is none
 	Deleted bool
+	Bytes   int // the size of the edit, with what is kept of that one
 }
 
 // SetAsideChanged is the edit, or the deletion, of a message that was set aside;

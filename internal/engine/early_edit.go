@@ -21,7 +21,8 @@ func (n *Node) changeEarly(c *conversation, b *batch, t *task) {
 		t.result.Outcome, t.result.Reason = turn.Ignored, Older
 		return
 	}
-	effects := n.step(c, b, t, turn.Early{Seq: seqOf(kept), Deleted: t.Op == Retract})
+	edit := t.edit(kept)
+	effects := n.step(c, b, t, turn.Early{Seq: seqOf(kept), Deleted: t.Op == Retract, Bytes: edited(store.Body{}, *edit).Size})
 	if effects.Reason == turn.TooManyEarly {
 		t.result.Err = ErrTooMany
 		return
@@ -29,7 +30,7 @@ func (n *Node) changeEarly(c *conversation, b *batch, t *task) {
 	b.dropEarly(t, effects.DropEarly)
 	entry := store.Entry{
 		Seq: effects.AppendEarly, Kind: store.Early, ID: t.ID, Status: turn.InputEarly, At: n.now,
-		Body: store.Body{Edit: t.edit(kept)},
+		Body: store.Body{Edit: edit},
 	}
 	entry.EditedAt, entry.ChannelEdit = t.editedAt(n.now), t.EditedAt
 	if kept != nil {
