@@ -204,6 +204,10 @@ func FuzzLastEventID(f *testing.F) {
 		if err == nil && (got != id || len(got) > maxEventIDBytes || strings.ContainsAny(got, "\r\n\x00")) {
 			t.Errorf("%q became %q", id, got)
 		}
+		asked := httptest.NewRequest("GET", "/v1/events?after="+url.QueryEscape(id), nil)
+		if again, err2 := readAfter(asked); again != got || (err2 == nil) != (err == nil) {
+			t.Errorf("%q as a parameter became %q: %v", id, again, err2)
+		}
 	})
 }
 
