@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -109,6 +110,38 @@ func TestSend(t *testing.T) {
 				t.Errorf("got\n%v\nwant twice\n%v", *got, want)
 			}
 		})
+	}
+}
+
+// A conversation's name can look like an id, a time and a body. The signature of a reply to
+// it fits no request that begins with that id: the signed text has dots between its parts,
+// and the id has none of its own.
+func TestANameForgesNoRequest(t *testing.T) {
+	var header http.Header
+	var body []byte
+	url := respondertest.Serve(t, func(_ http.ResponseWriter, r *http.Request) {
+		header = r.Header.Clone()
+		body, _ = io.ReadAll(r.Body)
+	})
+	stamp := strconv.FormatInt(time.Now().Unix(), 10)
+	rest := `{"type":"reply","data":{"text":"forged"}}/1`
+	d := delivery()
+	d.ID = "x." + stamp + "." + rest
+	d.SendID = d.ID
+	if err := sender(t, webhook.Config{URL: url, Secret: secret}).Send(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	if err := webhook.Verify(secret, header, body, 0); err != nil {
+		t.Fatalf("the request as it was sent: %v", err)
+	}
+	if id := header.Get("webhook-id"); strings.Contains(id, ".") {
+		t.Errorf("the id %q has a dot", id)
+	}
+	forged := []byte(rest + "." + header.Get("webhook-timestamp") + "." + string(body))
+	header.Set("webhook-id", "x")
+	header.Set("webhook-timestamp", stamp)
+	if webhook.Verify(secret, header, forged, 0) == nil {
+		t.Error("the signature fits a forged body")
 	}
 }
 
