@@ -40,7 +40,7 @@ func newGuard(keys *Keys, revoked func(id string) bool, loopbackOnly bool, log *
 		keys:         keys,
 		revoked:      revoked,
 		seen:         &seenSessions{},
-		wrong:        &wrongKeys{log: log},
+		wrong:        newWrongKeys(log),
 		loopbackOnly: loopbackOnly,
 		crossOrigin:  http.NewCrossOriginProtection(),
 	}

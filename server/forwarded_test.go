@@ -69,7 +69,7 @@ func TestGuessesCountForTheirClient(t *testing.T) {
 		ask(t, s, "GET", here, "", from("198.51.100.7")...).wantProblem(t, kindUnauthorized, "")
 	}
 	ask(t, s, "GET", here, "", from("198.51.100.8")...).wantProblem(t, kindUnauthorized, "")
-	if n := len(s.guard.wrong.buckets); n != 2 {
+	if n := len(s.guard.wrong.rates.buckets); n != 2 {
 		t.Errorf("%d addresses are told apart", n)
 	}
 	if got := ask(t, s, "GET", "/v1/audit", "", bearer("alpha")...); !strings.Contains(got.body, `"from":"198.51.100.7"`) || strings.Contains(got.body, "9.9.9.9") {

@@ -1,8 +1,10 @@
 package server
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"net/netip"
 	"sync"
 	"time"
 )
@@ -20,21 +22,28 @@ type BotRates struct {
 	Conversation Rate // of each one
 }
 
-// maxBuckets bounds the buckets that are in use at once. Names that come later share one
-// bucket, so that nobody can fill the memory.
+// maxBuckets bounds the buckets of keys, bots and conversations that are in use at once. Names
+// that come later share one bucket, so that nobody can fill the memory.
 const maxBuckets = 100_000
 
-// rates counts messages against the bounds of their key, their bot and their conversation.
+// rates counts messages against the bounds of their key, their bot and their conversation, and
+// wrong keys against that of their address.
 // Each has a bucket, which a message takes from and time fills up again; one that is full is
 // dropped. A node counts by itself. It may be used by many goroutines at once.
 type rates struct {
+	most int // buckets at once; 0: maxBuckets
+
 	mu      sync.Mutex
 	buckets map[bucketName]time.Time // when each is full again
 	sweepAt int                      // number of buckets at which the full ones are dropped
 }
 
-// bucketName names a bucket; fields that do not apply are "".
-type bucketName struct{ key, bot, conversation string }
+// bucketName names a bucket; fields that do not apply are zero. The zero name is that of the
+// bucket that names share.
+type bucketName struct {
+	key, bot, conversation string
+	address                netip.Prefix
+}
 
 // demand is one bucket that a message takes from.
 type demand struct {
@@ -42,6 +51,9 @@ type demand struct {
 	rate  Rate
 	whose string // for people
 }
+
+// limit is how many buckets are in use at once; names that come later share one.
+func (r *rates) limit() int { return cmp.Or(r.most, maxBuckets) }
 
 // take lets a message in, or says how long to wait. A message that any bound refuses takes
 // from no bucket.
@@ -64,7 +76,7 @@ func (r *rates) take(now time.Time, all []demand) error {
 // full is when the bucket is full again, now at the earliest.
 func (r *rates) full(d demand, now time.Time) time.Time {
 	at, ok := r.buckets[d.name]
-	if !ok && len(r.buckets) >= maxBuckets {
+	if !ok && len(r.buckets) >= r.limit() {
 		at = r.buckets[bucketName{}]
 	}
 	if at.Before(now) {
@@ -88,9 +100,9 @@ func (r *rates) place(name bucketName, now time.Time) bucketName {
 				delete(r.buckets, other)
 			}
 		}
-		r.sweepAt = min(2*len(r.buckets), maxBuckets)
+		r.sweepAt = min(2*len(r.buckets), r.limit())
 	}
-	if len(r.buckets) >= maxBuckets {
+	if len(r.buckets) >= r.limit() {
 		return bucketName{}
 	}
 	return name

@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"log/slog"
 	"testing"
 	"time"
 )
@@ -22,7 +23,7 @@ func (l *wrongKeys) use(address string, now time.Time) (taken int) {
 }
 
 func TestAddressesAreToldApart(t *testing.T) {
-	var l wrongKeys
+	l := newWrongKeys(slog.New(slog.DiscardHandler))
 	now := time.Unix(1_800_000_000, 0)
 	for _, address := range []string{"192.0.2.1", "192.0.2.2", "2001:db8::1", "2001:db8:0:1::1", "not an address"} {
 		if got := l.use(address, now); got != wrongBurst {
@@ -39,7 +40,7 @@ func TestAddressesAreToldApart(t *testing.T) {
 // TestMemoryOfAttemptsIsBounded: who has a million addresses shares what is
 // left, and gives it back in time.
 func TestMemoryOfAttemptsIsBounded(t *testing.T) {
-	var l wrongKeys
+	l := newWrongKeys(slog.New(slog.DiscardHandler))
 	now := time.Unix(1_800_000_000, 0)
 	taken := 0
 	for i := range 10 * wrongAddresses {
@@ -47,14 +48,14 @@ func TestMemoryOfAttemptsIsBounded(t *testing.T) {
 			taken++
 		}
 	}
-	if len(l.buckets) > wrongAddresses+1 {
-		t.Errorf("%d addresses are remembered", len(l.buckets))
+	if len(l.rates.buckets) > wrongAddresses+1 {
+		t.Errorf("%d addresses are remembered", len(l.rates.buckets))
 	}
 	if want := wrongAddresses + wrongBurst; taken != want {
 		t.Errorf("%d attempts from many addresses, want %d", taken, want)
 	}
 	now = now.Add(wrongBurst * wrongEvery)
-	if got := l.use("10.200.0.1", now); got != wrongBurst || len(l.buckets) != 1 {
-		t.Errorf("later: %d attempts, %d addresses", got, len(l.buckets))
+	if got := l.use("10.200.0.1", now); got != wrongBurst || len(l.rates.buckets) != 1 {
+		t.Errorf("later: %d attempts, %d addresses", got, len(l.rates.buckets))
 	}
 }
