@@ -42,6 +42,12 @@ func suspectFaults() []seeded {
 		{name: "a lone attempt whose worker is lost is not counted", check: "P3 attempts", step: losing(func(r *turn.Record) {
 			r.Tries.Lost.Lone = 0
 		}), change: given},
+		{name: "a lost worker is counted as a failure that did not begin", check: "turn.Check", step: losing(func(r *turn.Record) { r.Tries.Attempts = -1 }), change: given},
+		{name: "a culprit is forgotten instead of set aside", check: "P3 rest", step: losing(func(r *turn.Record) {
+			if r.SetAside != nil {
+				r.SetAside, r.Phase = nil, turn.Idle
+			}
+		}), change: given},
 		{name: "a lone attempt is given to nobody", check: "P3 rest", step: looking(func(_ *turn.Record, look *turn.Wake) { look.Lone = false }), change: given},
 	}
 }
