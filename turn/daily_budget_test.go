@@ -14,7 +14,6 @@ type spender struct {
 	op      int  // of the write that made what it knows
 	writing bool // it waits for the outcome of a write
 	next    turn.Record
-	unknown int // the write of unknown outcome that it has to look for; 0: none
 	left    int // calls that it is still to make
 }
 
