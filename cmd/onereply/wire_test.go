@@ -38,7 +38,6 @@ func TestEachSettingIsHandedOn(t *testing.T) {
 		{"delivery", delivery, deliveryConfig(delivery), []string{"HTTPClient"}},
 		{"key", key, apiKey(key), []string{"Can", "Rate"}},
 		{"telegram", chat, telegramConfig(chat), []string{"HTTPClient"}},
-		{"slack", chat, slackConfig(chat), []string{"HTTPClient"}},
 		{"whatsapp", chat, whatsappConfig(chat), []string{"HTTPClient"}},
 		{"node", node, options(node, log), []string{"Logger"}},
 	} {

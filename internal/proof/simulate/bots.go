@@ -56,10 +56,10 @@ func (r *reply) noteReader(t *conversation, write store.Write) {
 
 // judgeBots is P3 for bots that answer each other: other bots get no more replies than
 // they may until a person writes. It is not judged where a requeue brings back what they
-// wrote, or where what they wrote is answered in parts since the model refuses a message.
+// wrote, or where what they wrote is answered in parts since the model refuses a message, or a prompt has no room.
 func (l *ledger) judgeBots(t *conversation, r *reply) {
 	refuses := slices.ContainsFunc(l.Events, func(e Event) bool { return e.What == modelRefuses || e.What == modelCramped })
-	if !r.toBots || r.people != t.byPeople || refuses || l.askedFor(t.key, 0, requeue) {
+	if !r.toBots || r.people != t.byPeople || refuses || l.policy.PromptBytes > 0 || l.askedFor(t.key, 0, requeue) {
 		return
 	}
 	if t.botReplies++; t.botReplies > l.policy.MaxBotTurns {

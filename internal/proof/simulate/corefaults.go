@@ -503,6 +503,10 @@ func bytesUnbounded(p *turn.Policy) {
 	p.WaitingBytes = 0
 }
 
+func promptOfOne(p *turn.Policy) {
+	p.PromptBytes = min(p.PromptBytes, 1)
+}
+
 func bytesStay(d *turn.Delete) {
 	d.Had = 0
 }

@@ -36,8 +36,12 @@ func (l *ledger) unanswered(key store.Key) map[string]bool {
 }
 
 // judgeTold is P2 for what nobody answered: the model is told of it with the next message.
-// It has to stand there when the reading begins, and still when the model is called.
+// It has to stand there when the reading begins, and still when the model is called. What a
+// prompt has no room for is left out, and that is not judged.
 func (l *ledger) judgeTold(o engine.Start) {
+	if l.policy.PromptBytes > 0 {
+		return
+	}
 	now, told := l.unanswered(o.Key), idsIn(o.Prompt.History)
 	for id, must := range l.toTell[o.Lease.Nonce] {
 		if must && now[id] && !told[id] {

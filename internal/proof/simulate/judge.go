@@ -2,9 +2,11 @@ package simulate
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
+	"github.com/onereply/onereply/internal/engine"
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
 )
@@ -434,9 +436,13 @@ func (l *ledger) committed(n *node, t *conversation, write store.Write, before t
 		return
 	}
 	l.judgeEarly(t, write, before, waiting)
+	rest := t.restSince
 	t.restSince = 0
-	if e.Late && t.refusals[before.Turn] > 0 { // it may answer a part of what waits
-		t.restSince = t.waits
+	if (e.Late || e.Text == "") && l.mayBePart(t, before) { // it may answer a part of what waits, or of such a rest
+		t.restSince, t.partAt = t.waits, l.now
+		if rest != 0 {
+			t.restSince = min(rest, t.waits)
+		}
 	}
 	r.seen = messagesIn(c.text)
 	r.noteReader(t, write)
@@ -446,11 +452,12 @@ func (l *ledger) committed(n *node, t *conversation, write store.Write, before t
 	}
 	if e.Text == "" {
 		changed := slices.ContainsFunc(write.Change, func(e store.Entry) bool { return e.Version > before.Version })
-		if changed || t.refusals[before.Turn] > 0 {
+		if changed || l.mayBePart(t, before) {
 			return // nobody can see whether that came before or after it, or it is the reply to a part
 		}
 		e.Late, e.Version = c.isLate(write, before, e.Seq), c.through // nobody sees it, so nobody is told that it is late
 	}
+	l.judgePart(t, before, waiting)
 	l.judgeCurrent(t, write, before, waiting, e, r.seen)
 }
 
@@ -489,10 +496,10 @@ func idsOf(seen []shownMessage) []string {
 // waited at its version, as it was then; and something newer came.
 func (l *ledger) judgeCurrent(t *conversation, write store.Write, before turn.Record, waiting []store.Entry, e store.Entry, seen []shownMessage) {
 	through := write.Record.Version
-	refused := e.Late && t.refusals[before.Turn] > 0 // and the model takes each by itself: the rest is the next turn's
+	part := e.Late && l.mayBePart(t, before) // the rest is the next turn's
 	if e.Late {
 		sealed := before.Attempt.Sealed || write.Record.Reply != nil && write.Record.Reply.Sealed
-		if l.policy.OnNewInput != turn.Finish && !sealed && !refused && before.Tries.Discards < l.policy.MaxDiscards {
+		if l.policy.OnNewInput != turn.Finish && !sealed && !part && before.Tries.Discards < l.policy.MaxDiscards {
 			l.fail("P2 late", "a reply was committed although it is late, after %d discards of %d", before.Tries.Discards, l.policy.MaxDiscards)
 		}
 		if e.Version >= write.Record.Version {
@@ -503,7 +510,7 @@ func (l *ledger) judgeCurrent(t *conversation, write store.Write, before turn.Re
 	unseen := map[shownMessage]bool{}
 	for _, m := range slices.Concat(waiting, write.Append) {
 		if m.Kind == store.Message && m.Seq < e.Seq && m.Status == turn.InputPending {
-			if refused && m.EditedAt != 0 && m.Version > through {
+			if part && m.EditedAt != 0 && m.Version > through {
 				continue // it is among the rest, and not as it was either
 			}
 			l.asOf(unseen, m, through)
@@ -520,6 +527,48 @@ func (l *ledger) judgeCurrent(t *conversation, write store.Write, before turn.Re
 			l.fail("P2 current", "a reply to %v was committed while %s=%s waited", seen, s.id, s.text)
 			return
 		}
+	}
+}
+
+// mayBePart reports whether the reply of a turn may answer a part of what waits: the model
+// refused the prompt of all of it, and takes each message by itself, or it has more bytes
+// than a prompt may have.
+func (l *ledger) mayBePart(t *conversation, before turn.Record) bool {
+	return t.refusals[before.Turn] > 0 || before.Attempt.Part.Answers > 0 && l.policy.PromptBytes > 0
+}
+
+// judgePart is P2 for what a prompt leaves to the next turn, since it has no room for it: the
+// first message that is left, by version, is one too many. While a stop word may have closed
+// the one that was, that is not known.
+func (l *ledger) judgePart(t *conversation, before turn.Record, waiting []store.Entry) {
+	part := before.Attempt.Part
+	if part.Answers == 0 || t.refusals[before.Turn] > 0 || l.askedFor(t.key, 0, stopWord, optsOut, startsOver, reset) {
+		return
+	}
+	size, next := 0, store.Entry{Version: math.MaxInt64}
+	for _, m := range waiting {
+		switch {
+		case m.Version <= part.Through:
+			size += m.Size
+		case m.Version < next.Version:
+			next = m
+		}
+	}
+	if next.Version < math.MaxInt64 && size+next.Size <= l.policy.PromptBytes {
+		l.fail("P2 part", "%s was left to the next turn, and its %d bytes fit beside the %d of the reply: a prompt may have %d", next.ID, next.Size, size, l.policy.PromptBytes)
+	}
+}
+
+// judgePrompt is P4 for the budget of a prompt: only a single message is larger.
+func (l *ledger) judgePrompt(o engine.Start) {
+	size := 0
+	for _, entries := range [][]store.Entry{o.Prompt.Messages, o.Prompt.History} {
+		for i := range entries {
+			size += entries[i].Bytes()
+		}
+	}
+	if most := l.policy.PromptBytes; most > 0 && size > most && len(o.Prompt.Messages)+len(o.Prompt.History) > 1 {
+		l.fail("P4 bytes", "a prompt has %d bytes, and it may have %d", size, most)
 	}
 }
 

@@ -65,6 +65,7 @@ type conversation struct {
 	shown       int64                   // the version that the last attempt saw
 	since       turn.Time               // it collects since then
 	waits       turn.Time               // since when the turn waits: its first waiting input
+	partAt      turn.Time               // when a reply was committed last that may answer a part of what waits
 	restSince   turn.Time               // since when a turn waited whose last reply may answer a part of it; 0: it does not
 	rested      turn.Time               // when it was last told to rest, by a back-off or by the ceiling on turns
 	fresh       int64                   // the sequence of the last reset: no model is told what came before
@@ -181,6 +182,7 @@ func (l *ledger) modelStarts(n *node, o engine.Start, text string) {
 	c := &call{key: o.Key, node: n, life: n.life, turn: o.Turn, through: o.Through, text: text}
 	l.calls[o.Lease.Nonce] = c
 	l.judgeCompany(n, o, c)
+	l.judgePrompt(o)
 	l.judgeHistory(o)
 	l.judgeTold(o)
 	l.judgeFresh(o)

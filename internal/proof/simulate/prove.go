@@ -164,6 +164,8 @@ func coreFaults() []seededFault {
 		{name: "a stop word closes what others have waiting", check: "P3 closed", step: changeDecision(closesEverybody)},
 		{name: "the next part of a reply goes out after a person has said something", check: "P7 cut", step: changeInput(cutForgotten)},
 		{name: "any number of bytes may wait", check: "P4 bytes", calm: true, step: changePolicy(bytesUnbounded)},
+		{name: "a prompt has any number of bytes", check: "P4 bytes", calm: true, flaws: flaws{promptUnbounded: true}},
+		{name: "a prompt that is too large is cut to its first message", check: "P2 part", calm: true, step: changePolicy(promptOfOne)},
 		{name: "a deletion leaves its bytes behind", check: "P4 bytes", calm: true, step: changeEvent(bytesStay)},
 		{name: "attachments are not waited for", check: "P2 due", step: changeEvent(mediaIgnored)},
 		{name: "context is answered", check: "P2 context", calm: true, step: changeEvent(contextAnswered)},

@@ -37,6 +37,7 @@ type flaws struct {
 	opIgnored          bool // one's own write is taken for another's
 	dedupeAfterBump    bool // a repeated id is found after the version grew
 	staleFireClears    bool // a wake-up that lost the race deletes the timer
+	promptUnbounded    bool // nobody counts the bytes of a prompt
 	promptReadLate     bool // the prompt is what waits when the model is called
 	sendsWait          bool // sends wait in a queue, and nobody looks at the lease again
 	deadlineIgnored    bool // sends are not cut off when the lease ends

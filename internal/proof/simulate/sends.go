@@ -183,6 +183,7 @@ func (l *ledger) waited(t *conversation, r *reply, seen []shownMessage) {
 	disturbed := l.askedFor(t.key, oldest, pause, resume, closes, humanSays, notifies, records, silences, stopWord, optsOut, reset, startsOver, retract, resend, forget)
 	paused := func(a *ask) bool { return l.now.Add(-wait) <= a.at.Add(a.For+returnGrace) }
 	disturbed = disturbed || slices.ContainsFunc(l.timed[t.key], paused)
+	disturbed = disturbed || t.partAt >= oldest // it was among the rest of a turn, or of several
 	if bounded && !disturbed && wait > bound {
 		l.fail("P3 waiting", "a message waited %v for its reply, longer than %v", wait, bound)
 	}

@@ -85,6 +85,7 @@ func newSettings(seed uint64, nodes int) settings {
 	s.alone = s.nodes == 1 && d.chance(50)
 	s.policy.SessionIdle = pick(d, 0, 0, 2*time.Second, 8*time.Second)
 	s.policy.WaitingBytes = pick(roll(seed, "bytes"), 0, 0, 16, 40)
+	s.policy.PromptBytes = pick(roll(seed, "prompt bytes"), 0, 0, 0, 12, 24)
 	s.room = roll(seed, "room").between(1, 4)
 	s.polled = roll(seed, "polled").chance(30)
 	s.deadlyTexts = roll(seed, "deadly").chance(60)

@@ -206,6 +206,9 @@ func (w *world) bots() map[string]engine.Bot {
 	if w.calm && bot.Policy.Daily.Calls > 0 {
 		bot.Policy.Daily.Calls = 1_000_000
 	}
+	if w.seeded.flaws.promptUnbounded {
+		bot.Policy.PromptBytes = 0
+	}
 	return map[string]engine.Bot{botName: bot}
 }
 
