@@ -22,7 +22,7 @@ type Message struct {
 	Unaddressed bool // it is not meant for the bot
 	Bot         bool // another bot wrote it
 
-	Bytes int // its size: see budget.go
+	Bytes int // its size: see waiting_bytes.go
 
 	Address string // the name under which it came, where that is not the conversation's key
 }
@@ -35,7 +35,7 @@ type Edit struct {
 	HadMedia bool  // it was waiting for an attachment
 	HasMedia bool  // it still is
 	Bot      bool  // another bot wrote it
-	Bytes    int   // its size: see budget.go
+	Bytes    int   // its size: see waiting_bytes.go
 	Had      int   // its size before
 	Seq      int64 // its entry in the transcript, for the notice only
 }

@@ -188,7 +188,7 @@ type Record struct {
 	FreshAfter int64 `json:"fresh_after,omitempty"` // the history of prompts begins after this sequence, which is that of the last reset
 	SaidAt     Time  `json:"said_at,omitempty"`     // when somebody said something last, where the policy has a SessionIdle
 
-	PendingBytes int `json:"pending_bytes,omitempty"` // the size of the pending messages: see budget.go
+	PendingBytes int `json:"pending_bytes,omitempty"` // the size of the pending messages: see waiting_bytes.go
 
 	Window  Window      `json:"window,omitzero"`
 	Lease   Lease       `json:"lease,omitzero"`

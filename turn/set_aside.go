@@ -22,7 +22,7 @@ type SetAside struct {
 	Through  int64 `json:"through"`           // and not greater than this
 	AfterSeq int64 `json:"after_seq"`         // their sequences are greater
 	Pending  int   `json:"pending"`           // how many messages they are
-	Bytes    int   `json:"bytes,omitempty"`   // their size: see budget.go
+	Bytes    int   `json:"bytes,omitempty"`   // their size: see waiting_bytes.go
 	Turn     int64 `json:"turn"`              // the last turn that set any aside
 	At       Time  `json:"at"`                // when it did
 	Since    Time  `json:"since"`             // when the first of them was accepted
