@@ -185,7 +185,10 @@ func notBlank(texts []string) []string {
 func sendWith(s Sender) func(context.Context, engine.Send) engine.SendResult {
 	whole := capabilitiesOf(s).AllParts
 	return func(ctx context.Context, o engine.Send) engine.SendResult {
-		return readSendError(s.Send(ctx, newDelivery(o, *o.Entry, whole)))
+		d := newDelivery(o, *o.Entry, whole)
+		result := readSendError(s.Send(ctx, d))
+		result.ID = d.SentID
+		return result
 	}
 }
 

@@ -213,6 +213,9 @@ type ReplyReport struct {
 
 	// Reason says why it failed, for people; up to [MaxNameBytes].
 	Reason string
+
+	// SentID is the channel's own id of the part, for later reports: see [App.ReportSent].
+	SentID string
 }
 
 // ReportReply takes in what a channel says of a turn's reply, seconds or hours after it
@@ -226,20 +229,51 @@ func (a *App) ReportReply(ctx context.Context, bot, conversation string, number 
 	if err != nil {
 		return Receipt{}, err
 	}
-	switch r.Status {
-	case ReplyFailed, ReplyDelivered, ReplyRead:
-	default:
-		return Receipt{}, c.fail(CodeInvalid, "status", fmt.Errorf("it must be failed, delivered or read, it is %q", r.Status))
-	}
 	if r.Part < 0 {
 		return Receipt{}, c.fail(CodeInvalid, "part", errors.New("it must be the number of a part, from 1"))
+	}
+	return a.takeReport(ctx, c, &engine.Request{ID: r.SentID, Turn: number, Part: r.Part, Receipt: turn.Receipt(r.Status), Reason: r.Reason})
+}
+
+// SentReport is what a channel says of a message that the bot sent, under the channel's own
+// id of it.
+type SentReport struct {
+	ID string // see [Delivery].SentID; required
+
+	// Text is that of the message, nil where the channel does not say it. It tells a part
+	// whose send is not over, or whose outcome nobody knows: its id is not known here.
+	Text *string
+
+	Status ReplyStatus
+	Reason string // why it failed, for people; up to [MaxNameBytes]
+}
+
+// ReportSent is [App.ReportReply] for a channel that knows its own ids only: the last 24 of
+// each conversation are kept. If it is about none of these, and about no part in doubt, it
+// is [OutcomeIgnored] with [ReasonNotSent]: the bot did not send that message, or long ago.
+func (a *App) ReportSent(ctx context.Context, bot, conversation string, r SentReport) (Receipt, error) {
+	c, err := a.begin("report_sent", bot, conversation)
+	if err != nil {
+		return Receipt{}, err
+	}
+	if r.ID == "" {
+		return Receipt{}, c.fail(CodeInvalid, "id", errors.New("it must be the channel's id of the message"))
+	}
+	return a.takeReport(ctx, c, &engine.Request{ID: r.ID, Text: r.Text, Receipt: turn.Receipt(r.Status), Reason: r.Reason})
+}
+
+// takeReport carries out a report of either kind.
+func (a *App) takeReport(ctx context.Context, c call, r *engine.Request) (Receipt, error) {
+	switch ReplyStatus(r.Receipt) {
+	case ReplyFailed, ReplyDelivered, ReplyRead:
+	default:
+		return Receipt{}, c.fail(CodeInvalid, "status", fmt.Errorf("it must be failed, delivered or read, it is %q", r.Receipt))
 	}
 	if err := checkReason(r.Reason); err != nil {
 		return Receipt{}, c.fail(CodeInvalid, "reason", err)
 	}
-	result, err := a.node.Submit(ctx, &engine.Request{
-		Key: c.key, Op: engine.Report, Turn: number, Part: r.Part, Receipt: turn.Receipt(r.Status), Reason: r.Reason,
-	})
+	r.Key, r.Op = c.key, engine.Report
+	result, err := a.node.Submit(ctx, r)
 	receipt := receiptOf(result)
 	receipt.DueAt = Time{}
 	if receipt.Outcome != OutcomeIgnored {

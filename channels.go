@@ -155,3 +155,37 @@ func (o *outlets) signals() bool {
 	}
 	return o.own.signal != nil
 }
+
+// ChannelStatus counts what happened on an account since the start of this node.
+type ChannelStatus struct {
+	Bot     string `json:"bot"`
+	Channel string `json:"channel"`
+
+	// Address is where the platform posts to this node, if it does: the public URL of the
+	// configuration, and the account's path. Without a public URL it is the path alone.
+	Address string `json:"address"`
+
+	// Polling: this node fetches the messages now.
+	Polling bool `json:"polling"`
+
+	// VerifiedAt is the time of the last request that the platform had signed, or of the
+	// last poll that brought something; zero (null): never.
+	VerifiedAt Time `json:"verified_at"`
+
+	// Forged are requests whose signature did not match, Unreadable those that could not be
+	// read, and Refused are events that were refused for good, such as a message that is too
+	// long. SendsFailed are sends that failed, or may have.
+	Forged      int64 `json:"forged"`
+	Unreadable  int64 `json:"unreadable"`
+	Refused     int64 `json:"refused"`
+	SendsFailed int64 `json:"sends_failed"`
+
+	// Messages are those that were handed over, duplicates included. Reports are what the
+	// platform said of messages that it had taken. Skipped are events that change nothing.
+	Messages int64 `json:"messages"`
+	Reports  int64 `json:"reports"`
+	Skipped  int64 `json:"skipped"`
+
+	// LastError is the last of these failures, or of polling, in words; "": there was none.
+	LastError string `json:"last_error"`
+}

@@ -29,6 +29,7 @@ const (
 	ReasonOwnMessage   = engine.OwnMessage // ignored: Message.FromMe was set
 	ReasonNotAddressed = turn.NotAddressed // Message.Unaddressed was set
 	ReasonBot          = turn.FromBot      // ignored: another bot wrote it
+	ReasonNotSent      = turn.NotSent      // ignored: the channel was not given the reply, or that part of it
 	ReasonMaxAge       = turn.TooOld       // context: it was sent longer ago than the bot's MaxAge
 )
 

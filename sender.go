@@ -70,6 +70,11 @@ type Delivery struct {
 
 	// Try is 1 for the first try of this part, and grows with each further one.
 	Try int
+
+	// SentID is for Send to set when it succeeds: the channel's own id of what it has taken,
+	// under which [App.ReportSent] hears of it later. "": the channel tells none. One of more
+	// than 256 bytes is not kept.
+	SentID string
 }
 
 // Capabilities are the powers of a [Sender] beyond sending. The zero value is none.

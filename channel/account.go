@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 	"unicode/utf16"
@@ -73,17 +74,33 @@ func (a *Account) Send(ctx context.Context, d *onereply.Delivery) error {
 	part := &Part{To: to, Text: d.Text, Number: max(d.Part, 0), Of: max(len(d.Parts), 1), Covers: d.Covers}
 	a.typing.end(d.Conversation)
 	part.ID = cmp.Or(d.SendID, d.ID) + "/" + strconv.Itoa(part.Number+1)
-	_, err := a.channel.Send(ctx, part)
+	sent, err := a.channel.Send(ctx, part)
 	if moved, ok := errors.AsType[*MovedError](err); ok {
 		a.move(ctx, to, moved.To)
 		part.To = moved.To
-		_, err = a.channel.Send(ctx, part)
+		sent, err = a.channel.Send(ctx, part)
 	}
 	if moved, ok := errors.AsType[*MovedError](err); ok {
 		return onereply.NotDeliveredError(moved)
 	}
 	a.status.sent(err)
+	d.SentID = sent.ID
 	return err
+}
+
+// turnOf reads a [Part].ID: the number of the turn, and that of the part, from 1.
+func turnOf(partID string) (number int64, part int, ok bool) {
+	rest, last := cutLast(partID, "/")
+	part, err := strconv.Atoi(last)
+	rest, _, _ = strings.Cut(rest[strings.LastIndex(rest, "/")+1:], "~") // of a part that is sent afresh
+	number, turnErr := strconv.ParseInt(rest, 10, 64)
+	return number, part, err == nil && turnErr == nil && number > 0 && part > 0
+}
+
+// cutLast cuts a text at the last separator.
+func cutLast(text, separator string) (before, after string) {
+	at := strings.LastIndex(text, separator)
+	return text[:max(at, 0)], text[at+1:]
 }
 
 // Signal shows that the bot is writing, or sends a notice, where the platform can.

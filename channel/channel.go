@@ -8,8 +8,8 @@
 // checked request into events (Parse), it sends one part of a reply once (Send), and it
 // says what the platform can do (Capabilities). It keeps no conversations, waits for
 // nothing, and never retries: whether a reply is still current is checked before each try,
-// and an adapter can't know that. Three more interfaces are optional, for platforms that
-// need them: [Typist], [Poller] and [Opener].
+// and an adapter can't know that. Four more interfaces are optional, for platforms that
+// need them: [Typist], [Poller], [Opener] and [Connector].
 //
 // # Accounts and the host
 //
@@ -85,6 +85,27 @@ type Opener interface {
 	Open(ctx context.Context) error
 }
 
+// Connector is a [Channel] that can ask its platform how the account stands there, and tell
+// it where to post. The command onereply channel calls it, and no node does.
+type Connector interface {
+	// Look asks the platform. Its error says that the account can't be used at all, such as
+	// one with a wrong token.
+	Look(ctx context.Context) (Standing, error)
+
+	// Connect tells the platform to post to the address, and to nothing else; "": to post
+	// nowhere, so that a node can poll.
+	Connect(ctx context.Context, address string) error
+}
+
+// Standing is what a platform says of an account.
+type Standing struct {
+	Name    string // the account's there
+	Posts   bool   // this channel is configured to be posted to; else it polls
+	Address string // to which the platform posts now; "": to none
+	Waiting int    // events that it keeps for the account
+	Problem string // the last failure of its posts, in its words; "": none is known
+}
+
 // ErrForged is the error of a request that the platform did not make, or not now.
 var ErrForged = errors.New("the request's signature does not match")
 
@@ -145,7 +166,9 @@ type Part struct {
 	To   Address
 	Text string
 
-	// ID is the same for each try to send this part, and no other part has it.
+	// ID is the same for each try to send this part, and no other part has it. A platform that
+	// carries it says in an [Echo] or a [Report] which part that is, also if the answer to the
+	// send was lost.
 	ID string
 
 	// Number is that of this part, from 0, and Of is how many there are.
@@ -157,8 +180,8 @@ type Part struct {
 
 // Sent is the platform's receipt.
 type Sent struct {
-	// ID is the platform's for the message. "": it tells none. [Echo] and [Report] refer to
-	// it. Nothing keeps it yet: so far these two events change nothing.
+	// ID is the platform's for the message, of at most 256 bytes. "": it tells none. It is
+	// kept with the part: [Echo], [Report] and [TakeOver] refer to it.
 	ID string
 }
 

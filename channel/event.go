@@ -51,7 +51,10 @@ type Typing struct {
 }
 
 // TakeOver is a reply that a person sent in the bot's place, such as staff from their
-// phone. The text becomes history, and the bot is silent for [Settings].TakeoverFor.
+// phone. The text becomes history, and the bot is silent for [Settings].TakeoverFor. If its
+// ID is that of a message which the bot sent, or its text that of one whose send is not over
+// or has an unknown outcome, it is an [Echo] of that: so a platform that does not tell them
+// apart may report all of them as a TakeOver.
 type TakeOver struct {
 	Chat
 	ID   string // of the message
@@ -64,22 +67,23 @@ type Control struct {
 	WithPeople bool
 }
 
-// Echo is a message of the bot's own that the platform sends back. It is no input. So far
-// it is only counted, as Skipped.
+// Echo is a message of the bot's own that the platform sends back. It is no input. It
+// settles a part whose outcome was unknown: the part has arrived.
 type Echo struct {
 	Chat
 	ID   string // the platform's: see [Sent]
 	Part string // [Part].ID, if the platform carries it; "": it does not
+	Text string // by which a part is known that has no ID yet; "": the platform does not say it
 }
 
 // Report is the later fate of a message that the platform took: it was delivered, read, or
-// failed. So far it is only counted, as Skipped.
+// failed. A failure is shown in Attention until somebody sees to it.
 type Report struct {
 	Chat
 	ID     string // the platform's: see [Sent]
 	Part   string // [Part].ID, if the platform carries it; "": it does not
 	Status onereply.ReplyStatus
-	Reason string
+	Reason string // why it failed, for people
 }
 
 // Moved says that a chat has another address from now on.

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 
@@ -125,6 +126,17 @@ func wait(ctx context.Context, d time.Duration) bool {
 
 func (h *Host) logOf(a *Account) *slog.Logger {
 	return h.options.Logger.With("bot", a.bot, "channel", a.name)
+}
+
+// Path is where requests of an account's platform come in: /channels/, the bot and the
+// account's name.
+func Path(bot, name string) string {
+	kind, more, two := strings.Cut(name, "/")
+	path := "/channels/" + url.PathEscape(bot) + "/" + url.PathEscape(kind)
+	if two {
+		path += "/" + url.PathEscape(more)
+	}
+	return path
 }
 
 // Receive answers a request of a platform to an account. It reports false, and has not

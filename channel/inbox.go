@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -21,6 +22,8 @@ type App interface {
 	Pause(ctx context.Context, bot, conversation string, p onereply.Pause) (onereply.State, error)
 	Resume(ctx context.Context, bot, conversation string, answerPending bool) (onereply.State, error)
 	Answer(ctx context.Context, bot, conversation string, r onereply.HumanReply) (onereply.Receipt, error)
+	ReportReply(ctx context.Context, bot, conversation string, number int64, r onereply.ReplyReport) (onereply.Receipt, error)
+	ReportSent(ctx context.Context, bot, conversation string, r onereply.SentReport) (onereply.Receipt, error)
 	Move(ctx context.Context, bot, conversation, to string) (onereply.State, error)
 	SetAlias(ctx context.Context, bot, alias, conversation string) (onereply.NamedConversation, error)
 	TakeDuty(ctx context.Context, bot, name, nonce string, d time.Duration) (bool, error)
@@ -105,9 +108,19 @@ func (h *Host) takeOne(ctx context.Context, a *Account, e Event) error {
 		return err
 	case Typing:
 		return h.app.Typing(ctx, a.bot, a.key(e.To), e.For)
+	case Echo:
+		_, err := h.takeReport(ctx, a, Report{Chat: e.Chat, ID: e.ID, Part: e.Part, Status: onereply.ReplyDelivered}, e.Text)
+		return err
+	case Report:
+		_, err := h.takeReport(ctx, a, e, "")
+		return err
 	case TakeOver:
 		h.meet(ctx, a, e.Chat)
-		_, err := h.app.Answer(ctx, a.bot, a.key(e.To), onereply.HumanReply{ID: e.ID, Text: e.Text, Sent: true, PauseFor: a.takeover})
+		own, err := h.takeReport(ctx, a, Report{Chat: e.Chat, ID: e.ID, Status: onereply.ReplyDelivered}, e.Text)
+		if own || err != nil {
+			return err
+		}
+		_, err = h.app.Answer(ctx, a.bot, a.key(e.To), onereply.HumanReply{ID: e.ID, Text: e.Text, Sent: true, PauseFor: a.takeover})
 		return err
 	case Control:
 		if e.WithPeople {
@@ -123,7 +136,35 @@ func (h *Host) takeOne(ctx context.Context, a *Account, e Event) error {
 		}
 		return err
 	}
-	return nil // Echo, Report and Skipped are only counted
+	return nil // Skipped is only counted
+}
+
+// takeReport hands over what the platform says of a message that went out, and reports
+// whether the bot has sent it.
+func (h *Host) takeReport(ctx context.Context, a *Account, e Report, text string) (own bool, err error) {
+	e.Reason = shortened(e.Reason)
+	number, part, ok := turnOf(e.Part)
+	switch {
+	case ok:
+		_, err = h.app.ReportReply(ctx, a.bot, a.key(e.To), number, onereply.ReplyReport{Status: e.Status, Part: part, Reason: e.Reason, SentID: e.ID})
+		return true, err
+	case e.ID == "":
+		return false, nil
+	}
+	report := onereply.SentReport{ID: e.ID, Status: e.Status, Reason: e.Reason}
+	if text != "" {
+		report.Text = &text
+	}
+	receipt, err := h.app.ReportSent(ctx, a.bot, a.key(e.To), report)
+	return err == nil && receipt.Reason != onereply.ReasonNotSent, err
+}
+
+// shortened is a reason of a platform, cut to what may be kept.
+func shortened(reason string) string {
+	if len(reason) > onereply.MaxNameBytes {
+		reason = reason[:onereply.MaxNameBytes]
+	}
+	return strings.ToValidUTF8(reason, "")
 }
 
 func (h *Host) takeMessage(ctx context.Context, a *Account, e Message) error {

@@ -1,38 +1,17 @@
 package channel
 
 import (
+	"cmp"
+	"slices"
+	"strings"
 	"sync"
 	"time"
+
+	"github.com/onereply/onereply"
 )
 
 // Status counts what happened on an account since the start of this node.
-type Status struct {
-	Bot     string `json:"bot"`
-	Channel string `json:"channel"`
-
-	// Polling: this node fetches the messages now.
-	Polling bool `json:"polling,omitempty"`
-
-	// VerifiedAt is the time of the last request that the platform had signed, or of the
-	// last poll that brought something. Zero: never.
-	VerifiedAt time.Time `json:"verified_at,omitzero"`
-
-	// Forged are requests whose signature did not match, Unreadable those that could not be
-	// read, and Refused are events that were refused for good, such as a message that is too
-	// long. SendsFailed are sends that failed, or may have.
-	Forged      int64 `json:"forged"`
-	Unreadable  int64 `json:"unreadable"`
-	Refused     int64 `json:"refused"`
-	SendsFailed int64 `json:"sends_failed"`
-
-	// Messages are those that were handed over, duplicates included. Skipped are events that
-	// change nothing, [Echo] and [Report] among them.
-	Messages int64 `json:"messages"`
-	Skipped  int64 `json:"skipped"`
-
-	// LastError is the last of these failures, or of polling, in words.
-	LastError string `json:"last_error,omitempty"`
-}
+type Status = onereply.ChannelStatus
 
 // status is a Status that many goroutines write.
 type status struct {
@@ -51,13 +30,17 @@ func (s *status) event(e Event) {
 		switch e.(type) {
 		case Message:
 			now.Messages++
-		case Skipped, Echo, Report:
+		case Echo, Report:
+			now.Reports++
+		case Skipped:
 			now.Skipped++
 		}
 	})
 }
 
-func (s *status) verified()        { s.change(func(now *Status) { now.VerifiedAt = time.Now() }) }
+func (s *status) verified() {
+	s.change(func(now *Status) { now.VerifiedAt = onereply.Time{Time: time.Now().UTC()} })
+}
 func (s *status) polling(on bool)  { s.change(func(now *Status) { now.Polling = on }) }
 func (s *status) failed(err error) { s.change(func(now *Status) { now.LastError = err.Error() }) }
 
@@ -86,4 +69,20 @@ func (a *Account) Status() Status {
 	now := a.status.now
 	now.Bot, now.Channel = a.bot, a.name
 	return now
+}
+
+// Statuses are those of a bot's accounts, or of all bots' ("") on this node, by name.
+func (h *Host) Statuses(bot string) []Status {
+	all := []Status{}
+	for _, a := range h.accounts {
+		if bot == "" || a.bot == bot {
+			now := a.Status()
+			now.Address = strings.TrimRight(h.options.PublicURL, "/") + Path(a.bot, a.name)
+			all = append(all, now)
+		}
+	}
+	slices.SortFunc(all, func(a, b Status) int {
+		return cmp.Or(strings.Compare(a.Bot, b.Bot), strings.Compare(a.Channel, b.Channel))
+	})
+	return all
 }

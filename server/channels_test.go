@@ -2,7 +2,11 @@ package server
 
 import (
 	"net/http"
+	"strings"
 	"testing"
+	"time"
+
+	"github.com/onereply/onereply"
 )
 
 // fakeChannels has one channel.
@@ -16,6 +20,35 @@ func (f *fakeChannels) Receive(w http.ResponseWriter, _ *http.Request, bot, name
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(http.StatusOK)
 	return true
+}
+
+func (f *fakeChannels) Statuses(bot string) []onereply.ChannelStatus {
+	if bot != "" && bot != "support" {
+		return []onereply.ChannelStatus{}
+	}
+	return []onereply.ChannelStatus{{
+		Bot: "support", Channel: "telegram", Address: "https://bot.example.com/channels/support/telegram", Forged: 2, LastError: "a secret",
+		VerifiedAt: onereply.Time{Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)},
+	}}
+}
+
+// What happened on the channels of a bot is told by the API and in the metrics.
+func TestChannelsAreShown(t *testing.T) {
+	s := New(newFakeApp(), Options{Channels: &fakeChannels{}})
+	wantJSON(t, ask(t, s, "GET", "/v1/bots/support/channels", "").body, `{"channels":[{"bot":"support","channel":"telegram",
+		"address":"https://bot.example.com/channels/support/telegram","polling":false,"verified_at":"2026-01-02T03:04:05.000Z",
+		"forged":2,"unreadable":0,"refused":0,"sends_failed":0,"messages":0,"reports":0,"skipped":0,"last_error":"a secret"}]}`)
+	metrics := ask(t, s, "GET", "/metrics", "").body
+	for _, want := range []string{
+		`onereply_channel_events_total{bot="support",channel="telegram",kind="forged"} 2`,
+		`onereply_channel_verified_timestamp_seconds{bot="support",channel="telegram"} 1.767323045e+09`,
+		`onereply_channel_polling{bot="support",channel="telegram"} 0`,
+	} {
+		if !strings.Contains(metrics, want) {
+			t.Errorf("the metrics have no line %s", want)
+		}
+	}
+	wantJSON(t, ask(t, New(newFakeApp(), Options{}), "GET", "/v1/bots/support/channels", "").body, `{"channels":[]}`)
 }
 
 // A platform needs no key and calls any host: its channel checks its signature. Whoever

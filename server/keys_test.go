@@ -41,7 +41,7 @@ func TestRightsOpenTheirCalls(t *testing.T) {
 		"PUT /../../aliases/a": Operate, "GET /../../aliases/a": Read, "DELETE /../../aliases/a": Operate,
 	}
 	all := map[string]Right{
-		"GET /v1/conversations": Read, "GET /v1/bots/support/conversations": Read, "GET /v1/attention": Read, "GET /v1/overview": Read, "GET /metrics": Read,
+		"GET /v1/conversations": Read, "GET /v1/bots/support/conversations": Read, "GET /v1/attention": Read, "GET /v1/bots/support/channels": Read, "GET /v1/overview": Read, "GET /metrics": Read,
 		"GET /v1/audit": Admin, "GET /v1/whoami": anyRight,
 	}
 	for name, needed := range rights {

@@ -25,7 +25,7 @@ type metrics struct {
 // newMetrics makes a registry of its own, so that a program that embeds the server can
 // have its own metrics, and two servers in one process do not collide. It starts no
 // goroutine: the App's counters are read when /metrics is asked.
-func newMetrics(app App, open *streams, wrong *atomic.Uint64, version string) *metrics {
+func newMetrics(app App, channels Channels, open *streams, wrong *atomic.Uint64, version string) *metrics {
 	m := &metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "onereply_http_requests_total",
@@ -39,7 +39,7 @@ func newMetrics(app App, open *streams, wrong *atomic.Uint64, version string) *m
 	}
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(m.requests, m.seconds, buildInfo(version), openStreams(open), refusedKeys(wrong),
-		newStatsCollector(app, &m.ignored),
+		newStatsCollector(app, &m.ignored), channelMetrics{channels},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.handler = promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 	return m

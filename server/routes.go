@@ -44,6 +44,7 @@ func (s *Server) routes() []*route {
 		{method: "GET", pattern: "/v1/overview", needs: Read, allBots: true, handle: s.getOverview},
 		{method: "GET", pattern: "/v1/attention", needs: Read, handle: s.getAttention},
 		{method: "GET", pattern: "/v1/audit", needs: Admin, handle: s.getAudit},
+		{method: "GET", pattern: "/v1/bots/{bot}/channels", needs: Read, handle: s.getChannels},
 		{method: "GET", pattern: list, needs: Read, handle: s.getConversations},
 		{method: "GET", pattern: "/v1/conversations", needs: Read, handle: s.getConversations},
 

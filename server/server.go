@@ -168,7 +168,7 @@ func New(app App, options Options) *Server {
 	for _, bot := range app.Bots() {
 		s.bots[bot] = true
 	}
-	s.metrics = newMetrics(app, s.streams, &s.guard.wrong.count, options.Version)
+	s.metrics = newMetrics(app, options.Channels, s.streams, &s.guard.wrong.count, options.Version)
 	s.router = newRouter(s.routes(), s.page())
 	return s
 }

@@ -185,7 +185,8 @@ type Report struct {
 	Status    Status
 	Receipts  Receipts // those that are known
 
-	Part    int // from 1; 0: all that were sent
+	ID      string // the channel's, of the part; "": it did not say
+	Part    int    // from 1; 0: all that were sent
 	Receipt Receipt
 	Reason  string // of a failure
 }
@@ -263,6 +264,7 @@ type GenerateFailed struct {
 type Sent struct {
 	Nonce string
 	Part  int           // which one, from 0
+	ID    string        // the channel's; "": it gave none
 	Pause time.Duration // before the next part, as long as a person would write at it
 }
 

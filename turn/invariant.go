@@ -45,6 +45,7 @@ var rules = []struct {
 	}},
 	{"a budget refuses nothing before something was spent", func(r Record) bool { return r.Spent.Refused == 0 || r.Spent.Calls > 0 || r.Spent.Tokens > 0 }},
 	{"a duty has a holder and an end", func(r Record) bool { return r.Duty == Duty{} || r.Duty.Nonce != "" && r.Duty.Until > 0 }},
+	{"the ids of parts are bounded", func(r Record) bool { return len(r.SentParts) <= MaxSentParts }},
 	{"names are bounded", func(r Record) bool {
 		return len(r.Names.Aliases) <= MaxAliases && len(r.Names.Dropped) <= MaxAliases
 	}},

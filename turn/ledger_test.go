@@ -52,6 +52,7 @@ type reply struct {
 	status    turn.Status
 	prompt    []sight
 	delivered int  // parts that are known to have arrived
+	doubt     bool // the next one may have, by a send that is over
 	underWay  bool // a part was handed to the channel, which has not answered
 	unknown   bool // and for one of them it never will
 	again     bool // an operator had it sent again, or marked it
@@ -187,7 +188,7 @@ func (l *ledger) underWay(r turn.Record) []sight {
 // hear takes in what the channel answered: a result of the live lease for the
 // current part, a reply given back before it was handed to the channel, or the
 // silence of a worker that was lost.
-func (l *ledger) hear(event turn.Event, before turn.Record, effects turn.Effects) {
+func (l *ledger) hear(event turn.Event, before, after turn.Record, effects turn.Effects) {
 	if before.Reply == nil || effects.Outcome != turn.Done || !effects.Changed {
 		return
 	}
@@ -195,13 +196,25 @@ func (l *ledger) hear(event turn.Event, before turn.Record, effects turn.Effects
 	switch event.(type) {
 	case turn.Sent:
 		r.delivered++
-		r.underWay = false
+		r.underWay, r.unknown, r.doubt = false, false, false
 	case turn.SendUnknown:
-		r.unknown, r.underWay = true, false
+		r.unknown, r.underWay, r.doubt = true, false, true
 	case turn.SendFailed, turn.HandBack:
 		r.underWay = false
 	case turn.Wake:
-		r.unknown = r.unknown || r.underWay
+		r.unknown, r.underWay, r.doubt = r.unknown || r.underWay, false, r.doubt || r.underWay
+	}
+	if after.Reply != nil && after.Reply.Seq == r.seq {
+		r.endDoubt(after.Reply.Receipts)
+	}
+}
+
+// endDoubt counts the part in doubt if the channel has said that it arrived.
+func (r *reply) endDoubt(receipts turn.Receipts) {
+	arrived := r.delivered < len(receipts) && (receipts[r.delivered] == turn.ReceiptDelivered || receipts[r.delivered] == turn.ReceiptRead)
+	if r.doubt && !r.underWay && arrived {
+		r.delivered++
+		r.unknown, r.doubt = false, false
 	}
 }
 
@@ -281,6 +294,7 @@ func (l *ledger) mark(mark turn.Mark, reported bool) error {
 		switch allowed := r.status == turn.ReplySent || r.status == turn.ReplyUnknown || r.status == turn.ReplyFailed; {
 		case allowed:
 		case r.status == turn.ReplyPartial && mark.Status == turn.ReplySent: // the rest arrived after all
+		case r.status == turn.ReplyCommitted && r.doubt && !r.underWay && (mark.Status == turn.ReplySent || mark.Status == turn.ReplyPartial): // what was in doubt has arrived
 		default:
 			return fmt.Errorf("reply %d is %s, and a report makes it %s", mark.Seq, r.status, mark.Status)
 		}
@@ -324,6 +338,7 @@ func (r *reply) countArrived() {
 func (r *reply) remedy(mark turn.Mark) error {
 	switch r.status {
 	case turn.ReplyUnknown, turn.ReplyFailed, turn.ReplyPartial:
+		r.doubt = r.status == turn.ReplyUnknown
 		r.status, r.again, r.unknown, r.underWay = mark.Status, true, false, false
 		if mark.Status == turn.ReplySent {
 			r.delivered = r.parts // by the operator's word

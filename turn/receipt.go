@@ -178,11 +178,16 @@ func (s *step) report(e Report) {
 		s.ignore(NothingNew)
 	case reply != nil:
 		s.Changed, reply.Receipts = true, receipts
+		s.keepSentID(SentPart{ID: e.ID, Turn: e.Turn, Part: e.Part})
 		if e.Receipt == ReceiptFailed {
 			reply.Failure = e.Reason
 		}
+		if reply == s.Reply && s.Lease.Nonce == "" {
+			s.endDoubt()
+		}
 	default:
 		s.Changed = true
+		s.keepSentID(SentPart{ID: e.ID, Turn: e.Turn, Part: e.Part})
 		s.Progress = append(s.Progress, Progress{Seq: e.Seq, Receipts: receipts})
 		s.reportSettled(e, receipts)
 	}

@@ -205,6 +205,7 @@ type Record struct {
 	Signs       Signs         `json:"signs,omitzero"`          // which signs of life people were given
 	Unconfirmed []Unconfirmed `json:"unconfirmed,omitempty"`   // replies that need somebody, oldest first
 	SetAside    *SetAside     `json:"set_aside,omitempty"`     // inputs that need somebody
+	SentParts   []SentPart    `json:"sent_parts,omitempty"`    // the last ones to which the channel gave an id: see sent_part.go
 
 	Duty      Duty        `json:"duty,omitzero"`       // see duty.go
 	Spent     Spent       `json:"spent,omitzero"`      // see daily_budget.go

@@ -11,9 +11,10 @@ import "time"
 //     allows. If nothing was delivered yet and newer input exists, the reply is
 //     withdrawn instead, and everything is answered afresh. If the receiver asked for
 //     a pause, nothing is sent before its end, whichever reply is then the next;
-//   - nobody knows: the channel did not answer in time, or the worker was lost. Then
-//     the policy decides, because no program can: to send again may show the part
-//     twice, not to send it may lose it.
+//   - nobody knows: the channel did not answer in time, or the worker was lost. If the
+//     channel says by itself that it has taken the part, that settles it. Else the policy
+//     decides, because no program can: to send again may show the part twice, not to send
+//     it may lose it.
 //
 // Once the reply is settled, the messages that it covers are answered, and the
 // conversation goes on with whatever came meanwhile.
@@ -32,6 +33,8 @@ func (s *step) wakeSending(e Wake) {
 		s.Reply.Lost = s.Reply.Lost.more(s.Lease.Holder, s.now)
 		s.Lease = Lease{}
 		switch {
+		case s.endDoubt():
+			return
 		case !s.policy.ResendUnknown || s.Reply.Lost.Count >= s.policy.MaxAttempts:
 			s.finishReply(ReplyUnknown, Crashed)
 			return
@@ -51,6 +54,10 @@ func (s *step) wakeSending(e Wake) {
 	case s.mayWithdraw():
 		s.Changed = true
 		s.withdrawReply()
+		return
+	}
+	if s.endDoubt() { // the channel said so while a send was under way that was never made
+		s.Changed = true
 		return
 	}
 	if s.receiverPaused() {
@@ -92,6 +99,22 @@ func (s *step) waitForReceiver() {
 
 // partSent records a delivered part, and goes on with the next one.
 func (s *step) partSent(e Sent) {
+	sent := s.Reply.next()
+	sent.ID = e.ID
+	s.keepSentID(sent)
+	switch {
+	case s.partDone():
+	case e.Pause > 0 && s.Reply.Kind != ReplyHuman && s.Reply.Kind != ReplyBeside: // a person wrote it: there is no typing to imitate
+		s.pauseBeforePart(e.Pause)
+	case s.receiverPaused():
+		s.waitForReceiver()
+	default:
+		s.startWork()
+	}
+}
+
+// partDone counts a part that has arrived, and reports whether the reply ends with it.
+func (s *step) partDone() bool {
 	s.Reply.Done++
 	s.Reply.Unsure, s.Reply.Tries, s.Reply.Lost, s.Reply.Stopped = false, 0, Lost{}, nil
 	s.noteSaid()
@@ -105,13 +128,22 @@ func (s *step) partSent(e Sent) {
 		s.finishReply(ReplyPartial, s.Reply.Cut)
 	case !s.mayBeSent():
 		s.finishReply(ReplyPartial, WasPaused)
-	case e.Pause > 0 && s.Reply.Kind != ReplyHuman && s.Reply.Kind != ReplyBeside: // a person wrote it: there is no typing to imitate
-		s.pauseBeforePart(e.Pause)
-	case s.receiverPaused():
-		s.waitForReceiver()
 	default:
-		s.startWork()
+		return false
 	}
+	return true
+}
+
+// endDoubt goes on with the next part if the channel has said meanwhile that the one in
+// doubt has arrived. It reports whether that is so.
+func (s *step) endDoubt() bool {
+	if r := s.Reply; !r.Unsure || r.Receipts.arrivedParts(r.Done, r.Parts) <= r.Done {
+		return false
+	}
+	if !s.partDone() {
+		s.waitToSend()
+	}
+	return true
 }
 
 // pauseBeforePart leaves the next part for later. Nobody needs a lease to wait: it is given
@@ -156,6 +188,9 @@ func (s *step) partUnknown(e SendUnknown) {
 	s.Reply.Tries++
 	s.Reply.Unsure = true
 	s.notifyPart(KindPartUnknown, e.Text, s.Reply.Done+1)
+	if s.endDoubt() {
+		return
+	}
 	if !s.policy.ResendUnknown || s.now.Sub(s.Reply.Since) >= s.policy.RetryFor || !s.mayBeSent() && !s.survivesPause() {
 		s.finishReply(ReplyUnknown, e.Text)
 		return

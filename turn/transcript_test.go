@@ -90,7 +90,7 @@ func (s *story) at(t *testing.T, d *datadriven.TestData) string {
 	}
 	statuses := s.ledger.statuses()
 	s.ledger.sender = s.last.sender
-	s.ledger.hear(s.last.event, before, effects)
+	s.ledger.hear(s.last.event, before, after, effects)
 	if err := s.ledger.record(s.last.event, s.last.touched, before, after, effects); err != nil {
 		t.Errorf("%s: %v", d.Pos, err)
 	}

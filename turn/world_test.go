@@ -70,7 +70,7 @@ func (w *world) apply(event turn.Event, touched *message) (turn.Effects, error) 
 			return effects, fmt.Errorf("%+v (%T) at %s: %w", event, event, moment(w.now), err)
 		}
 	}
-	w.ledger.hear(event, before, effects)
+	w.ledger.hear(event, before, after, effects)
 	if err := w.ledger.record(event, touched, before, after, effects); err != nil {
 		return effects, fmt.Errorf("%+v (%T) at %s: %w", event, event, moment(w.now), err)
 	}

@@ -176,6 +176,18 @@ var checks = []check{
 			w.Errorf("attention has %d items; the platform recognises repeats: %v", len(page.Items), recognises)
 		}
 	}},
+	{"an echo settles a send whose answer was lost", func(p Platform) bool { return p.Echo != nil }, func(w *world) {
+		w.Fake.Next(Fault{Lost: true})
+		w.comes(w.Message("42", 1, "hello"))
+		w.rest(time.Minute)
+		w.comes(w.Echo("42", 99, "re: hello"))
+		w.rest(time.Minute)
+		w.wantShown("42", "re: hello")
+		page, err := w.app.Attention(w.Context(), onereply.AttentionQuery{})
+		if err != nil || len(page.Items) > 0 {
+			w.Errorf("attention has %d items, %v", len(page.Items), err)
+		}
+	}},
 	{"a refusal for good is not tried again", nil, func(w *world) {
 		w.Fake.Next(Fault{Refused: true})
 		w.comes(w.Message("42", 1, "hello"))

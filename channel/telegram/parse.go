@@ -103,7 +103,7 @@ func (t *Channel) message(m *message) []channel.Event {
 	case m.Chat.Type == "channel":
 		return skip("channel_post")
 	case t.isOwn(m):
-		return []channel.Event{channel.Echo{Chat: channel.Chat{To: to}, ID: idOf(m.ID)}}
+		return []channel.Event{channel.Echo{Chat: channel.Chat{To: to}, ID: idOf(m.ID), Text: m.text()}}
 	}
 	text, attachments := m.text(), m.attachments()
 	if strings.TrimSpace(text) == "" && len(attachments) == 0 {

@@ -77,13 +77,11 @@ func (p Polling) pollError(ctx context.Context, err error) error {
 	case ok && failed.Code == http.StatusTooManyRequests:
 		return &channel.PauseError{For: time.Duration(failed.RetryAfter) * time.Second, Err: err}
 	case ok && failed.Code == http.StatusConflict:
-		var hook struct {
-			URL string `json:"url"` // "": none is set
-		}
+		var hook webhookInfo
 		if infoErr := p.call(ctx, getWebhookInfo, nil, &hook); infoErr != nil || hook.URL == "" {
 			return fmt.Errorf("another program polls this bot: give it a token of its own, or stop it: %w", err)
 		}
-		if err := p.call(ctx, deleteWebhook, map[string]any{"drop_pending_updates": false}, nil); err != nil {
+		if err := p.Connect(ctx, ""); err != nil {
 			return fmt.Errorf("a webhook is set (%s), and could not be taken away: %w", hook.URL, err)
 		}
 		return fmt.Errorf("a webhook was set (%s); it was taken away, because this bot is polled", hook.URL)

@@ -60,7 +60,7 @@ type Config struct {
 }
 
 var (
-	tokenForm  = regexp.MustCompile(`^[0-9]{1,20}:[A-Za-z0-9_-]{1,200}$`)
+	tokenForm  = regexp.MustCompile(`^[0-9]{1,18}:[A-Za-z0-9_-]{1,200}$`)
 	secretForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`)
 )
 
@@ -73,8 +73,8 @@ func (c Config) Validate() error {
 	return p.Err()
 }
 
-// Channel is a bot of Telegram. It is a [channel.Channel], a [channel.Typist] and a
-// [channel.Opener].
+// Channel is a bot of Telegram. It is a [channel.Channel], a [channel.Typist], a
+// [channel.Opener] and a [channel.Connector].
 type Channel struct {
 	id       int64                  // of the bot
 	username atomic.Pointer[string] // as Telegram tells it; nil: it has not yet
@@ -91,6 +91,7 @@ const (
 	sendChatAction = "sendChatAction"
 	getMe          = "getMe"
 	getUpdates     = "getUpdates"
+	setWebhook     = "setWebhook"
 	deleteWebhook  = "deleteWebhook"
 	getWebhookInfo = "getWebhookInfo"
 )
@@ -107,7 +108,7 @@ func New(c Config) (channel.Channel, error) {
 	}
 	t := &Channel{id: id, secret: c.Secret, api: map[string]*upstream.Endpoint{}}
 	base := strings.TrimRight(cmp.Or(c.APIBase, APIBase), "/") + "/bot" + c.Token + "/"
-	for _, method := range []string{sendMessage, sendChatAction, getMe, getUpdates, deleteWebhook, getWebhookInfo} {
+	for _, method := range []string{sendMessage, sendChatAction, getMe, getUpdates, setWebhook, deleteWebhook, getWebhookInfo} {
 		t.api[method], err = upstream.New(upstream.Options{URL: base + method, Client: c.HTTPClient})
 		if err != nil {
 			return nil, fmt.Errorf("telegram: %w", err)

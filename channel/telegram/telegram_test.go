@@ -93,7 +93,7 @@ func TestParse(t *testing.T) {
 		{"its owner answers from their phone", `{"update_id":1,"business_message":{"business_connection_id":"c1","message_id":8,"date":1,"chat":{"id":42,"type":"private"},"from":{"id":99,"is_bot":false,"first_name":"O"},"text":"I will see to it"}}`,
 			channel.TakeOver{Chat: channel.Chat{To: channel.Address{"42", "", "c1"}}, ID: "8", Text: "I will see to it"}},
 		{"the bot answers for it", `{"update_id":1,"business_message":{"business_connection_id":"c1","message_id":9,"date":1,"chat":{"id":42,"type":"private"},"from":{"id":99,"is_bot":false,"first_name":"O"},"sender_business_bot":{"id":4711,"is_bot":true,"first_name":"Bot"},"text":"re: hi"}}`,
-			channel.Echo{Chat: channel.Chat{To: channel.Address{"42", "", "c1"}}, ID: "9"}},
+			channel.Echo{Chat: channel.Chat{To: channel.Address{"42", "", "c1"}}, ID: "9", Text: "re: hi"}},
 		{"a deletion", `{"update_id":1,"deleted_business_messages":{"business_connection_id":"c1","chat":{"id":42,"type":"private"},"message_ids":[7]}}`,
 			channel.Deletion{Chat: channel.Chat{To: channel.Address{"42", "", "c1"}}, ID: "7"}},
 		{"a group becomes a supergroup", `{"update_id":1,"message":{"message_id":7,"date":1,"chat":{"id":-7,"type":"group"},` + from + `,"migrate_to_chat_id":-1007}}`,

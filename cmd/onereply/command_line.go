@@ -35,6 +35,8 @@ type commandLine struct {
 
 	MarkSent markSentCommand `cmd:"" help:"Mark such a reply as sent. Sends nothing."`
 
+	Channel channelCommand `cmd:"" help:"See how a bot's chat platforms stand, and connect them."`
+
 	Delete deleteCommand `cmd:"" help:"Delete a conversation with everything stored of it."`
 
 	Doctor doctorCommand `cmd:"" help:"Examine everything in a store, and mend what can be mended without guessing."`

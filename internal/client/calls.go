@@ -38,6 +38,16 @@ func (c *Client) Reply(ctx context.Context, bot, conversation string, r onereply
 	return fetch[Document[onereply.Receipt]](ctx, c, http.MethodPost, path(bot, conversation, "/replies"), body)
 }
 
+// Channels are what a node tells of a bot's channels.
+type Channels struct {
+	Channels []onereply.ChannelStatus `json:"channels"`
+}
+
+// Channels returns what happened on a bot's channels since the node started.
+func (c *Client) Channels(ctx context.Context, bot string) (Document[Channels], error) {
+	return fetch[Document[Channels]](ctx, c, http.MethodGet, "/v1/bots/"+url.PathEscape(bot)+"/channels", nil)
+}
+
 // Flush ends the quiet time now, so that waiting messages are answered at once.
 func (c *Client) Flush(ctx context.Context, bot, conversation string) (Document[onereply.State], error) {
 	return fetch[Document[onereply.State]](ctx, c, http.MethodPost, path(bot, conversation, "/flush"), nil)

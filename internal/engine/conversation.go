@@ -206,7 +206,9 @@ func (n *Node) read(c *conversation) {
 	for _, t := range c.next() {
 		load.Pending = load.Pending || t.needsWaiting(c.snap.Record)
 		if t.Op == Report {
-			load.Turns = append(load.Turns, t.Turn)
+			for _, part := range t.about(c.snap.Record) {
+				load.Turns = append(load.Turns, part.Turn)
+			}
 		}
 		if t.needsMessage(c.snap.Record) {
 			load.IDs = append(load.IDs, t.messageID())

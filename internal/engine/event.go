@@ -93,10 +93,13 @@ func (c *conversation) replyAt(seq int64, t *task) *store.Entry {
 	switch {
 	case t.sending != nil && t.sending.Seq == seq:
 		return t.sending
-	case t.stored.reply != nil && t.stored.reply.Seq == seq:
-		return t.stored.reply
 	case c.reply != nil && c.reply.Seq == seq:
 		return c.reply
+	}
+	for i := range t.stored.replies {
+		if t.stored.replies[i].Seq == seq {
+			return &t.stored.replies[i]
+		}
 	}
 	return nil
 }

@@ -197,8 +197,8 @@ func (n *Node) Submit(now turn.Time, r *Request) {
 		n.emit(Answer{Ticket: r.Ticket, Result: Result{Err: ErrTooMany}})
 		return
 	}
-	if r.Op == TakeDuty && c.call == noCall {
-		c.knows = nothing // what is remembered says who had it, who may have given it back since
+	if c.call == noCall && (r.Op == TakeDuty || r.Op == Report && r.Turn == 0 && !n.holds(c)) {
+		c.knows = nothing // what is remembered may be old, and the answer may be that nothing changes: no write would find out
 	}
 	c.queue = append(c.queue, &task{Request: *r, word: n.bot(c).wordOf(r, r.text())})
 	n.pump(c)

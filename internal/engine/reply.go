@@ -2,6 +2,8 @@ package engine
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/onereply/onereply/store"
 	"github.com/onereply/onereply/turn"
@@ -145,9 +147,12 @@ func (b *batch) entry(seq int64) *store.Entry {
 // report takes in what a channel says of a reply that it has taken. A reply that the batch
 // itself has settled has the status that the batch gives it.
 func (n *Node) report(c *conversation, b *batch, t *task) {
-	found := t.stored.reply
+	part, found := t.reported(b.write.Record)
 	if found == nil {
-		t.result.Err = fmt.Errorf("%w: turn %d has no reply", ErrNotFound, t.Turn)
+		t.result.Outcome, t.result.Reason = turn.Ignored, turn.NotSent
+		if t.Turn != 0 {
+			t.result.Err = fmt.Errorf("%w: turn %d has no reply", ErrNotFound, t.Turn)
+		}
 		return
 	}
 	entry := *found
@@ -161,18 +166,47 @@ func (n *Node) report(c *conversation, b *batch, t *task) {
 	}
 	t.result.MessageID = entry.ID
 	parts := max(len(entry.Parts), 1)
-	if t.Part > parts {
+	if part.Part > parts {
 		t.result.Err = fmt.Errorf("%w: the reply has %d parts", ErrNotFound, parts)
 		return
 	}
 	n.step(c, b, t, turn.Report{
 		Turn: entry.Turn, Seq: entry.Seq, Texts: parts, Sends: n.bot(c).sends(make([]string, parts)), Status: entry.Status, Receipts: entry.Receipts,
-		Part: t.Part, Receipt: t.Receipt, Reason: t.Reason,
+		ID: t.ID, Part: part.Part, Receipt: t.Receipt, Reason: t.Reason,
 	})
 	if t.earlier.mayBeApplied && t.result.Reason == turn.NothingNew { // an earlier try of this very request saw to it
 		t.result.Outcome, t.result.Reason = turn.Done, ""
 	}
 }
+
+// reported is the part that the report is about, and its reply; nil: there is none, as far
+// as can be told. A part in doubt is known by its text.
+func (t *task) reported(r turn.Record) (turn.SentPart, *store.Entry) {
+	_, named := r.SentAs(t.ID)
+	for _, part := range t.about(r) {
+		for i := range t.stored.replies {
+			e := &t.stored.replies[i]
+			if e.Turn == part.Turn && (t.Turn != 0 || named || sameText(textOf(e, part.Part), *t.Text)) {
+				return part, e
+			}
+		}
+	}
+	return turn.SentPart{}, nil
+}
+
+// textOf is the text of a part of a reply, from 1, or of all parts (0).
+func textOf(e *store.Entry, part int) string {
+	if part == 0 && len(e.Parts) == 1 {
+		part = 1
+	}
+	if 0 < part && part <= len(e.Parts) {
+		return e.Parts[part-1]
+	}
+	return e.Text
+}
+
+// sameText compares texts but for space, which platforms change.
+func sameText(a, b string) bool { return slices.Equal(strings.Fields(a), strings.Fields(b)) }
 
 // replyEntry is the transcript's entry for a committed reply: the responder's, a
 // person's, or a text that stands in for one. Its id is that of the turn, whichever

@@ -43,12 +43,12 @@ type Request struct {
 	Ticket any // comes back with the Answer
 	Op     Op
 
-	ID          string              // Receive, Edit, Retract: of the message; HumanReply: of the reply, where its caller gave it one
+	ID          string              // Receive, Edit, Retract: of the message; HumanReply: of the reply, where its caller gave it one; Report: the channel's, of a part
 	Body        store.Body          // Receive, HumanReply
 	Group       bool                // Receive: the message belongs to a group
 	Context     bool                // Receive: it is context, and never answered
 	Unaddressed bool                // Receive: it is not meant for the bot
-	Text        *string             // Edit
+	Text        *string             // Edit; Report: the text under that ID, which tells a part that has no ID yet; nil: not known
 	Attachments *[]store.Attachment // Edit
 	EditedAt    turn.Time           // Edit: when, by the channel's clock; 0: it did not say
 	For         time.Duration       // Typing, Pause, TakeDuty; HumanReply: the bot is silent for so long
@@ -57,7 +57,7 @@ type Request struct {
 	Reason      string              // Pause, Reset
 	Answer      bool                // Resume
 	Token       int64               // Seal
-	Turn        int64               // Resend, MarkSent, Report
+	Turn        int64               // Resend, MarkSent, Report; 0: the ID says which reply it is about
 	Part        int                 // Report: from 1; 0: all
 	Receipt     turn.Receipt        // Report; Reason is that of a failure
 	Name        string              // LeadName, FreeName: the conversation; ClaimName, AdoptName, DropName: the name; TakeDuty: the nonce
@@ -101,7 +101,7 @@ type task struct {
 type lookup struct {
 	done    bool          // the fields below are up to date
 	message *store.Entry  // the message with the request's id, nil: there is none
-	reply   *store.Entry  // Report: the reply of the turn, nil: there is none
+	replies []store.Entry // Report: those that it may be about
 	early   []store.Entry // the edits that are kept for messages that have not come
 	quoting []store.Entry // Retract: the messages that quote the request's
 	waiting []store.Entry // the messages that wait, for a task that settles some of them
@@ -212,14 +212,33 @@ func (t *task) takeLookup(asked Load, l LoadResult) {
 	}
 }
 
-// lookForReply notes the reply of the task's turn, or that there is none.
-func (t *task) lookForReply(asked Load, l LoadResult) {
-	if slices.Contains(asked.Turns, t.Turn) {
-		t.stored = lookup{done: true}
+// about is the parts of which one is what a report is about: the one that its caller says,
+// or that the channel knows by the ID, or else those in doubt.
+func (t *task) about(r turn.Record) []turn.SentPart {
+	if t.Turn != 0 {
+		return []turn.SentPart{{ID: t.ID, Turn: t.Turn, Part: t.Part}}
 	}
-	for i := range l.Replies {
-		if t.stored.done && l.Replies[i].Turn == t.Turn {
-			t.stored.reply = &l.Replies[i]
+	if known, ok := r.SentAs(t.ID); ok {
+		return []turn.SentPart{known}
+	}
+	if t.Text == nil {
+		return nil
+	}
+	return r.InDoubt()
+}
+
+// lookForReply notes the replies that the report may be about, as far as they are there.
+func (t *task) lookForReply(asked Load, l LoadResult) {
+	parts := t.about(l.Snapshot.Record)
+	for _, part := range parts {
+		if !slices.Contains(asked.Turns, part.Turn) {
+			return // it is read next
+		}
+	}
+	t.stored = lookup{done: true}
+	for _, e := range l.Replies {
+		if slices.ContainsFunc(parts, func(p turn.SentPart) bool { return p.Turn == e.Turn }) {
+			t.stored.replies = append(t.stored.replies, e)
 		}
 	}
 }

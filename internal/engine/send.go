@@ -59,6 +59,9 @@ type SendResult struct {
 	// NotSent: it was not even tried, because the lease or this node is about to end.
 	NotSent bool
 
+	// ID is the channel's of the part that was delivered; "": it gave none.
+	ID string
+
 	// Err says why the part was not delivered, or may not have been; "": it was.
 	// Certain: it certainly was not. Without that nobody knows, and the policy for
 	// unknown outcomes decides.
@@ -94,7 +97,7 @@ func (n *Node) SendEnded(now turn.Time, s SendResult) {
 	case s.NotSent:
 		t.event = turn.HandBack{Nonce: s.Nonce}
 	case s.Err == "":
-		t.event = turn.Sent{Nonce: s.Nonce, Part: s.Part, Pause: n.bot(c).Pace.before(c.reply, s.Part+1)}
+		t.event = turn.Sent{Nonce: s.Nonce, Part: s.Part, ID: s.ID, Pause: n.bot(c).Pace.before(c.reply, s.Part+1)}
 	case s.Certain:
 		if !s.ForGood {
 			n.Counters.Deliveries["retried"]++

@@ -15,6 +15,7 @@ import (
 type text struct {
 	runes []rune
 	limit int
+	weigh func(rune) int // how much of the limit a code point takes
 	lines []line
 	lists []stretch // from the first item to the end of the last, in order
 	codes []stretch // blocks of code that can be opened again

@@ -73,6 +73,7 @@ func fitting(runes []rune, room int, weigh func(rune) int) int {
 // cutAll cuts a text that is longer than limit.
 func cutAll(runes []rune, limit int, weigh func(rune) int) (parts []part) {
 	t := readLines(runes, limit)
+	t.weigh = weigh
 	add := func(p part) {
 		if strings.TrimSpace(p.body) != "" { // channels refuse a part without anything to read
 			parts = append(parts, p)
@@ -182,7 +183,7 @@ func (t *text) last(from, room, least int, ends func(int) bool) int {
 // beyond the room and fits into a part of its own; 0 if there is none.
 func (t *text) beforeBlock(from, room int) int {
 	for _, b := range t.blocksAt(from + room) {
-		if b.from > from && b.to-b.from <= t.limit && strings.TrimSpace(string(t.runes[from:b.from])) != "" {
+		if b.from > from && weight(t.runes[b.from:b.to], t.weigh) <= t.limit && strings.TrimSpace(string(t.runes[from:b.from])) != "" {
 			return b.from - 1
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"github.com/onereply/onereply/internal/split"
 )
@@ -164,4 +165,14 @@ func ExampleText() {
 	// "Hello there."
 	// "How can I help you"
 	// "today?"
+}
+
+// A list that fits into a part by its characters, and not by what they weigh, is not left to
+// the next part: it would be cut there too.
+func TestWeighedBlock(t *testing.T) {
+	text := "Do it:\n- 🙂🙂🙂🙂🙂🙂🙂🙂\n- 🙂🙂🙂🙂🙂🙂🙂🙂\n- 🙂🙂🙂🙂🙂🙂🙂🙂"
+	got := split.Weighed(text, 44, utf16.RuneLen)
+	if len(got) != 2 || !strings.HasPrefix(got[0], "Do it:\n- ") {
+		t.Errorf("cut into %q", got)
+	}
 }

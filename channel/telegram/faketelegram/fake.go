@@ -35,6 +35,7 @@ type Telegram struct {
 	changed  chan struct{} // closed when there are more updates
 	polling  chan struct{} // of the poll under way: closed to end it
 	webhook  string        // its address; "": none is set
+	secret   string        // that goes with each of its requests
 }
 
 // User is somebody on Telegram.
@@ -173,9 +174,9 @@ func (f *Telegram) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "getUpdates":
 		f.getUpdates(w, r, p)
 	case "setWebhook":
-		f.setWebhook(w, p.URL)
+		f.setWebhook(w, p.URL, p.Secret)
 	case "deleteWebhook":
-		f.setWebhook(w, "")
+		f.setWebhook(w, "", "")
 	case "getWebhookInfo":
 		f.mu.Lock()
 		info := map[string]any{"url": f.webhook, "pending_update_count": len(f.updates)}
@@ -194,12 +195,21 @@ type parameters struct {
 	Limit   int    `json:"limit"`
 	Timeout int    `json:"timeout"`
 	URL     string `json:"url"`
+	Secret  string `json:"secret_token"`
 }
 
-func (f *Telegram) setWebhook(w http.ResponseWriter, address string) {
+// Webhook is the address to which the bot's updates are posted, and the secret that goes with
+// them; "": they are not.
+func (f *Telegram) Webhook() (address, secret string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.webhook = address
+	return f.webhook, f.secret
+}
+
+func (f *Telegram) setWebhook(w http.ResponseWriter, address, secret string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.webhook, f.secret = address, secret
 	succeed(w, true)
 }
 

@@ -58,6 +58,9 @@ func (w *world) judge(q request, x write, before *storage) {
 	if q.kind == notification {
 		w.judgeNotification(x, before)
 	}
+	if q.kind == sent {
+		w.judgeSentID(q, was)
+	}
 	w.judgeFailed(q, x, was)
 	w.judgeSends(q, x, was)
 	w.judgeClosing(q)
@@ -81,6 +84,17 @@ func (w *world) judgeClosing(q request) {
 		if m.status == turn.InputPending && !others && !underWay {
 			w.fail("P3 settled", "m%d still waits after %v", m.id, q.kind)
 		}
+	}
+}
+
+// judgeSentID checks that a part is known by the id that the channel gave it.
+func (w *world) judgeSentID(q request, was turn.Record) {
+	want := turn.SentPart{ID: q.sentID(), Turn: was.Reply.Turn}
+	if was.Reply.Parts > 1 {
+		want.Part = q.part + 1
+	}
+	if got, _ := w.store.record.SentAs(want.ID); got != want {
+		w.fail("P7 named", "the channel calls a part %q, which is %+v, and it is taken for %+v", want.ID, want, got)
 	}
 }
 

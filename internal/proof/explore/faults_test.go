@@ -573,6 +573,18 @@ func operatorFaults() []seeded {
 			s.MaxParts = 2
 			s.Budget, s.Faults = Budget{Inputs: 1, Reports: 1}, Faults{}
 		}},
+		{name: "a part is sent again although the channel had said that it arrived", check: "P7 settled", step: func(r turn.Record, e turn.Event, now turn.Time, p turn.Policy) (turn.Record, turn.Effects) {
+			if _, ok := e.(turn.Report); ok && r.Reply != nil && r.Reply.Unsure && r.Lease.Nonce == "" {
+				return r, turn.Effects{Outcome: turn.Done, Changed: true}
+			}
+			return turn.Step(r, e, now, p)
+		}, change: func(s *Scope) { s.Budget, s.Faults = Budget{Inputs: 1, Reports: 1, Faults: 1}, Faults{Send: true} }},
+		{name: "the channel's id is kept for the part before", check: "P7 named", step: after(func(_ turn.Record, r *turn.Record, e turn.Event, _ turn.Time, _ turn.Policy) {
+			if _, ok := e.(turn.Sent); ok && len(r.SentParts) > 1 {
+				r.SentParts = append([]turn.SentPart(nil), r.SentParts...)
+				r.SentParts[len(r.SentParts)-1].Part--
+			}
+		}), change: func(s *Scope) { s.MaxParts, s.Budget, s.Faults = 2, Budget{Inputs: 1}, Faults{} }},
 		{name: "what the channel says of a reply that is sent again is forgotten", check: "P7 withdrawn", step: before(func(r *turn.Record, e *turn.Event, _ *turn.Time, _ *turn.Policy) {
 			if _, ok := (*e).(turn.SendFailed); ok {
 				r.Reply.Receipts = nil

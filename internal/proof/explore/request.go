@@ -261,13 +261,16 @@ func (q request) result(s *storage, tick time.Duration) turn.Event {
 	case promptTooLarge:
 		return turn.GenerateFailed{Nonce: q.nonce, Fault: turn.TooLarge, Waiting: s.asked(q.waited)}
 	case sent:
-		return turn.Sent{Nonce: q.nonce, Part: q.part, Pause: q.pause}
+		return turn.Sent{Nonce: q.nonce, Part: q.part, Pause: q.pause, ID: q.sentID()}
 	case sendFailed, sendRefused:
 		return turn.SendFailed{Nonce: q.nonce, Part: q.part, ForGood: q.kind == sendRefused, After: q.asked(tick)}
 	default:
 		return turn.SendUnknown{Nonce: q.nonce, Part: q.part}
 	}
 }
+
+// sentID is the channel's id of the part that was sent.
+func (q request) sentID() string { return q.nonce + "." + strconv.Itoa(q.part) }
 
 // asked is the pause that the receiver asks for.
 func (q request) asked(tick time.Duration) time.Duration {

@@ -334,6 +334,7 @@ func Stated() []Scope {
 		Scope{Name: "the responder stays silent", Policy: first, Silence: true, Budget: Budget{Inputs: 2, Faults: 1}, Faults: Faults{Worker: true}, Edits: true},
 		Scope{Name: "a human steps in", Policy: first, Budget: Budget{Inputs: 2, Pauses: 1}, MaxParts: 2},
 		Scope{Name: "a channel reports afterwards", Policy: held(), Budget: Budget{Inputs: 2, Reports: 2, Faults: 1}, Faults: Faults{Worker: true, Send: true}},
+		Scope{Name: "a channel reports a part in doubt", Policy: first, Budget: Budget{Inputs: 1, Reports: 1, Faults: 1}, Faults: Faults{Worker: true, Send: true}, MaxParts: 2},
 		Scope{Name: "parts with a pause between them", Policy: first, Budget: Budget{Inputs: 2, Faults: 1}, Faults: Faults{Worker: true, Send: true}, MaxParts: 2, Pace: 2 * Tick},
 		Scope{Name: "reset words and deletions end turns", Policy: first, Budget: Budget{Inputs: 3}, Edits: true, Words: true},
 		overtaken(Scope{Name: "edits and deletions before their message", Budget: Budget{Inputs: 3, Redelivered: 1}}),

@@ -177,6 +177,9 @@ func (w *world) startSend(i int, a turn.Send, life int) {
 	case w.scope.flaws.lastPartFirst:
 		part = a.Reply.Parts - 1
 	}
+	if r := w.store.reply(a.Reply.Seq); life == w.life && r != nil && part < len(r.reported) && r.reported[part] == turn.ReceiptDelivered && !r.asked {
+		w.fail("P7 settled", "part %d of reply %d is sent again, and the channel had said that it has arrived", part+1, r.seq)
+	}
 	w.workers[i].jobs = append(w.workers[i].jobs, job{
 		send: true, nonce: a.Lease.Nonce, expires: a.Lease.Expires, seq: a.Reply.Seq, part: part, life: life,
 	})

@@ -132,6 +132,9 @@ func (n *node) flight(o engine.Send, s *sending, result engine.SendResult, took,
 		if known {
 			s.known(result.Err == "", result.After)
 		}
+		if result.Err == "" {
+			result.ID = s.mark()
+		}
 		n.end(nonce, w, life, func(now turn.Time) { end(now, result) })
 	})
 	if limit < took {

@@ -144,11 +144,22 @@ func (a *ask) request() *engine.Request {
 			a.reply.unclear = a.reply.unclear || under != nil && under.Seq == a.reply.entry.Seq
 			failed := r.Receipt == turn.ReceiptFailed
 			a.reply.mayFail, a.reply.mayArrive = a.reply.mayFail || failed, a.reply.mayArrive || !failed
+			a.nameReport(r)
 		}
 	case forget:
 		a.op = engine.Forget
 	}
 	return r
+}
+
+// nameReport has the channel say what it reports on by its own id of it, which it may have
+// told nobody. The dice are of their own.
+func (a *ask) nameReport(r *engine.Request) {
+	last := a.reply.sends[0]
+	if a.op != engine.Report || len(a.reply.texts) != 1 || last == nil || !roll(a.node.Seed, "report by id", int64(a.Event.ID)).chance(60) {
+		return
+	}
+	r.Turn, r.ID, r.Text = 0, last.mark(), &a.reply.texts[0]
 }
 
 // unconfirmedTurn is the turn that an operator finds in the list of what needs attention, or the
