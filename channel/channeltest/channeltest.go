@@ -54,6 +54,10 @@ type Platform struct {
 	// Echo is a message of the bot's own, as the platform tells of it.
 	Echo func(chat string, id int, text string) *http.Request
 
+	// EchoHasText: the platform's own id tells nothing before the send has its answer, but
+	// the echo carries the text.
+	EchoHasText bool
+
 	// NotMine are events that change nothing.
 	NotMine []func() *http.Request
 

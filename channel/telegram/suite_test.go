@@ -87,6 +87,7 @@ func platform() channeltest.Platform {
 				"business_connection_id": "", "chat": map[string]any{"id": number(chat), "type": "private"}, "message_ids": []int{id},
 			}})
 		},
+		EchoHasText: true,
 		Echo: func(chat string, id int, text string) *http.Request {
 			m := private(chat, id, text)
 			m["from"] = map[string]any{"id": 4711, "is_bot": true, "first_name": "Bot"}
