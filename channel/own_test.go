@@ -26,7 +26,7 @@ func (p *phone) Send(_ context.Context, part *channel.Part) (channel.Sent, error
 	if p.during != nil {
 		p.during(part)
 	}
-	time.Sleep(time.Second)
+	rest(time.Second)
 	if p.lost {
 		return channel.Sent{}, errors.New("no answer")
 	}
@@ -85,14 +85,14 @@ func TestEchoIsNoTakeOver(t *testing.T) {
 		p := &phone{events: make(chan channel.Event, 9)}
 		p.during = func(part *channel.Part) { p.events <- channel.TakeOver{Chat: inChat, ID: "sent-1", Text: part.Text} }
 		app := startPhone(t, p)
-		time.Sleep(time.Minute)
+		rest(time.Minute)
 		p.events <- channel.TakeOver{Chat: inChat, ID: "sent-1", Text: "the reply"}
-		time.Sleep(time.Minute)
+		rest(time.Minute)
 		if s := stateOf(t, app); s.Phase != onereply.PhaseIdle {
 			t.Errorf("the conversation is %s: an echo was taken for a person", s.Phase)
 		}
 		p.events <- channel.TakeOver{Chat: inChat, ID: "by-hand", Text: "I take this one"}
-		time.Sleep(time.Minute)
+		rest(time.Minute)
 		if s := stateOf(t, app); s.Phase != onereply.PhasePaused {
 			t.Errorf("the conversation is %s, and a person has taken over", s.Phase)
 		}
@@ -114,10 +114,10 @@ func TestEchoSettlesUnknownSend(t *testing.T) {
 				p := &phone{events: make(chan channel.Event, 9), lost: true}
 				p.during = func(part *channel.Part) { sent = part }
 				app := startPhone(t, p)
-				time.Sleep(time.Minute)
+				rest(time.Minute)
 				wantAttention(t, app, 1)
 				p.events <- echo(sent)
-				time.Sleep(time.Minute)
+				rest(time.Minute)
 				wantAttention(t, app, 0)
 				if p.sends != 1 {
 					t.Errorf("%d sends", p.sends)
@@ -132,13 +132,13 @@ func TestLateFailureNeedsAttention(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &phone{events: make(chan channel.Event, 9)}
 		app := startPhone(t, p)
-		time.Sleep(time.Hour)
+		rest(time.Hour)
 		wantAttention(t, app, 0)
 		p.events <- channel.Report{Chat: inChat, ID: "another", Status: onereply.ReplyFailed, Reason: "unknown"}
-		time.Sleep(time.Minute)
+		rest(time.Minute)
 		wantAttention(t, app, 0)
 		p.events <- channel.Report{Chat: inChat, ID: "sent-1", Status: onereply.ReplyFailed, Reason: "the number is gone"}
-		time.Sleep(time.Minute)
+		rest(time.Minute)
 		wantAttention(t, app, 1)
 	})
 }
@@ -150,3 +150,6 @@ func wantAttention(t *testing.T, app *onereply.App, want int) {
 		t.Errorf("attention has %d items, want %d: %v", len(page.Items), want, err)
 	}
 }
+
+// rest lets virtual time pass.
+func rest(d time.Duration) { <-time.After(d) }
