@@ -65,7 +65,7 @@ func TestCalls(t *testing.T) {
 			call{"answer", "support", "c1", onereply.HumanReply{ID: "r1", Text: "me", Beside: true, Sent: true, PauseFor: 30 * time.Minute}}, receiptJSON},
 		{"reply that closes", "POST", "/replies", `{"text":"me","closes":true}`, 202, call{"answer", "support", "c1", onereply.HumanReply{Text: "me"}}, receiptJSON},
 		{"requeue", "POST", "/requeue", "", 202, call{"requeue", "support", "c1", nil}, ""},
-		{"report", "POST", "/replies/3/status", `{"status":"failed","reason":"gone","part":2}`, 202, call{"report", "support", "c1", "3 {Status:failed Part:2 Reason:gone}"}, ""},
+		{"report", "POST", "/replies/3/status", `{"status":"failed","reason":"gone","part":2}`, 202, call{"report", "support", "c1", "3 {Status:failed Part:2 Reason:gone SentID:}"}, ""},
 		{"resend", "POST", "/turns/3/resend", "", 202, call{"resend", "support", "c1", int64(3)}, ""},
 		{"mark as sent", "POST", "/turns/3/mark-sent", "{}", 202, call{"mark sent", "support", "c1", int64(3)}, ""},
 		{"timeline", "GET", "/timeline", "", 200, call{"timeline", "support", "c1", onereply.TimelineQuery{}}, ""},
