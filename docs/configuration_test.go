@@ -85,6 +85,7 @@ func TestConfigurationHasEveryKeyOfAChannel(t *testing.T) {
 var channels = []struct{ kind, keys string }{
 	{"telegram", "token: '1:a'"},
 	{"whatsapp", "phone_number_id: 1, token: t, app_secret: s, verify_token: v"},
+	{"slack", "bot_token: t, signing_secret: s"},
 }
 
 // channelKeys are all keys of channels, each with the kinds that have it.

@@ -26,7 +26,7 @@ bots:
 // it. It is a node like that of serve, with the same engine and a store on the disk;
 // only its configuration, its responder, its pages and its log level are its own.
 type demoCommand struct {
-	Channel string `enum:",telegram,whatsapp" default:"" placeholder:"KIND" help:"Show the way of one burst on a fake of this chat platform: telegram or whatsapp."`
+	Channel string `enum:",telegram,whatsapp,slack" default:"" placeholder:"KIND" help:"Show the way of one burst on a fake of this chat platform: telegram, whatsapp or slack."`
 	Listen  string `default:"127.0.0.1:0" placeholder:"ADDRESS" help:"host:port on this machine; port 0 takes a free one (default: ${default})."`
 	Store   string `placeholder:"URL" help:"Keep the conversations there, such as sqlite:./demo.db (default: a temporary file)."`
 }

@@ -42,6 +42,7 @@ type fakePlatform interface {
 var demoPlatforms = map[string]func() fakePlatform{
 	config.Telegram: newTelegramDemo,
 	config.WhatsApp: newWhatsAppDemo,
+	config.Slack:    newSlackDemo,
 }
 
 // channelDemoConfig is the demo's bot on the fake platform. Its quiet time is short, so

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"time"
 
+	"github.com/onereply/onereply/channel/slack/fakeslack"
 	"github.com/onereply/onereply/channel/telegram/faketelegram"
 	"github.com/onereply/onereply/channel/whatsapp/fakewhatsapp"
 )
@@ -73,3 +75,35 @@ func (d whatsappDemo) shown() (texts []string) {
 }
 
 func (d whatsappDemo) typing() int { return d.TypingShown(whatsappPerson.UserID) }
+
+// slackDemo is a fake Slack. It posts to the node, and shows no typing.
+type slackDemo struct{ *fakeslack.Slack }
+
+var slackDemoApp = fakeslack.App{ID: "A1", Team: "T1", BotUser: "U1", Bot: "B1", Token: "xoxb-fake-token", SigningSecret: "fake-signing-secret"}
+
+// slackDemoChannel is the direct chat of the person with the bot.
+const slackDemoChannel = "D1"
+
+func newSlackDemo() fakePlatform { return slackDemo{fakeslack.New(slackDemoApp)} }
+
+func (slackDemo) entry(address string) string {
+	return fmt.Sprintf("kind: slack, bot_token: %q, signing_secret: %q, api_base: %q", slackDemoApp.Token, slackDemoApp.SigningSecret, address+"/api")
+}
+
+func (d slackDemo) connect(ctx context.Context, node string) error {
+	_, err := d.Subscribe(ctx, http.DefaultClient, node+"/channels/demo/slack")
+	return err
+}
+
+func (d slackDemo) say(number int, text string) {
+	d.Say(slackDemoChannel, "U2", fmt.Sprintf("%d.%06d", time.Now().Unix(), number), text, nil)
+}
+
+func (d slackDemo) shown() (texts []string) {
+	for _, m := range d.Channel(slackDemoChannel) {
+		texts = append(texts, m.Text)
+	}
+	return texts
+}
+
+func (slackDemo) typing() int { return 0 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/onereply/onereply"
 	"github.com/onereply/onereply/channel"
+	"github.com/onereply/onereply/channel/slack"
 	"github.com/onereply/onereply/channel/telegram"
 	delivery "github.com/onereply/onereply/channel/webhook"
 	"github.com/onereply/onereply/channel/whatsapp"
@@ -245,6 +246,8 @@ func newChannel(c config.Channel) (channel.Channel, error) {
 		return telegram.New(telegramConfig(c))
 	case config.WhatsApp:
 		return whatsapp.New(whatsappConfig(c))
+	case config.Slack:
+		return slack.New(slackConfig(c))
 	}
 	return nil, fmt.Errorf("there is no channel of kind %q", c.Kind)
 }
@@ -253,6 +256,11 @@ func newChannel(c config.Channel) (channel.Channel, error) {
 // fields.
 func telegramConfig(c config.Channel) telegram.Config {
 	return telegram.Config{Token: c.Token, Secret: c.Secret, APIBase: c.APIBase}
+}
+
+// slackConfig hands on the settings of kind slack, likewise.
+func slackConfig(c config.Channel) slack.Config {
+	return slack.Config{BotToken: c.BotToken, SigningSecret: c.SigningSecret, APIBase: c.APIBase}
 }
 
 // whatsappConfig hands on the settings of kind whatsapp, likewise.

@@ -38,6 +38,7 @@ func TestEachSettingIsHandedOn(t *testing.T) {
 		{"delivery", delivery, deliveryConfig(delivery), []string{"HTTPClient"}},
 		{"key", key, apiKey(key), []string{"Can", "Rate"}},
 		{"telegram", chat, telegramConfig(chat), []string{"HTTPClient"}},
+		{"slack", chat, slackConfig(chat), []string{"HTTPClient"}},
 		{"whatsapp", chat, whatsappConfig(chat), []string{"HTTPClient"}},
 		{"node", node, options(node, log), []string{"Logger"}},
 	} {

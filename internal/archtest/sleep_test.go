@@ -10,6 +10,7 @@ import (
 var maySleep = map[string]string{
 	"channel/telegram/poll_test.go":  "waits in virtual time: it is called in synctest bubbles only",
 	"channel/poll_test.go":           "waits in virtual time: it is called in synctest bubbles only",
+	"channel/slack/talk_test.go":     "waits in virtual time: it is called in synctest bubbles only",
 	"channel/whatsapp/talk_test.go":  "waits in virtual time: it is called in synctest bubbles only",
 	"cmd/onereply/process_test.go":   "polls a real process over HTTP, with a deadline: there is no signal to wait for",
 	"e2e/backend_test.go":            "polls a real server, with a deadline: there is no signal to wait for",

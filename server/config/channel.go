@@ -14,6 +14,7 @@ import (
 const (
 	Telegram = "telegram"
 	WhatsApp = "whatsapp"
+	Slack    = "slack"
 )
 
 // channelKinds has, for each kind, its default quiet time, since the pauses within a burst
@@ -25,6 +26,7 @@ var channelKinds = []struct {
 }{
 	{Telegram, 3 * time.Second, (*reader).telegram},
 	{WhatsApp, 4 * time.Second, (*reader).whatsapp},
+	{Slack, 2 * time.Second, (*reader).slack},
 }
 
 // channelMaxWait is the default hard cap of every kind.
@@ -121,6 +123,14 @@ func (r *reader) whatsapp(s *section, c *Channel) {
 	s.missing("app_secret", "it is in the settings of the Meta app, under Basic")
 	s.checked("verify_token", &c.VerifyToken, notEmpty)
 	s.missing("verify_token", "make one with: openssl rand -hex 32")
+}
+
+// slack reads the keys of kind slack.
+func (r *reader) slack(s *section, c *Channel) {
+	s.checked("bot_token", &c.BotToken, accessToken)
+	s.missing("bot_token", "it is the token xoxb-… under OAuth & Permissions of the app")
+	s.checked("signing_secret", &c.SigningSecret, notEmpty)
+	s.missing("signing_secret", "it is under Basic Information of the app")
 }
 
 var (

@@ -129,18 +129,21 @@ type Delivery struct {
 // Channel is a chat platform on which the bot answers. Kind decides which of the other
 // fields are set.
 type Channel struct {
-	Kind        string        // Telegram or WhatsApp
+	Kind        string        // Telegram, WhatsApp or Slack
 	Name        string        // tells two of a kind apart; "": there is one
 	APIBase     string        // where the platform's API is; "": the public one
 	Debounce    time.Duration // of its conversations; default: the kind's
 	MaxWait     time.Duration // likewise; default 15s
 	TakeoverFor time.Duration // how long the bot is silent after a person answered in its place; default 1h
-	Token       string        // of the bot, or of its account
+	Token       string        // Telegram, WhatsApp: of the bot, or of its account
 	Secret      string        // Telegram: of the webhook; "": the bot is polled
 
 	PhoneNumberID string // WhatsApp: Meta's id of the number
 	AppSecret     string // WhatsApp: of the Meta app
 	VerifyToken   string // WhatsApp: what Meta repeats when it verifies the webhook's address
+
+	BotToken      string // Slack: of the app's bot
+	SigningSecret string // Slack: of the app
 }
 
 // Account is the name of the channel within its bot, with which the names of its

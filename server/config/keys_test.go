@@ -123,6 +123,8 @@ var keys = []key{
 	{"whatsapp", "app_secret", "secret-9009", channels + "AppSecret", "secret-9009", nil},
 	{"whatsapp", "verify_token", "verify-9010", channels + "VerifyToken", "verify-9010", nil},
 	{"whatsapp", "token", "token-9011", channels + "Token", "token-9011", nil},
+	{"slack", "bot_token", "token-9012", channels + "BotToken", "token-9012", nil},
+	{"slack", "signing_secret", "secret-9013", channels + "SigningSecret", "secret-9013", nil},
 
 	{"delivery", "kind", "webhook", delivery + "Kind", "webhook", nil},
 	{"delivery", "url", "http://delivery.test:8001", delivery + "URL", "http://delivery.test:8001", nil},
@@ -209,6 +211,7 @@ func (k key) file(value string) string {
 		"webhook":  {"kind": "webhook", "url": "http://a.test"},
 		"channel":  {"kind": "telegram", "token": "1:token"},
 		"whatsapp": {"kind": "whatsapp", "phone_number_id": "1", "token": "t", "app_secret": "s", "verify_token": "v"},
+		"slack":    {"kind": "slack", "bot_token": "t", "signing_secret": "s"},
 	}
 	if k.name == "secret" && k.section == "channel" {
 		least["channel"]["mode"], least["channel"]["secret"] = "webhook", "other"
@@ -253,7 +256,7 @@ func (k key) file(value string) string {
 	write("      ", least["delivery"])
 	b.WriteString("    channels:\n    -\n")
 	platform := "channel"
-	if k.section == "whatsapp" {
+	if k.section == "whatsapp" || k.section == "slack" {
 		platform = k.section
 	}
 	write("      ", least[platform])
