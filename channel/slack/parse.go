@@ -117,7 +117,7 @@ func (r *reading) written() channel.Event {
 	case m.TS == "" || m.User == "" && m.Bot == "":
 		return channel.Skipped{Kind: "message of nobody"}
 	case r.isOwn(m):
-		return channel.Echo{Chat: r.chat(m), ID: m.TS}
+		return channel.Echo{Chat: r.chat(m), ID: m.TS, Text: unescape.Replace(m.Text)}
 	case strings.TrimSpace(text) == "" && attachments == nil:
 		return channel.Skipped{Kind: "empty message"}
 	}

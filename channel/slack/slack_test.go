@@ -135,8 +135,8 @@ func TestParse(t *testing.T) {
 				m.Chat, m.Text, m.Sender = in("C1", "1531431954.000073"), "done", onereply.Person{ID: "B9", Name: "deploys", Bot: true}
 			})},
 		{"a name", `{` + im + `,"text":"hi","user_profile":{"display_name":"ann","real_name":"Ann Lee"}}`, said(func(m *channel.Message) { m.Sender.Name = "ann" })},
-		{"its own post", `{"type":"message","channel":"D1","channel_type":"im","user":"UBOT","bot_id":"BBOT","app_id":"A1","text":"re","ts":"1.1"}`, channel.Echo{Chat: in("D1"), ID: "1.1"}},
-		{"its own post, by its app alone", `{"type":"message","channel":"D1","channel_type":"im","bot_id":"B?","bot_profile":{"app_id":"A1"},"text":"re","ts":"1.1"}`, channel.Echo{Chat: in("D1"), ID: "1.1"}},
+		{"its own post", `{"type":"message","channel":"D1","channel_type":"im","user":"UBOT","bot_id":"BBOT","app_id":"A1","text":"re","ts":"1.1"}`, channel.Echo{Chat: in("D1"), ID: "1.1", Text: "re"}},
+		{"its own post, by its app alone", `{"type":"message","channel":"D1","channel_type":"im","bot_id":"B?","bot_profile":{"app_id":"A1"},"text":"re","ts":"1.1"}`, channel.Echo{Chat: in("D1"), ID: "1.1", Text: "re"}},
 		{"an edit", change("D1", "im", `{"user":"U1","text":"by tuesday","ts":"1.5","edited":{"ts":"1531431954.000073"}}`, `{"user":"U1","text":"by monday","ts":"1.5"}`),
 			channel.Edit{Chat: in("D1"), ID: "1.5", Edit: onereply.Edit{Text: text("by tuesday"), Attachments: &none, EditedAt: at}}},
 		{"an edit in a thread", change("C1", "channel", `{"user":"U1","text":"b","ts":"1.5","thread_ts":"1.1"}`, `{"user":"U1","text":"a","ts":"1.5","thread_ts":"1.1"}`),

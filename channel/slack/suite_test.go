@@ -100,6 +100,7 @@ func platform() channeltest.Platform {
 				"previous_message": map[string]any{"user": "U" + chat, "text": "x", "ts": stamp(id)},
 			})
 		},
+		EchoHasText: true,
 		Echo: func(chat string, id int, text string) *http.Request {
 			own := direct(chat, id, text)
 			own["user"], own["bot_id"] = "UBOT", "BBOT"

@@ -113,8 +113,13 @@ func platform() channeltest.Platform {
 			p := personOf(chat)
 			return request(f.Body(f.Messages(p, f.Message(p, "wamid.revoke", "revoke", map[string]any{"original_message_id": wamid(id)}))))
 		},
-		Echo: func(chat string, id int, _ string) *http.Request {
-			return request(f.Body(f.Statuses(map[string]any{"id": wamid(id), "status": "sent", "recipient_id": "1555" + chat, "recipient_user_id": "US." + chat})))
+		EchoHasText: true, // or the id of the part, which does as much
+		Echo: func(chat string, id int, _ string) *http.Request { // no text comes back, but the part's id
+			s := map[string]any{"id": wamid(id), "status": "delivered", "recipient_id": "1555" + chat, "recipient_user_id": "US." + chat}
+			if shown := f.Chat("US." + chat); len(shown) > 0 {
+				s["biz_opaque_callback_data"] = shown[len(shown)-1].Part
+			}
+			return request(f.Body(f.Statuses(s)))
 		},
 		NotMine: []func() *http.Request{
 			change("account_update", map[string]any{"event": "VERIFIED_ACCOUNT"}),

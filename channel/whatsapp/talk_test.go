@@ -310,6 +310,37 @@ func TestOutsideTheWindow(t *testing.T) {
 	})
 }
 
+// A failure that WhatsApp tells after it took the message is a matter for Attention, with
+// what to do.
+func TestLateFailure(t *testing.T) {
+	talking(t, nil, func(k *talk) {
+		k.fake.Fail(fakewhatsapp.Fault{Late: 131047})
+		k.fake.Say(ann, "wamid.1", "hello")
+		pass(time.Minute)
+		k.sees(ann.UserID)
+		items := k.attention()
+		if len(items) != 1 || items[0].Kind != "undelivered" || !strings.Contains(items[0].Reason, "more than 24 hours ago") {
+			k.Errorf("attention: %+v", items)
+		}
+		k.fake.Say(ann, "wamid.2", "are you there")
+		pass(time.Minute)
+		k.sees(ann.UserID, "re: are you there")
+	})
+}
+
+// A send whose answer was lost is settled by what WhatsApp tells of the message.
+func TestReportSettlesALostAnswer(t *testing.T) {
+	talking(t, nil, func(k *talk) {
+		k.fake.Fail(fakewhatsapp.Fault{Lost: true})
+		k.fake.Say(ann, "wamid.1", "hello")
+		pass(time.Hour)
+		k.sees(ann.UserID, "re: hello")
+		if items := k.attention(); len(items) > 0 {
+			k.Errorf("attention: %+v", items)
+		}
+	})
+}
+
 // The parts of a long reply come in order and once, also if WhatsApp asks for a pause in
 // the middle, or knows only later that the first one failed.
 func TestPartsKeepTheirOrder(t *testing.T) {

@@ -39,6 +39,7 @@ type Person struct {
 type Shown struct {
 	ID   string
 	Text string
+	Part string // what the bot asked to have repeated with each status
 }
 
 // Fault is a failure of one call that sends a message.
@@ -264,7 +265,7 @@ func (f *WhatsApp) send(w http.ResponseWriter, c call) {
 		late = 131047
 	}
 	if late == 0 {
-		f.shown[c.name()] = append(f.shown[c.name()], Shown{ID: id, Text: c.Text.Body})
+		f.shown[c.name()] = append(f.shown[c.name()], Shown{ID: id, Text: c.Text.Body, Part: c.Part})
 	}
 	f.tellStatus(c, id, late)
 	if fault.Lost {
