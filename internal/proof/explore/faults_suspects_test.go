@@ -4,7 +4,11 @@ import "github.com/onereply/onereply/turn"
 
 // suspectFaults are in who is taken for the one that brings down its workers.
 func suspectFaults() []seeded {
-	given := func(s *Scope) { *s = suspects() }
+	given := func(s *Scope) {
+		from := suspects()
+		from.Name, from.Step, from.flaws = s.Name, s.Step, s.flaws
+		*s = from
+	}
 	// losing patches what a step does that takes over from a lost worker.
 	losing := func(patch func(r *turn.Record)) StepFunc {
 		return after(func(was turn.Record, r *turn.Record, e turn.Event, _ turn.Time, _ turn.Policy) {

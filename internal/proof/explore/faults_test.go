@@ -165,7 +165,7 @@ func coreFaults() []seeded {
 		})},
 		{name: "the end of a turn settles newer input too", check: "P3 stranded", step: after(func(was turn.Record, r *turn.Record, e turn.Event, _ turn.Time, _ turn.Policy) {
 			if _, ok := e.(turn.Sent); ok && r.Phase == turn.Collecting {
-				*r = turn.Record{Schema: r.Schema, Phase: turn.Idle, Version: r.Version, Answered: r.Version, Turn: r.Turn, Token: r.Token, Seq: r.Seq, AfterSeq: r.Seq}
+				*r = turn.Record{Schema: r.Schema, Phase: turn.Idle, Version: r.Version, Answered: r.Version, Turn: r.Turn, Token: r.Token, Seq: r.Seq, AfterSeq: r.Seq, SentParts: r.SentParts}
 			}
 		})},
 		{name: "the mark moves past a message that was edited meanwhile", check: "P3 stranded", step: before(func(r *turn.Record, e *turn.Event, _ *turn.Time, _ *turn.Policy) {
@@ -240,7 +240,9 @@ func settlesNothing(r turn.Record, e turn.Event, now turn.Time, p turn.Policy) (
 	is, effects := turn.Step(r, e, now, p)
 	if _, ok := e.(turn.Sent); ok && effects.Changed && is.Reply == nil {
 		effects.Settles, effects.Notices = nil, nil
+		sent := is.SentParts
 		is = r
+		is.SentParts = sent
 		is.Phase, is.Reply, is.Lease = turn.Collecting, nil, turn.Lease{}
 		is.Window.Start, is.Window.Due = now, now
 	}
@@ -417,11 +419,15 @@ func lifeFaults() []seeded {
 	}
 	alone := func(s *Scope) { s.Budget, s.Faults = Budget{Inputs: 1}, Faults{} }
 	return []seeded{
-		{name: "an attempt is begun again instead of committed", check: "P3 rest", step: before(func(_ *turn.Record, e *turn.Event, _ *turn.Time, _ *turn.Policy) {
-			if g, ok := (*e).(turn.Generated); ok {
-				*e = turn.HandBack{Nonce: g.Nonce}
+		{name: "an attempt is begun again instead of committed", check: "P3 rest", step: func(r turn.Record, e turn.Event, now turn.Time, p turn.Policy) (turn.Record, turn.Effects) {
+			g, ok := e.(turn.Generated)
+			if !ok {
+				return turn.Step(r, e, now, p)
 			}
-		}), change: alone},
+			is, effects := turn.Step(r, turn.HandBack{Nonce: g.Nonce}, now, p)
+			is.Tries = turn.Tries{} // as after an answer
+			return is, effects
+		}, change: alone},
 		{name: "an answer is taken for a rejection", check: "P3 cause", step: before(func(_ *turn.Record, e *turn.Event, _ *turn.Time, _ *turn.Policy) {
 			if g, ok := (*e).(turn.Generated); ok {
 				*e = turn.GenerateFailed{Nonce: g.Nonce, Fault: turn.Rejected}
