@@ -21,7 +21,7 @@ func copyRecord(r turn.Record) turn.Record {
 		r.Queue[i].Receipts = slices.Clone(r.Queue[i].Receipts)
 		r.Queue[i].Stopped = slices.Clone(r.Queue[i].Stopped)
 	}
-	r.Unconfirmed = slices.Clone(r.Unconfirmed)
+	r.Unconfirmed, r.SentParts = slices.Clone(r.Unconfirmed), slices.Clone(r.SentParts)
 	r.SetAside = copyPointer(r.SetAside)
 	r.Names.Aliases, r.Names.Dropped = slices.Clone(r.Names.Aliases), slices.Clone(r.Names.Dropped)
 	r.Early = slices.Clone(r.Early)
