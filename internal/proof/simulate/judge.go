@@ -373,6 +373,7 @@ func (l *ledger) judgeWindow(t *conversation, write store.Write, before turn.Rec
 	if after.Window.NotBefore != before.Window.NotBefore {
 		t.rested = write.At // perhaps while a reply is sent, and the window goes on behind it
 	}
+	t.waited = t.waits
 	if t.waits == 0 || before.Turn != after.Turn {
 		t.waits = l.firstWaiting(t)
 	}
@@ -439,9 +440,9 @@ func (l *ledger) committed(n *node, t *conversation, write store.Write, before t
 	rest := t.restSince
 	t.restSince = 0
 	if (e.Late || e.Text == "") && l.mayBePart(t, before) { // it may answer a part of what waits, or of such a rest
-		t.restSince, t.partAt = t.waits, l.now
+		t.restSince, t.partAt = t.waited, l.now
 		if rest != 0 {
-			t.restSince = min(rest, t.waits)
+			t.restSince = min(rest, t.waited)
 		}
 	}
 	r.seen = messagesIn(c.text)
@@ -455,16 +456,22 @@ func (l *ledger) committed(n *node, t *conversation, write store.Write, before t
 		if changed || l.mayBePart(t, before) {
 			return // nobody can see whether that came before or after it, or it is the reply to a part
 		}
-		e.Late, e.Version = c.isLate(write, before, e.Seq), c.through // nobody sees it, so nobody is told that it is late
+		e.Late, e.Version = l.isLate(c, r, write, before, waiting, e.Seq), c.through // nobody sees it, so nobody is told that it is late
 	}
 	l.judgePart(t, before, waiting)
 	l.judgeCurrent(t, write, before, waiting, e, r.seen)
 }
 
-// isLate reports whether something newer than the call came before an entry of a write.
-func (c *call) isLate(write store.Write, before turn.Record, seq int64) bool {
-	newer := func(e store.Entry) bool { return e.Kind == store.Message && e.Version > before.Version && e.Seq < seq }
-	return before.Version > c.through || slices.ContainsFunc(write.Append, newer)
+// isLate reports whether something newer than the call came before an entry of a write. A
+// stop word of somebody else leaves what the call has seen as it is, and waits for nothing.
+func (l *ledger) isLate(c *call, r *reply, write store.Write, before turn.Record, waiting []store.Entry, seq int64) bool {
+	newer := func(e store.Entry) bool {
+		return e.Kind == store.Message && e.Status == turn.InputPending && e.Version > c.through && e.Seq < seq
+	}
+	gone := func(m shownMessage) bool {
+		return !slices.ContainsFunc(waiting, func(e store.Entry) bool { return e.ID == m.id })
+	}
+	return before.Version > c.through && slices.ContainsFunc(r.seen, gone) || slices.ContainsFunc(slices.Concat(waiting, write.Append), newer)
 }
 
 func textOf(c *call) string {

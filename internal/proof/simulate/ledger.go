@@ -65,6 +65,7 @@ type conversation struct {
 	shown       int64                   // the version that the last attempt saw
 	since       turn.Time               // it collects since then
 	waits       turn.Time               // since when the turn waits: its first waiting input
+	waited      turn.Time               // the same before the last write, which may have ended the turn
 	partAt      turn.Time               // when a reply was committed last that may answer a part of what waits
 	restSince   turn.Time               // since when a turn waited whose last reply may answer a part of it; 0: it does not
 	rested      turn.Time               // when it was last told to rest, by a back-off or by the ceiling on turns
