@@ -38,7 +38,7 @@ func drawWorld(t *rapid.T) *world {
 			MaxDiscards:    rapid.IntRange(0, 2).Draw(t, "max discards"),
 			Lease:          seconds("lease", 5, 30),
 			MediaWait:      seconds("media wait", 0, 15),
-			MaxAttempts:    rapid.IntRange(1, 3).Draw(t, "attempts"),
+			MaxAttempts:    rapid.SampledFrom([]int{1, 1, 2, 3}).Draw(t, "attempts"),
 			ResendUnknown:  rapid.Bool().Draw(t, "resend unknown"),
 			RetryFor:       seconds("retry for", 0, 60),
 			Fallback:       rapid.Bool().Draw(t, "fallback"),
