@@ -126,6 +126,34 @@ func Run(t *testing.T, s Suite) {
 	}
 }
 
+// Program is an App with one account of a platform.
+type Program struct {
+	App     *onereply.App
+	Host    *channel.Host
+	Account *channel.Account
+}
+
+// Start starts a program: a bot that is reached through the channel, whose kind is also the
+// account's name. The bot's name and channels are filled in. The caller ends it with Stop.
+func Start(t *testing.T, open Open, node string, c channel.Channel, kind string, bot onereply.Bot) *Program {
+	t.Helper()
+	p := &Program{Account: channel.NewAccount(c, channel.Settings{Bot: "bot", Name: kind, TakeoverFor: time.Hour})}
+	bot.Name, bot.Channels = "bot", []onereply.Channel{{Name: kind, Sender: p.Account}}
+	var err error
+	if p.App, err = open(t.Context(), onereply.Options{Node: node, Logger: slog.New(slog.DiscardHandler)}, bot); err != nil {
+		t.Fatal(err)
+	}
+	p.Host = channel.NewHost(p.App, []*channel.Account{p.Account}, channel.Options{})
+	p.Host.Start()
+	return p
+}
+
+// Stop ends the program: what it has not finished is left as it is.
+func (p *Program) Stop() {
+	p.Host.Close()
+	p.App.Close()
+}
+
 // The times of the suite's bot.
 const (
 	debounce = time.Second
@@ -137,12 +165,10 @@ type world struct {
 	*testing.T
 	Platform
 
-	open    Open
-	began   time.Time
-	account *channel.Account
-	host    *channel.Host
-	app     *onereply.App
-	close   func()
+	*Program
+	open  Open
+	began time.Time
+	close func()
 
 	mu    sync.Mutex
 	seen  []string // by the model: the texts of each attempt that ended
@@ -164,26 +190,11 @@ func (w *world) up() {
 	if err != nil {
 		w.Fatal(err)
 	}
-	w.account = channel.NewAccount(ch, channel.Settings{Bot: "bot", Name: w.Kind, TakeoverFor: time.Hour})
-	w.app, err = w.open(w.Context(), onereply.Options{Node: "node", Logger: slog.New(slog.DiscardHandler)}, onereply.Bot{
-		Name: "bot", Responder: onereply.ResponderFunc(w.respond), Debounce: debounce,
-		Channels: []onereply.Channel{{Name: w.Kind, Sender: w.account}},
-	})
-	if err != nil {
-		w.Fatal(err)
-	}
-	w.host = channel.NewHost(w.app, []*channel.Account{w.account}, channel.Options{})
-	w.host.Start()
-}
-
-// down ends the program: what it has not finished is left as it is.
-func (w *world) down() {
-	w.host.Close()
-	w.app.Close()
+	w.Program = Start(w.T, w.open, "node", ch, w.Kind, onereply.Bot{Responder: onereply.ResponderFunc(w.respond), Debounce: debounce})
 }
 
 func (w *world) end() {
-	w.down()
+	w.Stop()
 	w.close()
 }
 
@@ -226,7 +237,7 @@ func (w *world) isRefused(r *http.Request, status int) {
 func (w *world) post(r *http.Request) *httptest.ResponseRecorder {
 	w.Helper()
 	got := httptest.NewRecorder()
-	if !w.host.Receive(got, r, "bot", w.Kind) {
+	if !w.Host.Receive(got, r, "bot", w.Kind) {
 		w.Fatal("there is no such account")
 	}
 	return got
@@ -254,7 +265,7 @@ func (w *world) state(chat string) onereply.State {
 	if w.Address != nil {
 		to = w.Address(chat)
 	}
-	s, err := w.app.State(w.Context(), "bot", to.Key(w.Kind))
+	s, err := w.App.State(w.Context(), "bot", to.Key(w.Kind))
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -93,7 +93,7 @@ var checks = []check{
 		}
 		w.rest(time.Minute)
 		w.wantShown("42")
-		if s := w.account.Status(); s.Skipped == 0 || s.Messages > 0 {
+		if s := w.Account.Status(); s.Skipped == 0 || s.Messages > 0 {
 			w.Errorf("status %+v", s)
 		}
 	}},
@@ -101,7 +101,7 @@ var checks = []check{
 		r := w.Message("42", 1, "hello")
 		w.Forge(r)
 		w.isRefused(r, http.StatusUnauthorized)
-		if s := w.account.Status(); s.Forged != 1 || !s.VerifiedAt.IsZero() {
+		if s := w.Account.Status(); s.Forged != 1 || !s.VerifiedAt.IsZero() {
 			w.Errorf("status %+v", s)
 		}
 	}},
@@ -168,11 +168,11 @@ var checks = []check{
 		w.comes(w.Message("42", 1, "hello"))
 		w.rest(2 * time.Hour)
 		w.wantShown("42", "re: hello")
-		page, err := w.app.Attention(w.Context(), onereply.AttentionQuery{})
+		page, err := w.App.Attention(w.Context(), onereply.AttentionQuery{})
 		if err != nil {
 			w.Fatal(err)
 		}
-		if recognises := w.account.Capabilities().RecognisesRepeats; (len(page.Items) == 0) != recognises {
+		if recognises := w.Account.Capabilities().RecognisesRepeats; (len(page.Items) == 0) != recognises {
 			w.Errorf("attention has %d items; the platform recognises repeats: %v", len(page.Items), recognises)
 		}
 	}},
@@ -183,7 +183,7 @@ var checks = []check{
 		w.comes(w.Echo("42", 99, "re: hello"))
 		w.rest(time.Minute)
 		w.wantShown("42", "re: hello")
-		page, err := w.app.Attention(w.Context(), onereply.AttentionQuery{})
+		page, err := w.App.Attention(w.Context(), onereply.AttentionQuery{})
 		if err != nil || len(page.Items) > 0 {
 			w.Errorf("attention has %d items, %v", len(page.Items), err)
 		}
@@ -193,7 +193,7 @@ var checks = []check{
 		w.comes(w.Message("42", 1, "hello"))
 		w.rest(2 * time.Hour)
 		w.wantShown("42")
-		if s := w.account.Status(); s.SendsFailed != 1 {
+		if s := w.Account.Status(); s.SendsFailed != 1 {
 			w.Errorf("%d sends failed, want 1", s.SendsFailed)
 		}
 		w.comes(w.Message("42", 2, "hello?"))
@@ -207,7 +207,7 @@ var checks = []check{
 		for i, at := range moments {
 			w.comes(w.Message("42", i+1, "hello"))
 			w.rest(at)
-			w.down()
+			w.Stop()
 			w.up()
 			w.comes(w.Message("42", i+1, "hello")) // its answer may have been lost
 			w.rest(2 * time.Minute)
@@ -219,7 +219,7 @@ var checks = []check{
 		w.comes(w.Message("43", 1, "hello"))
 		w.rest(time.Minute)
 		w.wantShown("43", "re: hello")
-		if s := w.account.Status(); s.Refused != 1 {
+		if s := w.Account.Status(); s.Refused != 1 {
 			w.Errorf("status %+v", s)
 		}
 	}},

@@ -2,7 +2,6 @@ package slack_test
 
 import (
 	"context"
-	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -11,38 +10,33 @@ import (
 	"time"
 
 	"github.com/onereply/onereply"
-	"github.com/onereply/onereply/channel"
 	"github.com/onereply/onereply/channel/channeltest"
 	"github.com/onereply/onereply/channel/slack"
 	"github.com/onereply/onereply/channel/slack/fakeslack"
-	"github.com/onereply/onereply/store/memory"
 )
 
 // talk is a bot on a fake Slack that posts to it, in virtual time.
 type talk struct {
 	*testing.T
-	fake    *fakeslack.Slack
-	account *channel.Account
-	host    *channel.Host
-	app     *onereply.App
+	*channeltest.Program
+	fake *fakeslack.Slack
 }
 
 func (t *talk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	t.host.Receive(w, r, "bot", slack.Kind)
+	t.Host.Receive(w, r, "bot", slack.Kind)
 }
 
 // talking runs a talk with a bot that waits a second and writes for two.
 func talking(t *testing.T, observe int, run func(*talk)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		kept := memory.New()
-		defer kept.Close()
+		open, closeStore := memoryStore()
+		defer closeStore()
 		k := &talk{T: t, fake: fakeslack.New(app)}
 		ch, err := slack.New(config(channeltest.Client(k.fake)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		k.account = channel.NewAccount(ch, channel.Settings{Bot: "bot", Name: slack.Kind, TakeoverFor: time.Hour})
 		responder := onereply.ResponderFunc(func(ctx context.Context, turn *onereply.Turn) (onereply.Reply, error) {
 			select {
 			case <-ctx.Done():
@@ -51,17 +45,8 @@ func talking(t *testing.T, observe int, run func(*talk)) {
 			}
 			return onereply.Reply{Text: "re: " + strings.ReplaceAll(turn.Text(), "\n", " | ")}, nil
 		})
-		k.app, err = onereply.Open(t.Context(), kept, onereply.Options{Node: "node", Logger: slog.New(slog.DiscardHandler)}, onereply.Bot{
-			Name: "bot", Responder: responder, Debounce: time.Second, Observe: observe,
-			Channels: []onereply.Channel{{Name: slack.Kind, Sender: k.account}},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer k.app.Close()
-		k.host = channel.NewHost(k.app, []*channel.Account{k.account}, channel.Options{})
-		k.host.Start()
-		defer k.host.Close()
+		k.Program = channeltest.Start(t, open, "node", ch, slack.Kind, onereply.Bot{Responder: responder, Debounce: time.Second, Observe: observe})
+		defer k.Stop()
 		ctx, stop := context.WithCancel(t.Context())
 		ended, err := k.fake.Subscribe(ctx, channeltest.Client(k), "https://bot.test/channels/bot/slack")
 		if err != nil {
@@ -102,7 +87,7 @@ func TestMentionIsAnsweredOnce(t *testing.T) {
 			k.fake.Say("C1", "U1", "1.000003", "<@UBOT> and you?", map[string]any{"thread_ts": "1.000001"})
 			pass(time.Minute)
 			k.sees("C1", "1.000001 re: hello", "1.000001 re: and you?")
-			state, err := k.app.State(k.Context(), "bot", "slack:T1:C1:1.000001")
+			state, err := k.App.State(k.Context(), "bot", "slack:T1:C1:1.000001")
 			if err != nil || state.Version < 2 {
 				k.Errorf("%+v, %v", state, err)
 			}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -13,48 +12,25 @@ import (
 	"time"
 
 	"github.com/onereply/onereply"
-	"github.com/onereply/onereply/channel"
 	"github.com/onereply/onereply/channel/channeltest"
 	"github.com/onereply/onereply/channel/telegram"
 	"github.com/onereply/onereply/channel/telegram/faketelegram"
-	"github.com/onereply/onereply/store"
-	"github.com/onereply/onereply/store/memory"
 )
-
-// poller is one program that polls.
-type poller struct {
-	app     *onereply.App
-	host    *channel.Host
-	account *channel.Account
-}
 
 // ann is somebody who writes.
 var ann = faketelegram.User{ID: 42, FirstName: "Ann"}
 
-func startPoller(t *testing.T, kept store.Store, f http.Handler, node string) *poller {
+// startPoller starts a program that polls.
+func startPoller(t *testing.T, open channeltest.Open, f http.Handler, node string) *channeltest.Program {
 	t.Helper()
 	ch, err := telegram.New(telegram.Config{Token: token, APIBase: "https://telegram.test", HTTPClient: channeltest.Client(f)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &poller{account: channel.NewAccount(ch, channel.Settings{Bot: "bot", Name: telegram.Kind})}
 	responder := onereply.ResponderFunc(func(_ context.Context, turn *onereply.Turn) (onereply.Reply, error) {
 		return onereply.Reply{Text: "re: " + strings.ReplaceAll(turn.Text(), "\n", " ")}, nil
 	})
-	p.app, err = onereply.Open(t.Context(), kept, onereply.Options{Node: node, Logger: slog.New(slog.DiscardHandler)}, onereply.Bot{
-		Name: "bot", Responder: responder, Debounce: time.Second, Channels: []onereply.Channel{{Name: telegram.Kind, Sender: p.account}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.host = channel.NewHost(p.app, []*channel.Account{p.account}, channel.Options{})
-	p.host.Start()
-	return p
-}
-
-func (p *poller) stop() {
-	p.host.Close()
-	p.app.Close()
+	return channeltest.Start(t, open, node, ch, telegram.Kind, onereply.Bot{Responder: responder, Debounce: time.Second})
 }
 
 func pass(d time.Duration) {
@@ -73,22 +49,23 @@ func wantShown(t *testing.T, f *faketelegram.Telegram, want ...string) {
 // lost, and nothing is answered twice.
 func TestPollingIsTakenOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f, kept := faketelegram.New(token, name), memory.New()
-		defer kept.Close()
+		f := faketelegram.New(token, name)
+		open, closeStore := memoryStore()
+		defer closeStore()
 		var want []string
 		for i := range 4 {
 			f.Say(ann, int64(10*i+1), fmt.Sprint("hello ", i))
-			p, other := startPoller(t, kept, f, "one"), startPoller(t, kept, f, "other")
+			p, other := startPoller(t, open, f, "one"), startPoller(t, open, f, "other")
 			pass(40 * time.Second)
 			want = append(want, fmt.Sprint("re: hello ", i))
 			wantShown(t, f, want...)
 			f.Say(ann, int64(10*i+2), fmt.Sprint("and ", i)) // it comes, and nobody may answer it in time
 			pass(time.Duration(i) * 400 * time.Millisecond)
-			p.stop()
+			p.Stop()
 			pass(30 * time.Second)
 			want = append(want, fmt.Sprint("re: and ", i))
 			wantShown(t, f, want...)
-			other.stop()
+			other.Stop()
 		}
 		if f.Waiting() > 1 { // the last update is done with the next poll
 			t.Errorf("%d updates wait", f.Waiting())
@@ -100,8 +77,9 @@ func TestPollingIsTakenOver(t *testing.T) {
 // nothing.
 func TestUpdatesComeAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f, kept := faketelegram.New(token, name), memory.New()
-		defer kept.Close()
+		f := faketelegram.New(token, name)
+		open, closeStore := memoryStore()
+		defer closeStore()
 		forgets := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if strings.HasSuffix(r.URL.Path, "/getUpdates") {
 				r.Body = bodyOf(`{"offset":0,"limit":100,"timeout":50}`) // as if no confirmation ever arrived
@@ -109,13 +87,13 @@ func TestUpdatesComeAgain(t *testing.T) {
 			f.ServeHTTP(w, r)
 		})
 		f.Say(ann, 1, "hello")
-		p := startPoller(t, kept, slowly{forgets}, "one")
+		p := startPoller(t, open, slowly{forgets}, "one")
 		pass(time.Minute)
 		wantShown(t, f, "re: hello")
-		if s := p.account.Status(); s.Messages < 2 {
+		if s := p.Account.Status(); s.Messages < 2 {
 			t.Errorf("the update came %d times", s.Messages)
 		}
-		p.stop()
+		p.Stop()
 	})
 }
 
@@ -123,8 +101,9 @@ func TestUpdatesComeAgain(t *testing.T) {
 // polled; and another program that polls is named as the trouble.
 func TestPollingAndWebhooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f, kept := faketelegram.New(token, name), memory.New()
-		defer kept.Close()
+		f := faketelegram.New(token, name)
+		open, closeStore := memoryStore()
+		defer closeStore()
 		call := func(method, parameters string) {
 			t.Helper()
 			if _, err := channeltest.Client(f).Post("https://telegram.test/bot"+token+"/"+method, "application/json", bodyOf(parameters)); err != nil {
@@ -133,18 +112,18 @@ func TestPollingAndWebhooks(t *testing.T) {
 		}
 		call("setWebhook", `{"url":"https://bot.test/channels/bot/telegram"}`)
 		f.Say(ann, 1, "hello")
-		p := startPoller(t, kept, f, "one")
+		p := startPoller(t, open, f, "one")
 		pass(30 * time.Second)
 		wantShown(t, f, "re: hello")
-		if got := p.account.Status().LastError; !strings.Contains(got, "https://bot.test/") {
+		if got := p.Account.Status().LastError; !strings.Contains(got, "https://bot.test/") {
 			t.Errorf("the last error is %q", got)
 		}
 		call("getUpdates", `{"timeout":0}`)
 		pass(time.Second / 2)
-		if got := p.account.Status().LastError; !strings.Contains(got, "another program polls this bot") {
+		if got := p.Account.Status().LastError; !strings.Contains(got, "another program polls this bot") {
 			t.Errorf("the last error is %q", got)
 		}
-		p.stop()
+		p.Stop()
 	})
 }
 
@@ -152,9 +131,10 @@ func TestPollingAndWebhooks(t *testing.T) {
 // first: a message, or a send.
 func TestMigration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f, kept := faketelegram.New(token, name), memory.New()
-		defer kept.Close()
-		p := startPoller(t, kept, f, "one")
+		f := faketelegram.New(token, name)
+		open, closeStore := memoryStore()
+		defer closeStore()
+		p := startPoller(t, open, f, "one")
 		say := func(chat, id int64, text string) {
 			kind := "group"
 			if chat == -1007 {
@@ -183,11 +163,11 @@ func TestMigration(t *testing.T) {
 		if want := []string{"re: /a", "re: /b", "re: /c", "re: /d"}; !slices.Equal(shown, want) {
 			t.Errorf("shown %q, want %q", shown, want)
 		}
-		state, err := p.app.State(t.Context(), "bot", "telegram:-7")
+		state, err := p.App.State(t.Context(), "bot", "telegram:-7")
 		if err != nil || state.Conversation != "telegram:-1007" || state.Version != 4 {
 			t.Errorf("%+v, %v", state, err)
 		}
-		p.stop()
+		p.Stop()
 	})
 }
 

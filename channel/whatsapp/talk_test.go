@@ -3,7 +3,6 @@ package whatsapp_test
 import (
 	"context"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -18,7 +17,6 @@ import (
 	"github.com/onereply/onereply/channel/channeltest"
 	"github.com/onereply/onereply/channel/whatsapp"
 	"github.com/onereply/onereply/channel/whatsapp/fakewhatsapp"
-	"github.com/onereply/onereply/store/memory"
 )
 
 // The times of the bot in these talks.
@@ -30,46 +28,34 @@ const (
 // talk is a bot on a fake WhatsApp that posts to it, in virtual time.
 type talk struct {
 	*testing.T
-	fake    *fakewhatsapp.WhatsApp
-	account *channel.Account
-	host    *channel.Host
-	app     *onereply.App
+	*channeltest.Program
+	fake *fakewhatsapp.WhatsApp
 
 	reply  func(*onereply.Turn) string // nil: what was said, after "re: "
 	prompt string                      // of the last attempt: the history, and what is answered
 }
 
 func (t *talk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	t.host.Receive(w, r, "bot", whatsapp.Kind)
+	t.Host.Receive(w, r, "bot", whatsapp.Kind)
 }
 
 // talking runs a talk. change, where there is one, changes the bot before it starts.
 func talking(t *testing.T, change func(*onereply.Bot), run func(*talk)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		kept := memory.New()
-		defer kept.Close()
+		open, closeStore := memoryStore()
+		defer closeStore()
 		k := &talk{T: t, fake: fakewhatsapp.New(account)}
 		ch, err := whatsapp.New(config(channeltest.Client(k.fake)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		k.account = channel.NewAccount(ch, channel.Settings{Bot: "bot", Name: whatsapp.Kind, TakeoverFor: time.Hour})
-		bot := onereply.Bot{
-			Name: "bot", Responder: onereply.ResponderFunc(k.respond), Debounce: debounce,
-			Channels: []onereply.Channel{{Name: whatsapp.Kind, Sender: k.account}},
-		}
+		bot := onereply.Bot{Responder: onereply.ResponderFunc(k.respond), Debounce: debounce}
 		if change != nil {
 			change(&bot)
 		}
-		k.app, err = onereply.Open(t.Context(), kept, onereply.Options{Node: "node", Logger: slog.New(slog.DiscardHandler)}, bot)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer k.app.Close()
-		k.host = channel.NewHost(k.app, []*channel.Account{k.account}, channel.Options{})
-		k.host.Start()
-		defer k.host.Close()
+		k.Program = channeltest.Start(t, open, "node", ch, whatsapp.Kind, bot)
+		defer k.Stop()
 		ctx, stop := context.WithCancel(t.Context())
 		ended, err := k.fake.Subscribe(ctx, channeltest.Client(k), "https://bot.test/channels/bot/whatsapp")
 		if err != nil {
@@ -126,7 +112,7 @@ func (t *talk) sees(name string, want ...string) {
 // state is the conversation of somebody under a name.
 func (t *talk) state(name string) onereply.State {
 	t.Helper()
-	s, err := t.app.State(t.Context(), "bot", channel.Address{"P", name}.Key(whatsapp.Kind))
+	s, err := t.App.State(t.Context(), "bot", channel.Address{"P", name}.Key(whatsapp.Kind))
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
@@ -135,7 +121,7 @@ func (t *talk) state(name string) onereply.State {
 
 func (t *talk) attention() []onereply.AttentionItem {
 	t.Helper()
-	page, err := t.app.Attention(t.Context(), onereply.AttentionQuery{})
+	page, err := t.App.Attention(t.Context(), onereply.AttentionQuery{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,7 +254,7 @@ func TestEventsOutliveAnOutage(t *testing.T) {
 	talking(t, nil, func(k *talk) {
 		var away atomic.Bool
 		away.Store(true)
-		host := k.host
+		host := k.Host
 		ctx, stop := context.WithCancel(k.Context())
 		ended, err := k.fake.Subscribe(ctx, channeltest.Client(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if away.Load() && r.Method == http.MethodPost {
