@@ -452,9 +452,7 @@ func (w *world) check() {
 	w.checkFlights()
 	w.checkTimer()
 	w.checkBytes()
-	if w.broken == nil {
-		w.broken = w.untold
-	}
+	w.breaks(w.untold)
 }
 
 // checkTimer is P6: a timer if and only if there is work, and it is at the

@@ -71,7 +71,7 @@ type dutyWorld struct {
 	done   uint8   // of them it has forgotten so many, the oldest ones
 	stored updates // in the store
 	left   Budget
-	broken *Violation
+	verdict
 }
 
 func (w *dutyWorld) copy() state {
@@ -80,14 +80,6 @@ func (w *dutyWorld) copy() state {
 		c.nodes[i].wire = slices.Clone(w.nodes[i].wire)
 	}
 	return &c
-}
-
-func (w *dutyWorld) violation() *Violation { return w.broken }
-
-func (w *dutyWorld) breaks(v *Violation) {
-	if w.broken == nil {
-		w.broken = v
-	}
 }
 
 // nonce tells the node from the other one, and from its earlier lives.

@@ -94,7 +94,7 @@ type nameWorld struct {
 	nodes    [2]nameNode
 	left     Budget
 	messages uint8 // ids given out
-	broken   *Violation
+	verdict
 }
 
 func newNameWorld(scope *Scope) *nameWorld {
@@ -111,14 +111,6 @@ func (w *nameWorld) copy() state {
 		c.nodes[i].requests = slices.Clone(w.nodes[i].requests)
 	}
 	return &c
-}
-
-func (w *nameWorld) violation() *Violation { return w.broken }
-
-func (w *nameWorld) breaks(v *Violation) {
-	if w.broken == nil {
-		w.broken = v
-	}
 }
 
 // leads is where the alias leads.

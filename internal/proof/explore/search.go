@@ -18,7 +18,8 @@ type node struct {
 }
 
 // state is one state of what a scope explores: a conversation with the processes that
-// work on it ([world]), names ([nameWorld]), or a duty ([dutyWorld]).
+// work on it ([world]), names ([nameWorld]), a duty ([dutyWorld]), or a conversation that
+// brings down its workers ([suspectWorld]).
 type state interface {
 	moves(list []move) []move     // adds all that can happen
 	onward() (m move, moves bool) // what happens next where faults stop; false: it is at rest
@@ -29,6 +30,20 @@ type state interface {
 	digest(e *encoder) digest
 	describe(m move) string // for people, before the move
 	summary() string        // the same, after it
+}
+
+// verdict is the part of a state that says which promise it breaks.
+type verdict struct {
+	broken *Violation // the first one, nil: none
+}
+
+func (v *verdict) violation() *Violation { return v.broken }
+
+// breaks notes a broken promise; the first one counts.
+func (v *verdict) breaks(found *Violation) {
+	if v.broken == nil {
+		v.broken = found
+	}
 }
 
 // search is one walk.

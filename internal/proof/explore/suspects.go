@@ -46,7 +46,7 @@ type suspectWorld struct {
 	// attempt: all, those that ran nothing else, and those that had to run nothing else.
 	lost, lone, proven [2]int
 	lostAt             [2]turn.Time // the last of all
-	broken             *Violation
+	verdict
 }
 
 func newSuspectWorld(scope *Scope) *suspectWorld {
@@ -58,14 +58,6 @@ func newSuspectWorld(scope *Scope) *suspectWorld {
 }
 
 func (w *suspectWorld) copy() state { c := *w; return &c }
-
-func (w *suspectWorld) violation() *Violation { return w.broken }
-
-func (w *suspectWorld) breaks(v *Violation) {
-	if w.broken == nil {
-		w.broken = v
-	}
-}
 
 func (w *suspectWorld) apply(i int, event turn.Event) turn.Effects {
 	was := w.records[i]

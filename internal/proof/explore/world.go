@@ -39,8 +39,8 @@ type world struct {
 	ledger  ledger
 	given   int // nonces given out
 	life    int // how often the conversation was deleted
-	broken  *Violation
-	untold  *Violation // what is wrong with what was told of turns: see judgeTurns
+	verdict
+	untold *Violation // what is wrong with what was told of turns: see judgeTurns
 }
 
 func newWorld(scope *Scope) *world {
@@ -69,8 +69,6 @@ func (w *world) do(m move) {
 	w.carry(m)
 	w.check()
 }
-
-func (w *world) violation() *Violation { return w.broken }
 
 func (w *world) digest(e *encoder) digest { return e.digest(w) }
 
