@@ -224,13 +224,13 @@ type Bot struct {
 	OptInWords []string
 }
 
-// Budget is what a bot may use up in a day of UTC; 0: as much as it likes. When it is used
-// up, what waits is kept, and is answered when the next day begins or the budget is raised:
-// for its turns the model is out of reach meanwhile, see [Bot].OutageNotice.
+// Budget bounds what a bot uses in a day of UTC; 0: no bound. When it is used up, messages
+// wait, as in an outage of the model (see [Bot].OutageNotice). They are answered when the
+// next day begins, or when the budget is raised.
 //
-// ModelCalls counts the runs of the responder. It is exact: a run that was asked for is
-// counted, also where its node was lost before it began. Tokens counts what the
-// responder reports ([Turn.Spend]). That is known only at the end of a run, so the runs that are
+// ModelCalls bounds the runs of the responder, exactly. A run is counted before it begins,
+// so one whose node is lost at that moment counts too. Tokens bounds the tokens that the
+// responder reports ([Turn.Spend]). They are known only at the end of a run, so the runs
 // under way when the last token is spent may use more.
 type Budget struct {
 	ModelCalls int

@@ -9,18 +9,18 @@ import "time"
 // record of its own for each bot, under a name that no conversation has. The record holds
 // nothing else ([Record.Empty]), so it is never listed as a conversation.
 //
-// A node asks for each call before the model is called, and calls it once that is written. The write
-// is a compare-and-swap like any other, so all nodes together never make more calls in a
-// day than the budget has. A call that was asked for and not made, because its node was
-// lost or newer input came, is counted all the same. The tokens of a call are known only
-// when it has ended: the calls that run at that moment may use more than is left.
+// A node counts each call before it makes it. That write is a compare-and-swap like any
+// other, so all nodes together never make more calls in a day than the budget has. A call
+// that was counted and not made, because its node was lost or newer input came, stays
+// counted. The tokens of a call are known only when it has ended: the calls that run at
+// that moment may use more than is left.
 //
 // A call beyond the budget is refused. For its turn the model is then out of reach, as in
 // an outage: what waits is kept and uses up no attempt, people get the notice of an outage
 // if there is one, and the turn is tried again, until another day begins or the budget is
 // raised.
 
-// DailyBudget is what a bot may use up in a day; 0: as much as it likes.
+// DailyBudget bounds what a bot uses in a day; 0: no bound.
 type DailyBudget struct {
 	Calls  int64 // of the model
 	Tokens int64 // as far as models report them

@@ -34,7 +34,7 @@ func (c *Channel) Parse(r *channel.Request) (channel.Batch, error) {
 	return channel.Batch{Events: []channel.Event{channel.Skipped{Kind: cmp.Or(whole.Type, "empty")}}}, nil
 }
 
-// reading is one event with what the request says of it.
+// reading is one event, with the workspace, app and bot for which it came.
 type reading struct {
 	*event
 	team string

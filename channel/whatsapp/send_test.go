@@ -139,7 +139,7 @@ func wantOutcome(t *testing.T, err error, want onereply.SendError) {
 	}
 }
 
-// What the address of the API may answer besides.
+// Answers that are not the API's, such as those of a proxy before it.
 func TestOutcomesOfOtherAnswers(t *testing.T) {
 	tests := []struct {
 		name   string

@@ -42,7 +42,7 @@ type channelReport struct {
 	// Node is what a running node says; nil: none answers.
 	Node *onereply.ChannelStatus `json:"node"`
 
-	Problems []string `json:"problems"` // each with what to do; never nil
+	Problems []string `json:"problems"` // each says what is wrong and how to mend it; never nil
 }
 
 // run prints what it finds. It makes the exit code 1 if anything is wrong.

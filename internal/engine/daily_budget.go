@@ -12,11 +12,11 @@ import (
 // and the call there is then one write more, to the record of the budget (turn.Spend). The
 // calls of one node that ask at the same moment share it.
 
-// BudgetKey is where it is kept what a bot has used up.
+// BudgetKey names the record that counts what a bot has used up.
 func BudgetKey(bot string) store.Key { return store.Key{Bot: bot, Conversation: "onereply:budget"} }
 
-// budgetPause is how long a turn waits that the budget refused, unless another day begins
-// earlier: somebody may raise the budget meanwhile.
+// budgetPause is the pause after a call that the budget refused: somebody may raise the
+// budget meanwhile. It ends earlier if another day begins.
 const budgetPause = 5 * time.Minute
 
 // asker is the attempt that waits for the answer to a Spend; a nonce of "": none does.

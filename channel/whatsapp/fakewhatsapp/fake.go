@@ -144,7 +144,7 @@ func (f *WhatsApp) Messages(p Person, messages ...map[string]any) map[string]any
 	return f.Change("messages", map[string]any{"contacts": []any{contact}, "messages": messages})
 }
 
-// Statuses is a change with what became of messages.
+// Statuses is a change that reports messages as sent, delivered, read or failed.
 func (f *WhatsApp) Statuses(statuses ...map[string]any) map[string]any {
 	return f.Change("messages", map[string]any{"statuses": statuses})
 }

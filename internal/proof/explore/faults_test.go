@@ -661,7 +661,7 @@ func refusalFaults() []seeded {
 			}
 			return is, effects
 		}, change: refuses},
-		{name: "the answer to a part of what waits is the reply", check: "P2 current", step: before(func(r *turn.Record, e *turn.Event, _ *turn.Time, _ *turn.Policy) {
+		{name: "the answer to a probe is committed as the reply", check: "P2 current", step: before(func(r *turn.Record, e *turn.Event, _ *turn.Time, _ *turn.Policy) {
 			if _, ok := (*e).(turn.Generated); ok {
 				r.Attempt.Part = turn.Part{}
 			}

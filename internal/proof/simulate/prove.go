@@ -152,7 +152,7 @@ func coreFaults() []seededFault {
 		{name: "the message before the refused one is set aside", check: "P3 aside", needs: []What{modelRefuses}, step: changeDecision(neighbourAside)},
 		{name: "each refusal begins the search again", check: "P3 calls", needs: []What{modelRefuses}, step: changeDecision(searchBegunAgain)},
 		{name: "what was set aside is closed like any other message", check: "P3 history", needs: []What{modelRefuses}, step: changeDecision(dismissedIsClosed)},
-		{name: "the answer to a part of what waits is the reply", check: "P2 current", needs: []What{modelRefuses}, step: changeInput(partIsReply)},
+		{name: "the answer to a probe is committed as the reply", check: "P2 current", needs: []What{modelRefuses}, step: changeInput(partIsReply)},
 		{name: "a name is said to lead to a conversation, and does not", check: "P1 names", calm: true, step: dropped[turn.LeadName](turn.Done, "")},
 		{name: "a conversation forgets a name that leads to it", check: "P4 lost", calm: true, step: dropped[turn.AdoptName](turn.Done, "")},
 		{name: "an edit that comes before its message is not kept", check: "P4 newest", step: changeDecision(earlyForgotten)},
